@@ -1,0 +1,90 @@
+"""``ask``: run the graph over one question and show it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, cast
+
+from app.screen import Screen
+from app.settings import Settings, load_settings
+from errors import ModelError, RequestError
+
+if TYPE_CHECKING:
+    from graph.context import Context, Services
+    from graph.state import SelfRAGState
+
+
+def ask(options: argparse.Namespace) -> int:
+    """Answer; exit code 0 for every outcome but a model that failed before there was any."""
+    screen = Screen(quiet=options.quiet or options.json)
+    question = " ".join(options.question).strip()
+    settings = overridden(load_settings(), options)
+    check(question, options)
+    state = answer(question, settings, options, screen)
+    from app.result import result_of
+
+    if options.json:
+        sys.stdout.write(json.dumps(result_of(state), ensure_ascii=False, indent=2) + "\n")
+    else:
+        from app.show import show
+
+        show(state, screen)
+    if state["outcome"] == "stopped" and state["stop_reason"] == "model_failed":
+        raise ModelError(state["stops"][0]["failure"] or "The model failed.")
+    return 0
+
+
+def check(question: str, options: argparse.Namespace) -> None:
+    """Refuse at once what cannot be answered, before any model is loaded."""
+    from graph.fence import require_question
+
+    require_question(question)
+    for path in options.docs or ():
+        if not path.exists():
+            raise RequestError(f"{path} does not exist: check the path given to --docs.")
+
+
+def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
+    """The settings with the options that were given."""
+    given = {
+        f"selfrag_{name}": getattr(options, name)
+        for name in ("mode", "strategy", "k", "fallback")
+        if getattr(options, name) is not None
+    }
+    if not 1 <= given.get("selfrag_k", 1) <= 50:
+        raise RequestError(f"--k is {given['selfrag_k']}: choose from 1 to 50.")
+    return settings.model_copy(update=given)
+
+
+def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAGState:
+    """Bring the documents in step, load the models, and run the graph, tracing it as it goes."""
+    from app.compose import context_of, services_of
+    from app.libraries import library_to_ask
+
+    with library_to_ask(options.docs, settings, screen) as library:
+        with screen.downloads() as progress:
+            services = services_of(settings, library.store.as_retriever(), progress)
+        return asyncio.run(_run(question, services, context_of(settings, explain=options.explain), screen))
+
+
+async def _run(question: str, services: Services, context: Context, screen: Screen) -> SelfRAGState:
+    from app.show import Trace
+    from graph.builder import build_graph
+
+    final: SelfRAGState | None = None
+    with Trace(screen) as trace:
+        stream = build_graph(services).astream(
+            {"question": question}, context=context, stream_mode=["updates", "values"]
+        )
+        async for mode, chunk in stream:
+            if mode == "values":
+                final = cast("SelfRAGState", chunk)
+            else:
+                for node, update in cast("dict[str, SelfRAGState]", chunk).items():
+                    trace.step(node, update)
+    if final is None:
+        raise RuntimeError("the graph ended without a state")
+    return final

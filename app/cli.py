@@ -1,0 +1,144 @@
+"""The command line: what was asked for, and the exit code it ends with. Heavy imports wait until they are needed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from app import VERSION
+
+COMMANDS = ("ask", "index", "pull", "graph")
+EPILOG = """commands:
+  ask QUESTION     ask; the word may be left out unless the question is itself a command's name
+  index PATH...    add files or folders to the library, and bring it in step with the disk
+  pull             fetch the embedded models ahead of time
+  graph            print or draw the graph
+
+exit codes: 0 an outcome was reached; 2 the request is wrong; 3 the model cannot be reached; 130 interrupted"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code. Errors are one sentence on stderr."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options: argparse.Namespace | None = None
+    try:
+        options = parse(given)
+        run = _command(options.command)
+        return run(options)
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader left; Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        from errors import SelfRAGError
+
+        if options is not None and options.debug:
+            raise
+        if isinstance(error, SelfRAGError):
+            print(f"error: {error}", file=sys.stderr)
+            return error.exit_code
+        line = (str(error).splitlines() or [""])[0]
+        print(f"error: {type(error).__name__}: {line} (run with --debug for the details)", file=sys.stderr)
+        return 1
+
+
+def parse(given: Sequence[str]) -> argparse.Namespace:
+    """The options of one command; a first word that is no command's name begins a question."""
+    first = next((word for word in given if not word.startswith("-")), None)
+    named = first in COMMANDS and given and given[0] == first
+    command = str(first) if named else "ask"
+    rest = list(given[1:]) if named else list(given)
+    return PARSERS[command]().parse_args(rest, argparse.Namespace(command=command))
+
+
+def _parser(usage: str, description: str, *, epilog: str | None = None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m app",
+        usage=usage,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
+    parser.add_argument("--debug", action="store_true", help="show a traceback when something goes wrong")
+    return parser
+
+
+def _ask() -> argparse.ArgumentParser:
+    parser = _parser(
+        'python -m app [ask] "QUESTION" [options]  |  python -m app COMMAND [options]',
+        "Ask a question of your documents: an answer with its evidence, or an honest no.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("question", nargs="+", help="the question")
+    parser.add_argument(
+        "--docs", action="append", type=Path, metavar="PATH", help="ask this file or folder alone; repeatable"
+    )
+    parser.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
+    parser.add_argument(
+        "--strategy", choices=("combined", "per-passage"), help="one draft from all passages, or one for each"
+    )
+    parser.add_argument("--k", type=int, metavar="N", help="passages to retrieve (4)")
+    parser.add_argument(
+        "--fallback", choices=("abstain", "direct"), help="what to do when no document answers (abstain)"
+    )
+    parser.add_argument("--explain", action="store_true", help="ask the critic for a reason with each verdict")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
+    return parser
+
+
+def _index() -> argparse.ArgumentParser:
+    parser = _parser(
+        "python -m app index [PATH ...] [options]",
+        "Add files or folders to the library, and bring everything in it in step with the disk.",
+    )
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="a file or folder")
+    parser.add_argument("--list", action="store_true", help="list what is in the library")
+    parser.add_argument("--remove", action="append", type=Path, metavar="PATH", help="take it out of the library")
+    return parser
+
+
+def _pull() -> argparse.ArgumentParser:
+    return _parser("python -m app pull [options]", "Fetch the embedded models, for a machine without a network.")
+
+
+def _graph() -> argparse.ArgumentParser:
+    parser = _parser("python -m app graph [options]", "Print the compiled graph as Mermaid text, or draw it.")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="draw into FILE: .svg, .png or .mmd")
+    return parser
+
+
+PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
+    "ask": _ask,
+    "index": _index,
+    "pull": _pull,
+    "graph": _graph,
+}
+
+
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    if name == "index":
+        from app.index import index
+
+        return index
+    if name == "pull":
+        from app.pull import pull
+
+        return pull
+    if name == "graph":
+        from app.draw import graph
+
+        return graph
+    from app.ask import ask
+
+    return ask

@@ -1,0 +1,120 @@
+"""Bind the models and the library to the graph, as the settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.settings import EMBEDDED, Settings
+from errors import RequestError
+from graph.context import Context, Limits, Services, Thresholds
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+    from graph.context import Searches
+    from models.chat import Chat
+    from models.files import Progress
+
+REMOTE_CALL_SECONDS = 60.0
+EMBEDDED_CALL_SECONDS = 300.0
+REMOTE_LIMITS = Limits()
+EMBEDDED_LIMITS = Limits(seconds=600)
+
+
+def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
+    """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
+    from models.calibration import EMBEDDED_THRESHOLDS
+    from models.critic import Critic
+    from models.generator import Generator
+
+    writer = chat_of(settings.chat_model, settings, progress)
+    judge_name = settings.selfrag_critic_model or settings.chat_model
+    judge = writer if judge_name == settings.chat_model else chat_of(judge_name, settings, progress)
+    calibrated = EMBEDDED_THRESHOLDS if judge_name == EMBEDDED else {}
+    thresholds = Thresholds(
+        retrieve=_first(settings.selfrag_threshold_retrieve, calibrated.get("retrieve"), 0.5),
+        relevant=_first(settings.selfrag_threshold_relevant, calibrated.get("relevant"), 0.5),
+    )
+    return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings))
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The default limits, longer for the embedded model, with those that the settings name."""
+    defaults = EMBEDDED_LIMITS if settings.chat_model == EMBEDDED else REMOTE_LIMITS
+    named = {
+        "rewrites": settings.selfrag_limit_rewrites,
+        "drafts": settings.selfrag_limit_drafts,
+        "model_calls": settings.selfrag_limit_calls,
+        "tokens": settings.selfrag_limit_tokens,
+        "seconds": settings.selfrag_limit_seconds,
+    }
+    return defaults.model_copy(update={key: value for key, value in named.items() if value is not None})
+
+
+def context_of(settings: Settings, *, explain: bool = False) -> Context:
+    """The run's context as the settings say; limits and thresholds are the services'."""
+    return Context(
+        mode=settings.selfrag_mode,
+        strategy=settings.selfrag_strategy,
+        fallback=settings.selfrag_fallback,
+        k=settings.selfrag_k,
+        explain=explain,
+    )
+
+
+def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> Chat:
+    """The chat model ``name``: ``embedded``, ``provider:model``, or a model of the endpoint."""
+    from models.connect import openai_chat, provider_chat
+
+    seconds = settings.selfrag_call_seconds
+    if name == EMBEDDED:
+        from models.embedded import serve
+
+        endpoint = serve(chat_file(settings, progress)).start()
+        return openai_chat(
+            EMBEDDED,
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            call_seconds=seconds or EMBEDDED_CALL_SECONDS,
+            name="the embedded model",
+        )
+    if ":" in name and not settings.openai_base_url:
+        return provider_chat(name, call_seconds=seconds or REMOTE_CALL_SECONDS)
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    return openai_chat(
+        name, base_url=settings.openai_base_url, api_key=key, call_seconds=seconds or REMOTE_CALL_SECONDS
+    )
+
+
+def chat_file(settings: Settings, progress: Progress | None = None) -> Path:
+    """The embedded chat model's file: the one named, or the default, fetched if need be."""
+    from models.files import CHAT_MODEL, ensure, verify_external
+
+    if settings.selfrag_model_path:
+        return verify_external(settings.selfrag_model_path.expanduser())
+    return ensure(CHAT_MODEL, settings.models_folder, progress)
+
+
+def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple[Embeddings, str]:
+    """The embedding model and the name under which an index remembers it."""
+    name = settings.selfrag_embedding_model
+    if name and ":" not in name:
+        raise RequestError(f"SELFRAG_EMBEDDING_MODEL is {name}: write it as provider:model.")
+    if name:
+        from langchain.embeddings import init_embeddings
+
+        try:
+            return init_embeddings(name), name
+        except Exception as error:
+            line = (str(error).splitlines() or [""])[0]
+            raise RequestError(f"The embedding model {name} cannot be used: {line[:200]}") from error
+    from models.embeddings import NAME, MiniLM
+    from models.files import EMBEDDING_MODEL, TOKENIZER, ensure
+
+    model = ensure(EMBEDDING_MODEL, settings.models_folder, progress)
+    return MiniLM(model, ensure(TOKENIZER, settings.models_folder, progress)), NAME
+
+
+def _first(*values: float | None) -> float:
+    return next(value for value in values if value is not None)

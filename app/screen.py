@@ -1,0 +1,84 @@
+"""Where things are printed: results to stdout, all else to stderr, colour and bars on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from models.files import Progress as FileProgress
+
+
+class Screen:
+    """Two consoles. ``quiet`` silences stderr but for errors, which ``app.cli`` prints itself."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        self.out: Console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+        self.err: Console = Console(file=sys.stderr, highlight=False, soft_wrap=True, quiet=quiet)
+        self.live = self.err.is_terminal and not quiet
+
+    def note(self, text: str) -> None:
+        """Something that a person should know, on stderr."""
+        self.err.print(f"note: {text}", style="yellow", markup=False)
+
+    @contextmanager
+    def downloads(self) -> Iterator[FileProgress]:
+        """A progress bar for each file that is fetched; one line a file where there is no terminal."""
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        if not self.live:
+            announced: set[str] = set()
+
+            def announce(label: str, done: int, total: int) -> None:
+                if label not in announced:
+                    announced.add(label)
+                    self.err.print(f"fetching {label} ({total / 1e6:,.0f} MB) …", markup=False)
+
+            yield announce
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self.err, transient=True) as bars:
+            tasks = {}
+
+            def advance(label: str, done: int, total: int) -> None:
+                if label not in tasks:
+                    tasks[label] = bars.add_task(f"fetching {label}", total=total)
+                bars.update(tasks[label], completed=done)
+
+            yield advance
+
+    @contextmanager
+    def indexing(self) -> Iterator[IndexProgress]:
+        """A progress bar over the files that are indexed; nothing where there is no terminal."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        if not self.live:
+            yield lambda done, total, passages, path: None
+            return
+        columns = (
+            TextColumn("indexing"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        with Progress(*columns, console=self.err, transient=True) as bars:
+            task = bars.add_task("", total=None)
+
+            def advance(done: int, total: int, passages: int, path: object) -> None:
+                bars.update(task, completed=done, total=total, description=f"{passages:,} passages · {path}")
+
+            yield advance
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    IndexProgress = Callable[[int, int, int, Path], None]

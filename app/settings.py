@@ -1,0 +1,84 @@
+"""What the environment and ``.env`` say. An explicit option beats the environment, which beats ``.env``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from errors import RequestError
+
+DEFAULT_CHAT_MODEL = "gpt-4o-mini"
+EMBEDDED = "embedded"
+
+
+class Settings(BaseSettings):
+    """Every setting; ``.env.example`` explains each. An empty value counts as none."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
+
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
+    selfrag_chat_model: str | None = None
+    selfrag_critic_model: str | None = None
+    selfrag_embedding_model: str | None = None
+    selfrag_model_path: Path | None = None
+    selfrag_home: Path | None = None
+
+    selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
+    selfrag_strategy: Literal["combined", "per-passage"] = "combined"
+    selfrag_fallback: Literal["abstain", "direct"] = "abstain"
+    selfrag_k: int = Field(4, ge=1, le=50)
+    selfrag_chunk_size: int = Field(500, ge=50, le=20_000)
+    selfrag_chunk_overlap: int = Field(50, ge=0, le=10_000)
+    selfrag_threshold_retrieve: float | None = Field(None, ge=0, le=1)
+    selfrag_threshold_relevant: float | None = Field(None, ge=0, le=1)
+    selfrag_limit_rewrites: int | None = Field(None, ge=0, le=20)
+    selfrag_limit_drafts: int | None = Field(None, ge=1, le=20)
+    selfrag_limit_calls: int | None = Field(None, ge=1)
+    selfrag_limit_tokens: int | None = Field(None, ge=1)
+    selfrag_limit_seconds: float | None = Field(None, gt=0)
+    selfrag_call_seconds: float | None = Field(None, gt=0)
+
+    @property
+    def chat_model(self) -> str:
+        """The chat model's name: as named, the endpoint's default, or ``embedded``."""
+        if self.selfrag_chat_model:
+            return self.selfrag_chat_model
+        return DEFAULT_CHAT_MODEL if self.openai_api_key or self.openai_base_url else EMBEDDED
+
+    @property
+    def models_folder(self) -> Path:
+        """Where downloaded models are kept."""
+        if self.selfrag_home:
+            return self.selfrag_home.expanduser() / "models"
+        from platformdirs import user_cache_path
+
+        return user_cache_path("selfrag", appauthor=False) / "models"
+
+    @property
+    def libraries_folder(self) -> Path:
+        """Where indexes are kept."""
+        if self.selfrag_home:
+            return self.selfrag_home.expanduser() / "libraries"
+        from platformdirs import user_data_path
+
+        return user_data_path("selfrag", appauthor=False) / "libraries"
+
+
+def load_settings() -> Settings:
+    """Read ``.env`` of the working folder, which never beats the environment, then the environment.
+
+    Raises `RequestError` naming the first setting that is wrong.
+    """
+    from dotenv import load_dotenv
+
+    load_dotenv(Path(".env"), override=False)
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).upper() if first["loc"] else "a setting"
+        raise RequestError(f"{name} is wrong: {first['msg']}; see .env.example.") from None

@@ -1,0 +1,168 @@
+"""How a run looks to a person: a line a node, the answer, its citations, and the cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.screen import Screen
+from graph.state import SelfRAGState
+from prompts.choice import Verdict
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.status import Status
+
+STYLES = {
+    "grounded": "bold green",
+    "partially_grounded": "bold yellow",
+    "abstained": "bold magenta",
+    "direct": "bold cyan",
+    "stopped": "bold red",
+}
+
+
+class Trace:
+    """One line for each node as it ends; a spinner while the next one works, on a terminal."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._status: Status | None = screen.err.status("thinking …") if screen.live else None
+
+    def __enter__(self) -> Trace:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def step(self, node: str, update: SelfRAGState) -> None:
+        """Print what the node decided."""
+        from langgraph.types import Overwrite
+        from rich.text import Text
+
+        path: Any = update["path"]
+        step = (path.value if isinstance(path, Overwrite) else path)[-1]
+        line = Text()
+        line.append(f"{node:20}", style="bold")
+        line.append(f"{step['seconds']:6.1f} s  ", style="dim")
+        line.append(describe(node, step["decided"]))
+        self._screen.err.print(line)
+
+
+def describe(node: str, decided: dict[str, Any]) -> str:
+    """What a node decided, in a few words."""
+    if decided.get("stop"):
+        return f"stopped: {decided['stop']}" + (f": {decided['failure']}" if decided.get("failure") else "")
+    match node:
+        case "decide":
+            if "mode" in decided:
+                return f"{decided['route']} (mode {decided['mode']})"
+            return f"{decided['route']}  {said(decided['verdict'])}"
+        case "retrieve":
+            return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
+        case "grade_documents":
+            marks = ", ".join(f"{place(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
+            return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
+        case "rewrite_query":
+            return f"“{decided['query']}”" if decided["query"] else "no other query found"
+        case "generate":
+            if decided["declined"]:
+                return "the draft declines"
+            kind = "redraft" if decided["redraft"] else "draft"
+            return f"{kind}: {shortened(decided['text'] or 'the same as before', 90)}"
+        case "hallucination_check":
+            return "; ".join(
+                f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
+                for claim in decided["claims"]
+            )
+        case "answer_check":
+            return "usefulness " + ", ".join(said(verdict) for verdict in decided["usefulness"])
+        case "direct_generate":
+            return f"draft: {shortened(decided['text'], 90)}"
+        case "select":
+            return "accepted" if decided["accepted"] else "not accepted"
+        case _:
+            return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def said(verdict: Verdict) -> str:
+    """A verdict in a few words: its label, how sure, and why."""
+    why = f" ({verdict['reason']})" if verdict["reason"] else ""
+    return f"{verdict['label']}{_sure(verdict)}{why}"
+
+
+def _sure(verdict: Verdict) -> str:
+    if not verdict["probabilities"]:
+        return ""
+    return f" {verdict['probabilities'].get(verdict['label'], 0):.2f}"
+
+
+def place(found: Any) -> str:
+    """Where a passage stands: its file, and its page or row."""
+    name = Path(found["source"]).name or "a passage"
+    if found["page"]:
+        return f"{name} p. {found['page']}"
+    return f"{name} row {found['row']}" if found["row"] else name
+
+
+def shortened(text: str, most: int) -> str:
+    """One line of at most ``most`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def show(state: SelfRAGState, screen: Screen) -> None:
+    """The answer to stdout; on a terminal with its citations and cost, else these to stderr."""
+    from rich.text import Text
+
+    outcome = state["outcome"]
+    on_terminal = screen.out.is_terminal
+    if on_terminal:
+        screen.out.print()
+    screen.out.print(Text(numbered_answer(state) if on_terminal else state["answer"]))
+    to = screen.out if on_terminal and not screen.err.quiet else screen.err
+    for citation in state["citations"]:
+        line = Text(f"  [{citation['id']}] {place(citation)}  ", style="cyan")
+        line.append(f"“{' '.join(citation['quote'].split())}”", style="italic")
+        to.print(line)
+    usage = state["usage"]
+    read = f"{usage['input_tokens']:,} tokens read"
+    cached = f" ({usage['cached_input_tokens']:,} from the cache)" if usage["cached_input_tokens"] else ""
+    about = "about " if usage["estimated"] else ""
+    cost = Text(outcome, style=STYLES[outcome])
+    cost.append(
+        f" · {state['stop_reason']} · {usage['model_calls']} model calls · {about}{read}{cached}, "
+        f"{usage['output_tokens']:,} written · {state['seconds']:.1f} s",
+        style="dim",
+    )
+    to.print(cost)
+
+
+def numbered_answer(state: SelfRAGState) -> str:
+    """The answer with the number of its citation behind each claim."""
+    best = state["best"]
+    if best is None or not state["citations"]:
+        return state["answer"]
+    numbers: dict[tuple[str, int, int], int] = {
+        (one["passage"], one["start"], one["end"]): one["id"] for one in state["citations"]
+    }
+    passages = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
+    text, position = state["answer"], 0
+    for claim in best["claims"]:
+        quote = claim["quote"]
+        found = text.find(claim["text"], position)
+        if quote is None or found < 0:
+            continue
+        number = numbers.get((passages[quote["passage"]], quote["start"], quote["end"]))
+        position = found + len(claim["text"])
+        if number is not None:
+            mark = f" [{number}]"
+            text = text[:position] + mark + text[position:]
+            position += len(mark)
+    return text

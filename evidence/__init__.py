@@ -1,0 +1,1 @@
+"""What code can say about a draft without a model: its claims, their quotes, their figures, its refusal."""

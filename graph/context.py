@@ -1,0 +1,126 @@
+"""What a caller may turn in one run, and the models that the graph is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+from langchain_core.documents import Document
+from langchain_core.prompts import ChatPromptTemplate
+from pydantic import BaseModel, ConfigDict, Field
+
+from models.usage import Tab
+from prompts.choice import Choice, Verdict
+
+
+class Limits(BaseModel):
+    """The bounds of one question. ``drafts`` counts the first draft and its redrafts for each query."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rewrites: int = Field(2, ge=0, le=20)
+    drafts: int = Field(2, ge=1, le=20)
+    model_calls: int = Field(32, ge=1)
+    tokens: int = Field(60_000, ge=1)
+    seconds: float = Field(120, gt=0)
+
+    @property
+    def steps(self) -> int:
+        """LangGraph's recursion limit that no run within these limits reaches."""
+        return 8 + (self.rewrites + 1) * (3 + 3 * self.drafts)
+
+
+class Thresholds(BaseModel):
+    """The least score with which a verdict of two labels is positive."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    retrieve: float = Field(0.5, ge=0, le=1)
+    relevant: float = Field(0.5, ge=0, le=1)
+
+
+class Weights(BaseModel):
+    """The paper's w_rel, w_sup and w_use, which rank candidates."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    relevance: float = Field(1.0, ge=0)
+    support: float = Field(1.0, ge=0)
+    usefulness: float = Field(0.5, ge=0)
+
+
+class Context(BaseModel):
+    """Settings of one run. ``thresholds`` and ``limits`` left out are those that come with the model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: Literal["adaptive", "always", "never"] = "adaptive"
+    strategy: Literal["combined", "per-passage"] = "combined"
+    fallback: Literal["abstain", "direct"] = "abstain"
+    k: int = Field(4, ge=1, le=50)
+    explain: bool = False
+    weights: Weights = Weights()
+    thresholds: Thresholds | None = None
+    limits: Limits | None = None
+
+    @property
+    def bounds(self) -> Limits:
+        """The limits in force; the defaults where none were given."""
+        return self.limits or Limits()
+
+    @property
+    def levels(self) -> Thresholds:
+        """The thresholds in force; the defaults where none were given."""
+        return self.thresholds or Thresholds()
+
+
+class WritesText(Protocol):
+    """The generator, as nodes see it."""
+
+    def metered(self, tab: Tab) -> WritesText: ...
+
+    async def write(
+        self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any
+    ) -> str: ...
+
+
+class Chooses(Protocol):
+    """The critic, as nodes see it."""
+
+    def metered(self, tab: Tab) -> Chooses: ...
+
+    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict: ...
+
+    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict: ...
+
+
+class Searches(Protocol):
+    """The retriever, as nodes see it: LangChain's retrievers are such."""
+
+    async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]: ...  # noqa: A002
+
+
+@dataclass(frozen=True)
+class Services:
+    """The models and the retriever, bound when the graph is built, with the settings calibrated for them."""
+
+    generator: WritesText
+    critic: Chooses
+    retriever: Searches
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    limits: Limits = field(default_factory=Limits)
+
+    def metered(self, tab: Tab) -> Services:
+        """The same services, paying from ``tab``."""
+        return replace(self, generator=self.generator.metered(tab), critic=self.critic.metered(tab))
+
+    def completed(self, context: Context | None) -> Context:
+        """The context with every setting present: LangGraph passes None where a caller gave none."""
+        context = context or Context()
+        return context.model_copy(
+            update={
+                "thresholds": context.thresholds or self.thresholds,
+                "limits": context.limits or self.limits,
+            }
+        )

@@ -1,0 +1,62 @@
+"""Where each node leads: pure functions of the state, with every destination named."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from graph.state import SelfRAGState
+
+
+def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", "finish"]:
+    """Search, unless the question needs no documents."""
+    if state["stops"]:
+        return "finish"
+    return "direct_generate" if state["route"] == "direct" else "retrieve"
+
+
+def after_grade_documents(
+    state: SelfRAGState,
+) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
+    """Write from what is relevant; with nothing relevant search anew while rewrites are left."""
+    if state["stops"]:
+        return "finish"
+    if state["relevant"]:
+        return "generate"
+    return _search_again(state)
+
+
+def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "direct_generate", "finish"]:
+    """Search for the new query; when none was found, end."""
+    if state["stops"]:
+        return "finish"
+    if len(state["queries"]) > state["searched"]:
+        return "retrieve"
+    return "direct_generate" if _may_fall_back(state) else "finish"
+
+
+def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "answer_check", "select"]]:
+    """Check support and usefulness side by side; a draft that declines, or none, has nothing to check."""
+    if not state["stops"] and any(not draft["declined"] for draft in state["drafts"]):
+        return ["hallucination_check", "answer_check"]
+    return ["select"]
+
+
+def after_select(
+    state: SelfRAGState,
+) -> Literal["generate", "rewrite_query", "finish"]:
+    """Finish with an accepted answer; else redraft, else search anew, while either is left."""
+    if state["accepted"] or state["stops"] or state["route"] != "retrieve":
+        return "finish"
+    if state["drafts_left"] > 0:
+        return "generate"
+    return "rewrite_query" if state["rewrites_left"] > 0 else "finish"
+
+
+def _search_again(state: SelfRAGState) -> Literal["rewrite_query", "direct_generate", "finish"]:
+    if state["rewrites_left"] > 0:
+        return "rewrite_query"
+    return "direct_generate" if _may_fall_back(state) else "finish"
+
+
+def _may_fall_back(state: SelfRAGState) -> bool:
+    return state["fallback"] and state["best"] is None

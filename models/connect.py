@@ -1,0 +1,60 @@
+"""Make the LangChain client of a named chat model: an OpenAI-compatible endpoint or ``provider:model``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from errors import ModelError
+from models.chat import Chat
+
+CONNECT_SECONDS = 10.0
+REASONING = re.compile(r"^(o\d|gpt-5)")
+
+
+def openai_chat(
+    model: str, *, base_url: str | None, api_key: str | None, call_seconds: float, name: str | None = None
+) -> Chat:
+    """A chat model behind the OpenAI protocol; ``base_url`` None is OpenAI itself; ``name`` is for errors."""
+
+    def make() -> BaseChatModel:
+        import httpx2
+        from langchain_openai import ChatOpenAI
+        from openai import DefaultAsyncHttpxClient
+        from pydantic import SecretStr
+
+        settings: dict[str, Any] = {} if REASONING.match(model) else {"temperature": 0}
+        return ChatOpenAI(
+            model=model,
+            base_url=base_url,
+            api_key=SecretStr(api_key or "none"),
+            max_retries=0,
+            stream_usage=True,
+            http_async_client=DefaultAsyncHttpxClient(
+                timeout=httpx2.Timeout(call_seconds, connect=min(CONNECT_SECONDS, call_seconds))
+            ),
+            **settings,
+        )
+
+    where = f" at {base_url}" if base_url else ""
+    return Chat(make, name or f"{model}{where}", call_seconds=call_seconds)
+
+
+def provider_chat(spec: str, *, call_seconds: float) -> Chat:
+    """A chat model by LangChain's ``provider:model``, with the provider's own settings from the environment."""
+
+    def make() -> BaseChatModel:
+        from langchain.chat_models import init_chat_model
+
+        try:
+            return init_chat_model(spec, temperature=0, max_retries=0)
+        except ImportError as error:
+            package = getattr(error, "name", None) or "its integration package"
+            raise ModelError(f"{spec} needs a package that is not installed: pip install {package}.") from error
+        except Exception as error:  # noqa: BLE001 - each provider raises its own
+            line = (str(error).splitlines() or [""])[0]
+            raise ModelError(f"{spec} cannot be used: {line[:200]}") from error
+
+    return Chat(make, spec, call_seconds=call_seconds)

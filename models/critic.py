@@ -1,0 +1,166 @@
+"""The model that judges: one label from a short list, by token probability where the server gives it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from models.chat import Chat, TransientModelError, UnusableRequestError, text_of
+from models.usage import LimitReachedError, Tab
+from prompts.choice import UNKNOWN, Choice, Verdict
+
+Means = Literal["logprobs", "schema", "text"]
+TOP_LOGPROBS = 20
+LEAST_MASS = 0.05
+STRUCTURED_TOKENS = 400
+REASON_TOKENS = 60
+WHY = "Why? Answer in one short sentence that names what is missing or wrong."
+
+
+@dataclass
+class Manner:
+    """How this model is asked: found out at the first calls and kept for all that follow."""
+
+    means: Means = "logprobs"
+
+    def step_down(self, tried: Means) -> None:
+        """Leave ``tried`` for the next means, unless another call has already."""
+        if self.means == tried:
+            self.means = "schema" if tried == "logprobs" else "text"
+
+
+@dataclass(frozen=True)
+class Critic:
+    """Chooses one label. It never raises for a reply that is none: that verdict is ``unknown``."""
+
+    chat: Chat
+    manner: Manner = field(default_factory=Manner)
+    tab: Tab | None = None
+
+    def metered(self, tab: Tab) -> Critic:
+        """The same critic, paying from ``tab``."""
+        return replace(self, tab=tab)
+
+    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+        """The verdict on ``inputs``; with ``explain`` a second, short call asks why.
+
+        A call that fails after its retries, or that the budget does not allow, gives ``unknown``. Raises
+        `ModelError` only for what no retry mends: the server is not there, or refuses the key or the model.
+        """
+        messages = choice.messages.format_messages(**inputs)
+        try:
+            verdict = await self._verdict(choice, messages)
+        except LimitReachedError as reached:
+            return choice.unknown(f"Not asked: {reached.reason}.")
+        except TransientModelError as failure:
+            return choice.unknown(str(failure))
+        return await self.explain(choice, verdict, **inputs) if explain else verdict
+
+    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+        """The verdict with the critic's reason for it, in a sentence; without one if that call fails."""
+        if verdict["label"] == UNKNOWN or self.tab is None:
+            return verdict
+        reply = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
+        ask = [*choice.messages.format_messages(**inputs), AIMessage(reply), HumanMessage(WHY)]
+        try:
+            said = await self.chat.ask(ask, self.tab, max_tokens=REASON_TOKENS, tags=["nostream"])
+        except (LimitReachedError, TransientModelError):
+            return verdict
+        reason = " ".join(text_of(said).split()) or None
+        return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
+
+    async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
+        while True:
+            means = self.manner.means
+            try:
+                verdict = await self._ask(choice, messages, means)
+            except UnusableRequestError:
+                if means == "text":
+                    raise
+                verdict = None
+            if verdict is not None:
+                return verdict
+            self.manner.step_down(means)
+
+    async def _ask(self, choice: Choice, messages: list[BaseMessage], means: Means) -> Verdict | None:
+        """One verdict by ``means``; None when this model cannot be asked so."""
+        if self.tab is None:
+            raise RuntimeError("a critic chooses only with a tab: call metered() first")
+        if means == "logprobs":
+            bind: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+            reply = await self.chat.ask(messages, self.tab, max_tokens=1, tags=["nostream"], bind=bind)
+            top = first_token(reply)
+            if top is None or any(token.strip().startswith(("<think", "<|")) for token in top):
+                return None
+            return by_probability(choice, top)
+        if means == "schema":
+            bind = {"response_format": schema_of(choice)}
+            ask = messages
+        else:
+            bind = {}
+            words = ", ".join(choice.replies)
+            ask = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {words}.")]
+        reply = await self.chat.ask(ask, self.tab, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
+        return by_reply(choice, text_of(reply))
+
+
+def first_token(reply: AIMessage) -> Mapping[str, float] | None:
+    """Log-probability of each candidate of the first generated token; None where the server gave none."""
+    content = (reply.response_metadata.get("logprobs") or {}).get("content") or []
+    top = content[0].get("top_logprobs") if content else None
+    if not top:
+        return None
+    found: dict[str, float] = {}
+    for entry in top:
+        token, value = entry.get("token"), entry.get("logprob")
+        if isinstance(token, str) and isinstance(value, int | float) and value <= 1e-6:
+            found[token] = max(found.get(token, -math.inf), float(value))
+    return found or None
+
+
+def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
+    """Each label's probability among the labels; case and leading-space variants are summed."""
+    mass = dict.fromkeys(choice.labels, 0.0)
+    for token, logprob in top.items():
+        word = token.strip().casefold()
+        matches = {label for reply, label in choice.replies.items() if word and reply.startswith(word)}
+        if len(matches) == 1:
+            mass[matches.pop()] += math.exp(logprob)
+    total = sum(mass.values())
+    if total < LEAST_MASS:
+        return choice.unknown("The reply was none of the labels.")
+    probabilities = {label: value / total for label, value in mass.items()}
+    label = max(probabilities, key=lambda name: probabilities[name])
+    return Verdict(label=label, probabilities=probabilities, reason=None)
+
+
+def schema_of(choice: Choice) -> dict[str, Any]:
+    """The JSON schema that restricts a reply to the choice's labels."""
+    schema = {
+        "type": "object",
+        "properties": {"label": {"type": "string", "enum": list(choice.replies)}},
+        "required": ["label"],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": choice.name, "strict": True, "schema": schema}}
+
+
+def by_reply(choice: Choice, text: str) -> Verdict:
+    """The label that a written reply names, alone or as the one value of a JSON object."""
+    match = re.search(r"\{.*\}", text, re.DOTALL)
+    if match:
+        try:
+            values = json.loads(match.group())
+        except (json.JSONDecodeError, RecursionError):
+            return choice.unknown("The reply was malformed JSON.")
+        text = str(values.get("label", "")) if isinstance(values, dict) else ""
+    label = choice.label_of(text)
+    if label == UNKNOWN:
+        return choice.unknown("The reply was none of the labels.")
+    return Verdict(label=label, probabilities=None, reason=None)

@@ -1,0 +1,157 @@
+"""Run the embedded chat model inside this process, behind an OpenAI-compatible server on a loopback port."""
+
+import atexit
+import math
+import os
+import secrets
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from errors import ModelError
+
+# One slot: requests that share a prefix queue up in it and each reads only what is new. With more slots,
+# those that arrive together each read the whole prefix: llama.cpp takes none from a slot that is at work.
+PARALLEL = 1
+CONTEXT_TOKENS = 16_384
+CACHED_PROMPTS_MIB = 1024  # prefixes that left the slot wait here, about 28 KiB a token
+_HTTP_THREADS = 32  # a kept-alive connection holds one
+_QUIET = -1
+
+
+class Endpoint(NamedTuple):
+    """Where an OpenAI-compatible client finds the model."""
+
+    base_url: str
+    api_key: str
+
+
+class EmbeddedServer:
+    """llama.cpp serving one GGUF file on 127.0.0.1, on a free port, to whoever holds the random key.
+
+    ``context_tokens`` bounds prompt and reply together. ``threads`` defaults to the cores that this process
+    may use. Use as a context manager, or call ``start`` and ``stop``; a stopped server can be started again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        context_tokens: int = CONTEXT_TOKENS,
+        parallel: int = PARALLEL,
+        threads: int | None = None,
+    ) -> None:
+        self.path = path
+        self._context_tokens = context_tokens
+        self._parallel = parallel
+        self._threads = threads or usable_cores()
+        self._lock = threading.Lock()
+        self._server: Any = None
+        self._endpoint: Endpoint | None = None
+
+    def start(self) -> Endpoint:
+        """Load the model, if it is not loaded; return where it is served. Raises ModelError if it cannot be.
+
+        Loading takes seconds in which no other Python code of this process runs: llama.cpp's binding holds
+        the interpreter's lock meanwhile.
+        """
+        with self._lock:
+            if self._endpoint is None:
+                xllamacpp = _binding()
+                key = secrets.token_urlsafe(32)
+                try:
+                    self._server = xllamacpp.Server(self._parameters(xllamacpp, key))
+                except RuntimeError as error:
+                    raise ModelError(
+                        f"The model file {self.path} could not be loaded: it is missing, damaged, of a kind "
+                        "that llama.cpp does not know, or too large for this machine's memory; run "
+                        "`python -m app pull`, or set SELFRAG_MODEL_PATH to another GGUF file."
+                    ) from error
+                self._endpoint = Endpoint(f"{self._server.listening_address}/v1", key)
+            return self._endpoint
+
+    def stop(self) -> None:
+        """End the server and free the model's memory; requests under way fail."""
+        with self._lock:
+            self._server = self._endpoint = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _parameters(self, xllamacpp: Any, key: str) -> Any:
+        parameters = xllamacpp.CommonParams()
+        parameters.model.path = str(self.path)
+        parameters.model_alias = {self.path.stem}
+        parameters.verbosity = _QUIET
+        parameters.hostnames = ["127.0.0.1"]
+        parameters.port = 0  # any that is free
+        parameters.api_keys = [key]
+        parameters.ui = False
+        parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = False
+        parameters.n_threads_http = _HTTP_THREADS
+        parameters.n_ctx = self._context_tokens
+        parameters.n_parallel = self._parallel
+        parameters.kv_unified = True
+        parameters.cache_ram_mib = CACHED_PROMPTS_MIB
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
+        return parameters
+
+
+_servers: dict[Path, EmbeddedServer] = {}
+_servers_lock = threading.Lock()
+
+
+def serve(path: Path) -> EmbeddedServer:
+    """Return this process's one running server for the file, loaded at the first call."""
+    path = path.resolve()
+    with _servers_lock:
+        server = _servers.get(path)
+        if server is None:
+            server = EmbeddedServer(path)
+            atexit.register(server.stop)
+            _servers[path] = server
+    server.start()
+    return server
+
+
+def usable_cores() -> int:
+    """Count the physical cores this process may use, as its affinity and its control group allow."""
+    try:
+        allowed = os.sched_getaffinity(0)
+    except AttributeError:  # not on this platform
+        return max(1, (os.cpu_count() or 2) // 2)
+    topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    siblings = {_read(Path(topology.format(cpu))) or str(cpu) for cpu in allowed}
+    quota, _, period = _read(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
+    if quota.isdigit() and period.isdigit():
+        return max(1, min(len(siblings), math.ceil(int(quota) / int(period))))
+    return len(siblings)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("ascii").strip()
+    except OSError:
+        return ""
+
+
+def _binding() -> Any:
+    # llama.cpp's threads meet at barriers many times a token. Waiting there by spinning, the default, takes
+    # the core from the thread waited for as soon as another program is busy: 0.4 tokens/s were seen, not 8.
+    # The OpenMP library reads this when it is loaded, hence before the import; the user's own choice stands.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        import xllamacpp  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ModelError(
+            f"The embedded model cannot run here ({error}): install what is missing (libgomp1 on Debian and "
+            "Ubuntu), or set OPENAI_BASE_URL to a model server."
+        ) from error
+    return xllamacpp

@@ -1,0 +1,39 @@
+"""The model that writes: drafts, queries and direct answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from models.chat import Chat, TransientModelError, text_of
+from models.usage import Tab
+
+ANSWER_TAG = "answer"
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Writes a text from a prompt. ``tab`` is the budget of the node that writes; see `metered`."""
+
+    chat: Chat
+    tab: Tab | None = None
+
+    def metered(self, tab: Tab) -> Generator:
+        """The same generator, paying from ``tab``."""
+        return replace(self, tab=tab)
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        """The reply's text, without thoughts. ``hidden`` keeps it out of ``messages`` streaming.
+
+        Raises `ModelError` when the model fails after its retries or answers nothing at all.
+        """
+        if self.tab is None:
+            raise RuntimeError("a generator writes only with a tab: call metered() first")
+        tags = ["nostream"] if hidden else [ANSWER_TAG]
+        reply = await self.chat.ask(messages.format_messages(**inputs), self.tab, max_tokens=max_tokens, tags=tags)
+        text = text_of(reply)
+        if not text:
+            raise TransientModelError(f"{self.chat.name} answered with nothing.")
+        return text

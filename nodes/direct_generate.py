@@ -1,0 +1,20 @@
+"""Answer without documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from evidence.passages import as_data
+from graph.context import Context, Services
+from graph.state import Draft, SelfRAGState
+from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS
+
+
+async def direct_generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Write one draft that cites nothing."""
+    text = await services.generator.write(DIRECT_GENERATE, max_tokens=MAX_TOKENS, question=as_data(state["question"]))
+    draft = Draft(text=text, passages=[], relevance=0.0, declined=False)
+    route = "direct" if state["route"] == "direct" else "fallback"
+    return {"route": route, "drafts": [draft], "claims": [], "uses": [], "decided": {"text": text}}

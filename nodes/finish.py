@@ -1,0 +1,111 @@
+"""Say what the best candidate deserves, and no more."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from graph.context import Context, Services
+from graph.state import Candidate, Citation, Outcome, SelfRAGState, StopReason
+from nodes.select import holds, supported
+
+MARKS = {
+    "partially supported": " [only partly supported by the documents]",
+    "no support": " [not supported by the documents]",
+    "unknown": " [not checked against the documents]",
+}
+
+
+async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Write the outcome, the reason for stopping, the answer and its citations."""
+    outcome, reason = outcome_of(state, runtime.context)
+    best = state["best"]
+    if best is not None and outcome in ("grounded", "partially_grounded", "direct"):
+        answer, citations = marked(best), citations_of(best)
+    else:
+        answer, citations = sentence(state["question"], outcome, reason), []
+    return {
+        "outcome": outcome,
+        "stop_reason": reason,
+        "answer": answer,
+        "citations": citations,
+        "seconds": time.time() - state["started"],
+        "decided": {"outcome": outcome, "stop_reason": reason},
+    }
+
+
+def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReason]:
+    """The outcome table of the design, by the best candidate and why the run ended."""
+    best = state["best"]
+    stop = state["stops"][0]["reason"] if state["stops"] else None
+    if best is None:
+        return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
+    if not best["draft"]["passages"]:
+        if context.mode == "never":
+            return "direct", stop or "mode_never"
+        return "direct", stop or ("fallback" if state["route"] == "fallback" else "not_needed")
+    if best["draft"]["declined"]:
+        return "abstained", stop or "declined"
+    if supported(best):
+        return "grounded", stop or ("accepted" if best["usefulness"] >= 0 else "not_useful")
+    if any(holds(claim) for claim in best["claims"]):
+        return "partially_grounded", stop or "claims_unsupported"
+    return "abstained", stop or "claims_unsupported"
+
+
+def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
+    """The sentence that says that there is no answer, and why."""
+    asked = " ".join(question.split())
+    asked = asked if len(asked) <= 200 else asked[:199] + "…"
+    why = {
+        "nothing_relevant": "nothing found in them answers it",
+        "declined": "what was found in them does not say",
+        "claims_unsupported": "an answer was drafted, but they support nothing in it",
+        "limit_calls": "the limit on model calls was reached before an answer was confirmed",
+        "limit_tokens": "the limit on tokens was reached before an answer was confirmed",
+        "limit_seconds": "the limit on time was reached before an answer was confirmed",
+        "model_failed": "the model failed before an answer was confirmed",
+    }[reason]
+    if outcome == "abstained":
+        return f"The documents do not answer “{asked}”: {why}."
+    return f"No answer to “{asked}”: {why}."
+
+
+def marked(best: Candidate) -> str:
+    """The draft, with what is not supported marked where it stands."""
+    text, position = best["draft"]["text"], 0
+    for claim in best["claims"]:
+        found = text.find(claim["text"], position)
+        mark = MARKS.get(claim["verdict"]["label"], "")
+        position = found + len(claim["text"])
+        text = text[:position] + mark + text[position:]
+        position += len(mark)
+    return text
+
+
+def citations_of(best: Candidate) -> list[Citation]:
+    """The quotes of the claims that hold, each once, numbered from 1 in the order of the claims."""
+    passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
+    citations: list[Citation] = []
+    seen: set[tuple[str, int, int]] = set()
+    for claim in best["claims"]:
+        quote = claim["quote"]
+        if quote is None or not holds(claim) or (key := tuple(quote.values())) in seen:
+            continue
+        seen.add(key)  # type: ignore[arg-type]
+        passage = passages[quote["passage"]]
+        citations.append(
+            Citation(
+                id=len(citations) + 1,
+                source=passage["source"],
+                page=passage["page"],
+                row=passage["row"],
+                passage=passage["text"],
+                quote=passage["text"][quote["start"] : quote["end"]],
+                start=quote["start"],
+                end=quote["end"],
+            )
+        )
+    return citations

@@ -1,0 +1,85 @@
+"""Write the draft, or one draft for each relevant passage; redraft with what the checks found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from evidence.claims import declines
+from evidence.passages import as_data, numbered
+from graph.context import Context, Services
+from graph.state import Candidate, Draft, Passage, SelfRAGState
+from nodes.together import together
+from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.grade_documents import RELEVANCE
+
+
+async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Write this round's drafts. A redraft that says what was said before is dropped: it would loop."""
+    first = state["drafts_left"] == runtime.context.bounds.drafts
+    last = None if first else _last_of_this_query(state)
+    if last:
+        drafts = [await _redraft(state, services, last)]
+    else:
+        relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
+        apart = runtime.context.strategy == "per-passage"
+        groups = [[passage] for passage in relevant] if apart else [relevant]
+        drafts = await together(_draft(state, services, group) for group in groups)
+    new = [draft for draft in drafts if last is None or draft["text"] != last["draft"]["text"]]
+    return {
+        "drafts": new,
+        "claims": [],
+        "uses": [],
+        "drafts_left": state["drafts_left"] - 1 if new else 0,
+        "decided": {
+            "drafts": len(new),
+            "redraft": last is not None,
+            "declined": bool(new) and all(draft["declined"] for draft in new),
+            "text": new[0]["text"] if new else None,
+        },
+    }
+
+
+def _draft(state: SelfRAGState, services: Services, passages: list[Passage]) -> Awaitable[Draft]:
+    return _written(
+        state,
+        passages,
+        services.generator.write(GENERATE, max_tokens=MAX_TOKENS, **inputs_of(state, passages)),
+    )
+
+
+def _redraft(state: SelfRAGState, services: Services, last: Candidate) -> Awaitable[Draft]:
+    passages = last["draft"]["passages"]
+    inputs = inputs_of(state, passages) | {"draft": as_data(last["draft"]["text"])}
+    failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
+    if not failed:
+        writing = services.generator.write(REDRAFT_NOT_USEFUL, max_tokens=MAX_TOKENS, **inputs)
+        return _written(state, passages, writing)
+    lines = "\n".join(
+        f"- {as_data(claim['text'])}" + (f" ({claim['verdict']['reason']})" if claim["verdict"]["reason"] else "")
+        for claim in failed
+    )
+    writing = services.generator.write(REDRAFT_UNSUPPORTED, max_tokens=MAX_TOKENS, failed=lines, **inputs)
+    return _written(state, passages, writing)
+
+
+async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaitable[str]) -> Draft:
+    text = await writing
+    scores = [RELEVANCE.score(state["verdicts"][passage["id"]]) for passage in passages]
+    return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declines(text))
+
+
+def _last_of_this_query(state: SelfRAGState) -> Candidate | None:
+    """The best draft, if it was written from the passages at hand: the one to mend."""
+    best = state["best"]
+    at_hand = {passage["id"] for passage in state["passages"]}
+    if best and {passage["id"] for passage in best["draft"]["passages"]} <= at_hand:
+        return best
+    return None
+
+
+def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
+    """What the generator reads, and the critic after it, whole."""
+    return {"question": as_data(state["question"]), "passages": numbered(passages)}

@@ -1,0 +1,38 @@
+"""Search the documents for the present query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.documents import Document
+from langgraph.runtime import Runtime
+
+from graph.context import Context, Services
+from graph.state import Passage, SelfRAGState
+
+
+async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Find at most ``k`` passages for the last query, best first."""
+    query = state["queries"][-1]
+    found = await services.retriever.ainvoke(query, k=runtime.context.k)
+    passages = [as_passage(document) for document in found[: runtime.context.k]]
+    return {
+        "passages": passages,
+        "relevant": [],
+        "searched": len(state["queries"]),
+        "decided": {"query": query, "retrieved": len(passages)},
+    }
+
+
+def as_passage(document: Document) -> Passage:
+    """A LangChain document as the state holds it; one without an id is known by its text."""
+    metadata = document.metadata
+    identity = document.id or metadata.get("id") or document.page_content
+    return Passage(
+        id=str(identity),
+        text=document.page_content,
+        source=str(metadata.get("source", "")),
+        page=metadata.get("page"),
+        row=metadata.get("row"),
+        similarity=metadata.get("similarity"),
+    )

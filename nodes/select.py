@@ -1,0 +1,70 @@
+"""Keep the best candidate by score. No model is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from graph.context import Context, Services, Weights
+from graph.state import Candidate, Claim, Draft, SelfRAGState
+from prompts.answer_check import USEFULNESS
+from prompts.choice import Verdict
+from prompts.hallucination_check import SUPPORT
+
+
+async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Rank this round's drafts with the best so far; accept it when it is supported and useful."""
+    weights = runtime.context.weights
+    round_ = [
+        candidate(draft, _at(state["claims"], i) or [], _at(state["uses"], i), weights)
+        for i, draft in enumerate(state["drafts"])
+    ]
+    before = [state["best"]] if state["best"] else []
+    best = max([*before, *round_], key=rank, default=None)
+    accepted = best is not None and supported(best) and best["usefulness"] >= 0
+    declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
+    return {
+        "best": best,
+        "accepted": accepted,
+        "drafts_left": 0 if declined else state["drafts_left"],
+        "decided": {
+            "accepted": accepted,
+            "support": best["support"] if best else None,
+            "usefulness": best["usefulness"] if best else None,
+        },
+    }
+
+
+def candidate(draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights) -> Candidate:
+    """The draft with its scores: support is the mean over claims, and 0 where there are none."""
+    scores = [SUPPORT.score(claim["verdict"]) for claim in claims]
+    support = sum(scores) / len(scores) if scores else 0.0
+    usefulness = USEFULNESS.score(use) if use else 0.0
+    score = weights.relevance * draft["relevance"] + weights.support * support + weights.usefulness * usefulness
+    return Candidate(draft=draft, claims=claims, support=support, usefulness=usefulness, use=use, score=score)
+
+
+def rank(one: Candidate) -> tuple[int, float]:
+    """What may be claimed of a candidate comes first, its score second; a draft that declines is last."""
+    if one["draft"]["declined"]:
+        return (0, one["score"])
+    if supported(one):
+        return (3, one["score"])
+    return (2 if any(holds(claim) for claim in one["claims"]) else 1, one["score"])
+
+
+def supported(one: Candidate) -> bool:
+    """Whether nothing in the candidate is unsupported; a direct answer has no claims to support."""
+    if not one["draft"]["passages"]:
+        return True
+    return bool(one["claims"]) and all(claim["verdict"]["label"] == "fully supported" for claim in one["claims"])
+
+
+def holds(claim: Claim) -> bool:
+    """Whether the passages support the claim at least in part."""
+    return claim["verdict"]["label"] in ("fully supported", "partially supported")
+
+
+def _at(values: list[Any], index: int) -> Any:
+    return values[index] if index < len(values) else None

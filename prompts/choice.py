@@ -1,0 +1,82 @@
+"""A choice that a critic makes, and the verdict that it returns: the reflection tokens of Self-RAG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+from langchain_core.prompts import ChatPromptTemplate
+
+UNKNOWN = "unknown"
+
+
+class Verdict(TypedDict):
+    """One label, with the probability of each label where the model gave them."""
+
+    label: str
+    probabilities: dict[str, float] | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A question put to a critic whose answer is one of a few labels.
+
+    ``replies`` maps each word that the model may reply to the label it stands for; its first token
+    identifies it, so no word may begin another. ``weights`` gives each label's share in the score;
+    ``cautious`` is the label that an unknown verdict leans to. A choice of two labels with a ``positive`` one
+    is decided by its score against a threshold, any other by the most probable label.
+    """
+
+    name: str
+    replies: Mapping[str, str]
+    weights: Mapping[str, float]
+    cautious: str
+    messages: ChatPromptTemplate
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse replies that one generated token cannot tell apart, and scores that do not fit the labels."""
+        words = list(self.replies)
+        for word in words:
+            clash = [other for other in words if other.startswith(word) or word.startswith(other)]
+            if word != word.strip().casefold() or not word or len(clash) > 1:
+                raise ValueError(f"choice {self.name}: the replies {clash} begin with the same token")
+        if set(self.weights) != set(self.labels) or self.cautious not in self.labels:
+            raise ValueError(f"choice {self.name}: weights and the cautious label must name its labels")
+        if self.positive is not None and (len(self.labels) != 2 or self.positive not in self.labels):
+            raise ValueError(f"choice {self.name}: a positive label belongs to a choice of two")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, each once, in the order in which they were given."""
+        return tuple(dict.fromkeys(self.replies.values()))
+
+    def label_of(self, reply: str) -> str:
+        """The label that a whole reply stands for; ``unknown`` when it is none of them."""
+        word = reply.strip().strip("\"'`.*,:;!()[]").casefold()
+        by_label = {label.casefold(): label for label in self.labels}
+        return self.replies.get(word) or by_label.get(word) or UNKNOWN
+
+    def settle(self, verdict: Verdict, threshold: float) -> Verdict:
+        """The verdict with the label that ``threshold`` gives it; unknown stays unknown."""
+        if verdict["label"] == UNKNOWN or self.positive is None:
+            return verdict
+        negative = next(label for label in self.labels if label != self.positive)
+        label = self.positive if self.score(verdict) >= threshold else negative
+        return Verdict(label=label, probabilities=verdict["probabilities"], reason=verdict["reason"])
+
+    def leaning(self, verdict: Verdict) -> str:
+        """The verdict's label; the cautious one for unknown."""
+        return self.cautious if verdict["label"] == UNKNOWN else verdict["label"]
+
+    def score(self, verdict: Verdict) -> float:
+        """Σ weight · probability; with no probabilities the label counts as 1, unknown as the cautious label."""
+        if verdict["probabilities"]:
+            return sum(self.weights[label] * p for label, p in verdict["probabilities"].items())
+        return self.weights[self.leaning(verdict)]
+
+    def unknown(self, reason: str | None = None) -> Verdict:
+        """The verdict of a critic that gave none."""
+        return Verdict(label=UNKNOWN, probabilities=None, reason=reason)

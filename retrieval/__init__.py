@@ -1,0 +1,1 @@
+"""Load, split, embed, index and search documents; import what is needed from the modules."""

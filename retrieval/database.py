@@ -1,0 +1,265 @@
+"""Open the index's SQLite file and hand out its connections, many readers beside one writer."""
+
+import os
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from errors import RequestError
+from retrieval.errors import IndexBusy, IndexDamaged, shown
+from retrieval.manifest import read_manifest, unquoted
+from retrieval.schema import FORMAT, SCHEMA, TABLES
+from retrieval.translate import BUSY_CODES, code_of, translated, unwritable
+
+NAME = "index.sqlite"
+_LOCK_NAME = "writer.lock"
+_WAIT = 5.0  # seconds for another writer to finish
+
+
+class Database:
+    """The database of one index folder; ``notes`` tells what had to be mended.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open or create the database in ``folder``, and start over when it is damaged."""
+        self.folder = folder
+        self.notes: list[str] = []
+        self._path = folder / NAME
+        self._idle: list[sqlite3.Connection] = []
+        self._epoch = 0  # connections of an earlier one are closed when they are given back
+        self._guard = threading.RLock()
+        self._writer = threading.RLock()
+        self._locked = False
+        self.writable = self._prepare()
+        try:
+            with translated(folder):
+                self._create_if_empty()
+                self._check()
+        except IndexDamaged:
+            self.start_over()
+
+    def close(self) -> None:
+        """Close the idle connections now, and those in use when they are given back."""
+        with self._guard:
+            self._epoch += 1
+            while self._idle:
+                self._idle.pop().close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection that sees one unchanging state of the database."""
+        with translated(self.folder), self._connection() as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection whose changes are all kept at the end, or none if anything is raised."""
+        self._require_writable()
+        with self._writer, translated(self.folder), self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def only_writer(self, seconds: float = _WAIT) -> Iterator[None]:
+        """Keep other processes and threads from writing for longer than one transaction.
+
+        Raises ``IndexBusy`` when another has the lock for ``seconds``. The system lets go of the
+        lock when its process ends, however that comes about.
+        """
+        self._require_writable()
+        if not self._writer.acquire(timeout=seconds):
+            raise _busy(self.folder)
+        try:
+            if self._locked:
+                yield
+                return
+            lock = self._take_lock(seconds)
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
+                lock.close()
+        finally:
+            self._writer.release()
+
+    def start_over(self) -> None:
+        """Move the damaged database aside and begin an empty one, with the roots that are known."""
+        if not self.writable:
+            raise IndexDamaged(
+                f"The index in {shown(self.folder)} is damaged and cannot be mended, for the folder is "
+                "read-only: make it writable."
+            )
+        with self.only_writer(), self._guard:
+            mine = self._inode
+            self.close()
+            if mine == _inode(self._path):  # else another process has mended it
+                aside = self._move_aside()
+                self.notes.append(f"The index in {shown(self.folder)} was damaged: it was moved to {aside}.")
+            with translated(self.folder):
+                self._create_if_empty()
+                self._check()
+
+    def _prepare(self) -> bool:
+        """Make the folder; return whether the database can be written."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RequestError(unwritable(self.folder, error.strerror or str(error))) from error
+        exists = self._path.exists()
+        writable = os.access(self._path if exists else self.folder, os.W_OK)
+        writable = writable and os.access(self.folder, os.W_OK | os.X_OK)
+        if not writable and not exists:
+            raise RequestError(unwritable(self.folder, "permission denied"))
+        return writable
+
+    def _require_writable(self) -> None:
+        if not self.writable:
+            raise RequestError(unwritable(self.folder, "it is read-only"))
+
+    def _create_if_empty(self) -> None:
+        """Create the tables if there are none, with the roots that the manifest remembers."""
+        if not self.writable:
+            return
+        connection = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)
+        try:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                for statement in SCHEMA:
+                    connection.execute(statement)
+                meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+                self._restore_roots(connection)
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+
+    def _restore_roots(self, connection: sqlite3.Connection) -> None:
+        manifest = read_manifest(self.folder)
+        if manifest and manifest.roots:
+            roots = [(unquoted(path), kind) for path, kind in manifest.roots.items()]
+            connection.executemany("INSERT INTO roots VALUES (?, ?)", roots)
+            self.notes.append("The index had to be begun again: all its documents are indexed anew.")
+
+    def _check(self) -> None:
+        """Refuse a database of another format, or one that lacks what every one has."""
+        with self._guard:
+            self._inode = _inode(self._path)
+        with self.reading() as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            meta = dict(connection.execute("SELECT key, value FROM meta"))
+        if not tables >= TABLES or not {"index", "generation"} <= meta.keys():
+            raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
+        if not str(meta.get("format")).isdecimal() or int(meta["format"]) < FORMAT:
+            raise IndexDamaged(f"The index in {shown(self.folder)} has no format that is known.")
+        if int(meta["format"]) > FORMAT:
+            raise RequestError(
+                f"The index in {shown(self.folder)} was made by a newer version of this program: "
+                "update the program, or remove the folder."
+            )
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; one that was used in vain is not used again."""
+        with self._guard:
+            epoch = self._epoch
+            connection = self._idle.pop() if self._idle else self._open()
+        try:
+            yield connection
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            with self._guard:
+                keep = epoch == self._epoch
+                if keep:
+                    self._idle.append(connection)
+        except BaseException:
+            keep = False
+            raise
+        finally:
+            if not keep:
+                connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.writable:
+            return self._open_read_only()
+        connection = self._connect("mode=rw")
+        # FULL: a transaction that was reported as done also survives a power cut.
+        connection.executescript("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+        return connection
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """Open a database whose folder cannot be written, where SQLite cannot place its helper files."""
+        connection = self._connect("mode=ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            log = self._path.with_name(f"{NAME}-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            return self._connect("immutable=1")
+        return connection
+
+    def _connect(self, option: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self._path.absolute().as_uri()}?{option}",
+            uri=True,
+            timeout=_WAIT,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _take_lock(self, seconds: float) -> sqlite3.Connection:
+        """Lock a file of its own, so that readers are never kept out."""
+        deadline = time.monotonic() + seconds
+        with translated(self.folder):
+            lock = sqlite3.connect(self.folder / _LOCK_NAME, timeout=0, isolation_level=None, check_same_thread=False)
+            try:
+                while True:
+                    try:
+                        lock.execute("BEGIN EXCLUSIVE")
+                        return lock
+                    except sqlite3.OperationalError as error:
+                        if code_of(error) not in BUSY_CODES:
+                            raise
+                        if time.monotonic() >= deadline:
+                            raise _busy(self.folder) from error
+                    time.sleep(0.05)
+            except BaseException:
+                lock.close()
+                raise
+
+    def _move_aside(self) -> str:
+        """Rename the database and its helper files; return the new name."""
+        number = 1
+        while (aside := self.folder / f"{NAME}.damaged-{number}").exists():
+            number += 1
+        for suffix in ("", "-wal", "-shm"):
+            part = self._path.with_name(NAME + suffix)
+            if part.exists():
+                part.replace(f"{aside}{suffix}")
+        return aside.name
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _busy(folder: Path) -> IndexBusy:
+    return IndexBusy(
+        f"Another process is writing the index in {shown(folder)}: wait until it has finished, then try again."
+    )

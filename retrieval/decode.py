@@ -1,0 +1,96 @@
+"""Turn the bytes of a text file into text, whatever encoding they are in."""
+
+import codecs
+import re
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LATIN = ("cp1252", "cp1250", "cp1254")
+_OTHER = (
+    *("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256"),
+    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
+)
+_SAMPLE = 65_536  # bytes that are looked at to guess an encoding
+_CHARACTER = re.compile(  # one valid character of more than one byte in UTF-8
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+_HIGH = re.compile(rb"[\x80-\xff]")
+_STRAY = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def decode(data: bytes, declared: str | None = None) -> str:
+    """Return the text of ``data``; ``declared`` is the encoding that the document itself names.
+
+    Never raises: a byte that fits no encoding becomes U+FFFD.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    if wide := _wide_encoding(data[:_SAMPLE]):
+        return data.decode(wide, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode(_single_or_multi_byte(data, declared), "replace")
+
+
+def is_binary(text: str) -> bool:
+    """Whether decoded text is not text at all, such as an image under the name of a text file."""
+    sample = text[:_SAMPLE]
+    return len(_STRAY.findall(sample)) > len(sample) * 0.02 + 2
+
+
+def _wide_encoding(sample: bytes) -> str | None:
+    """Recognise UTF-16 without its mark: nearly every other byte of Western text is then zero."""
+    half = len(sample) // 2
+    if half < 2:
+        return None
+    even, odd = sample[0::2].count(0) / half, sample[1::2].count(0) / half
+    if odd > 0.4 and even < 0.05:
+        return "utf-16-le"
+    if even > 0.4 and odd < 0.05:
+        return "utf-16-be"
+    return None
+
+
+def _single_or_multi_byte(data: bytes, declared: str | None) -> str:
+    """Name the encoding of bytes that are not valid UTF-8."""
+    sample = data[:_SAMPLE]
+    if not _HIGH.search(sample):
+        start = max(0, _HIGH.search(data).start() - _SAMPLE // 2)  # type: ignore[union-attr]
+        sample = data[start : start + _SAMPLE]
+    whole = sum(map(len, _CHARACTER.findall(sample)))
+    if whole > len(_HIGH.findall(sample)) / 2:
+        return "utf-8"  # damaged: most of it is valid
+    if declared and _known(declared):
+        return declared
+    return _guess(sample)
+
+
+def _known(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name not in ("utf-8", "utf-16", "utf-32")
+    except LookupError:
+        return False
+
+
+def _guess(sample: bytes) -> str:
+    """Guess by the letters and languages that each encoding would give, Western European first."""
+    from charset_normalizer import from_bytes
+
+    letters = sum(byte > 0x7F or chr(byte).isalpha() for byte in sample)
+    foreign = len(_HIGH.findall(sample)) > letters / 2
+    matches = from_bytes(sample, cp_isolation=[*_OTHER] if foreign else [*_LATIN, *_OTHER])
+    best = matches.best()
+    if best is None:
+        return "cp1252"
+    for match in matches:
+        western = "cp1252" in match.could_be_from_charset
+        if western and match.chaos <= best.chaos and match.coherence >= best.coherence - 0.06:
+            return "cp1252"
+    return best.encoding

@@ -1,0 +1,58 @@
+"""Keep the vector file and the manifest in step with the database."""
+
+from retrieval.database import Database
+from retrieval.embed import METRIC
+from retrieval.manifest import Manifest, quoted, read_manifest, write_manifest
+from retrieval.records import get_records
+from retrieval.schema import FORMAT
+from retrieval.state import Snapshot, get_roots
+from retrieval.translate import translated
+from retrieval.vectors import VectorIndex
+
+
+def save_derived(database: Database, vectors: VectorIndex) -> None:
+    """Write the vector file and the manifest if they are not those of the present generation."""
+    with translated(database.folder), database.reading() as connection:
+        snapshot = Snapshot.of(connection)
+        old = read_manifest(database.folder)
+        if old and (old.index != snapshot.index or not vectors.has_file()):
+            old = None
+        entry = old.vectors if old else None
+        if snapshot.dimension and (vectors.mended or not entry or entry.generation != snapshot.generation):
+            entry = vectors.save(snapshot)
+        manifest = Manifest(
+            format=FORMAT,
+            index=snapshot.index,
+            embedding=snapshot.embedding,
+            dimension=snapshot.dimension,
+            metric=METRIC,
+            splitter=snapshot.splitter,
+            roots={quoted(path): kind for path, kind in get_roots(connection).items()},
+            files={quoted(path): record.sha256 or "" for path, record in get_records(connection).items()},
+            vectors=entry,
+        )
+        if manifest != old:
+            write_manifest(database.folder, manifest)
+
+
+def save_roots(database: Database) -> None:
+    """Write the roots to the manifest, so that they outlive the database."""
+    with translated(database.folder), database.reading() as connection:
+        snapshot = Snapshot.of(connection)
+        old = read_manifest(database.folder)
+        roots = {quoted(path): kind for path, kind in get_roots(connection).items()}
+        kept = old if old and old.index == snapshot.index else _empty(snapshot)
+        write_manifest(database.folder, kept.model_copy(update={"roots": roots}))
+
+
+def _empty(snapshot: Snapshot) -> Manifest:
+    return Manifest(
+        format=FORMAT,
+        index=snapshot.index,
+        embedding=snapshot.embedding,
+        dimension=snapshot.dimension,
+        metric=METRIC,
+        splitter=snapshot.splitter,
+        roots={},
+        files={},
+    )

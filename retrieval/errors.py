@@ -1,0 +1,29 @@
+"""What can be wrong with a document or with the index: each a ``RequestError`` with its remedy."""
+
+import os
+from pathlib import Path
+
+from errors import RequestError
+from retrieval.clean import clean
+
+
+class UnreadableDocument(RequestError):  # noqa: N818 - named for what is the case
+    """A document cannot be turned into text."""
+
+
+class IndexBusy(RequestError):  # noqa: N818 - named for what is the case
+    """Another process is writing the index; reading it goes on working."""
+
+
+class IndexDamaged(RequestError):  # noqa: N818 - named for what is the case
+    """The database is not what was written to it."""
+
+
+def shown(path: str | Path) -> str:
+    """Return a path on one line and without hidden characters, for a message."""
+    return " ".join(clean(os.fsencode(path).decode("utf-8", "replace")).split())
+
+
+def damaged() -> IndexDamaged:
+    """Return the error for a row that is not what was written."""
+    return IndexDamaged("The index is damaged: index its documents again.")

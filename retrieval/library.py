@@ -1,0 +1,191 @@
+"""A person's documents: which files and folders they are, and their index kept in step with them."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from langchain_core.embeddings import Embeddings
+
+from errors import RequestError
+from retrieval.database import Database
+from retrieval.derived import save_derived, save_roots
+from retrieval.errors import IndexDamaged, shown
+from retrieval.indexing import OtherDimensionError
+from retrieval.manifest import remove_partial_files
+from retrieval.records import get_records, remove_records
+from retrieval.report import Progress, Source, SyncReport
+from retrieval.settle import reasons_to_settle, settle
+from retrieval.split import SplitSettings
+from retrieval.state import add_roots, get_roots, remove_root
+from retrieval.store import PassageStore
+from retrieval.sync import Sync
+from retrieval.walk import find_documents, is_below
+
+
+def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
+    """Return the index folder below ``home`` for these documents, the same one every time."""
+    resolved = sorted({os.fsencode(Path(path).resolve()) for path in paths})
+    return home / hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
+
+
+class Library:
+    """Files and folders that are indexed, and the store to search them by.
+
+    Close it, or use it as a context manager.
+    """
+
+    def __init__(self, store: PassageStore, settings: SplitSettings) -> None:
+        """Follow the documents of an open store; use ``open``."""
+        self.store = store
+        self.settings = settings
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        embeddings: Embeddings,
+        *,
+        embedding_name: str,
+        split: SplitSettings | None = None,
+    ) -> Self:
+        """Open or create the library in ``folder``; nothing is embedded yet.
+
+        A folder that cannot be written is opened for reading, if there is a library in it.
+        """
+        store = PassageStore.open(folder, embeddings, embedding_name=embedding_name)
+        return cls(store, split or SplitSettings())
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no passage to search."""
+        return not any(source.passages for source in self.sources())
+
+    def add(self, paths: Iterable[str | Path]) -> None:
+        """Remember files and folders; ``sync`` indexes them. All of them are fit, or none is added."""
+        with self._database.reading() as connection:
+            known = get_roots(connection)
+        roots = dict(_root(path) for path in paths)
+        new = {path: kind for path, kind in roots.items() if known.get(path) != kind}
+        for path, kind in new.items():
+            if kind == "folder" and not find_documents({path: kind}).files:
+                raise RequestError(
+                    f"The folder {shown(os.fsdecode(path))} holds no PDF, Markdown, text, CSV or HTML file: "
+                    "put documents into it, or name another."
+                )
+        if new:
+            with self._database.writing() as connection:
+                add_roots(connection, new)
+            save_roots(self._database)
+
+    def remove(self, path: str | Path) -> None:
+        """Forget a file or folder that was added, and its passages, unless another root has them."""
+        target = os.fsencode(os.path.realpath(path))
+        with self._database.only_writer():
+            with self._database.writing() as connection:
+                roots = get_roots(connection)
+                if target not in roots:
+                    raise RequestError(_not_a_root(target, roots))
+                remove_root(connection, target)
+                others = [root for root in roots if root != target]
+                below = [
+                    record.id
+                    for file, record in get_records(connection).items()
+                    if is_below(file, target) and not any(is_below(file, other) for other in others)
+                ]
+                remove_records(connection, below)
+            save_derived(self._database, self.store.vectors)
+
+    def sync(self, progress: Progress | None = None) -> SyncReport:
+        """Bring the index in step with the disk, reading only files that changed.
+
+        A document that cannot be read is reported, and the others go on. When nothing changed,
+        nothing is written, and a folder that is read-only will do.
+        """
+        try:
+            return self._sync(progress)
+        except OtherDimensionError:
+            return self._sync(progress)
+        except IndexDamaged:
+            self._database.start_over()
+            return self._sync(progress)
+
+    def sources(self) -> list[Source]:
+        """Return every document with its state, those that cannot be read among them."""
+        with self._database.reading() as connection:
+            records = get_records(connection)
+        return [
+            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason)
+            for path, record in records.items()
+        ]
+
+    def require_passages(self) -> None:
+        """Raise ``RequestError`` with the reason when there is nothing to ask."""
+        sources = self.sources()
+        if any(source.passages for source in sources):
+            return
+        if not sources:
+            raise RequestError("There are no documents to ask: name files or folders that hold some.")
+        if len(sources) == 1:
+            raise RequestError(sources[0].reason)
+        raise RequestError(f"None of the {len(sources)} documents can be read; the first: {sources[0].reason}")
+
+    @property
+    def _database(self) -> Database:
+        return self.store.database
+
+    def _sync(self, progress: Progress | None) -> SyncReport:
+        database, model = self._database, self.store.model
+        run = Sync(database, model, self.settings, progress)
+        plan = run.plan()
+        if not plan.empty or reasons_to_settle(database, model, self.settings):
+            with database.only_writer():
+                remove_partial_files(database.folder)
+                run.report.notes += settle(database, model, self.settings)
+                plan = run.plan()  # another process may have done it all while this one waited
+                run.carry_out(plan)
+                save_derived(database, self.store.vectors)
+        elif database.writable:
+            with suppress(RequestError), database.only_writer(seconds=0):
+                run.touch(plan)
+                save_derived(database, self.store.vectors)
+        run.finish(plan)
+        run.report.passages = sum(source.passages for source in self.sources())
+        run.report.notes[:0] = database.notes
+        database.notes.clear()
+        return run.report
+
+
+def _root(path: str | Path) -> tuple[bytes, str]:
+    """Return the real path of what is to be followed, and whether it is a file or a folder."""
+    real = os.path.realpath(path)
+    try:
+        mode = Path(real).stat().st_mode
+    except OSError as error:
+        raise RequestError(f"There is no file or folder {shown(path)}: check the path.") from error
+    if stat.S_ISDIR(mode):
+        return os.fsencode(real), "folder"
+    if stat.S_ISREG(mode):
+        return os.fsencode(real), "file"
+    raise RequestError(f"{shown(path)} is neither a file nor a folder: name one.")
+
+
+def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:
+    name = shown(os.fsdecode(path))
+    for root in roots:
+        if is_below(path, root):
+            return f"{name} is in the library with its folder {shown(os.fsdecode(root))}: move it out of there."
+    return f"{name} is not in the library: name a file or folder that was added."

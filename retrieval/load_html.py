@@ -1,0 +1,123 @@
+"""Read the text of a web page: its title, headings, paragraphs and tables, not its furniture."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from retrieval.clean import clean
+
+if TYPE_CHECKING:
+    from bs4 import Tag
+    from bs4.element import PageElement
+
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]+)|encoding=["']([\w.:-]+)""", re.I)
+_NEVER = (
+    *("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "head"),
+    *("button", "select", "textarea", "dialog"),
+)
+_FURNITURE = ("nav", "footer", "aside")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = (
+    *("p", "div", "section", "article", "main", "header", "footer", "blockquote", "pre", "figure"),
+    *("figcaption", "table", "details", "fieldset", "address", "hr", "form", "body"),
+)
+_ITEMS = ("li", "dt", "dd", "tr", "caption", "summary", "legend")
+# Marks that no string can hold, since cleaning takes control characters out of it.
+_LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
+_CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
+_SPACE = re.compile(r"\s+")
+_RUN = re.compile(r"([\x01\x02\x04-\x07][\x01\x02\x04-\x07\s]*)")
+_MARKS = {
+    "br": (_LINE, ""),
+    **dict.fromkeys(("ul", "ol", "dl"), (_LINE, _LINE)),
+    **dict.fromkeys(("td", "th"), ("", _CELL_END)),
+    **dict.fromkeys(_ITEMS, (_ITEM, _ITEM_END)),
+    **dict.fromkeys(_HEADINGS, (_BLOCK, _HEADING_END)),
+    **dict.fromkeys(_BLOCKS, (_BLOCK, _BLOCK)),
+}
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+
+
+def declared_encoding(data: bytes) -> str | None:
+    """Return the encoding that the page's head names, if any."""
+    match = _CHARSET.search(data[:4_096])
+    return (match[1] or match[2]).decode("ascii", "ignore") if match else None
+
+
+def read_html(text: str) -> str:
+    """Return the text of a page, a blank line between paragraphs, a heading above its paragraph.
+
+    Raises ``ValueError`` with the rest of a sentence that begins with the file's name.
+    """
+    from bs4 import BeautifulSoup
+
+    try:
+        page = BeautifulSoup(text, "html.parser")
+        title = clean(page.title.get_text()) if page.title else ""
+        body = _lay_out("".join(_pieces(page)))
+    except RecursionError as error:
+        raise ValueError("is nested too deep to be read: save it as plain text") from error
+    title = " ".join(title.split())
+    return body if body.startswith(title) else f"{title}\n\n{body}".strip()
+
+
+def _pieces(page: "Tag") -> Iterator[str]:
+    """Yield the page's strings and the marks of its layout, in order and at any depth."""
+    from bs4 import Tag
+    from bs4.element import NavigableString, PreformattedString
+
+    preformatted = 0
+    open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
+    while open_tags:
+        tag, children = open_tags[-1]
+        child = next(children, None)
+        if child is None:
+            preformatted -= tag.name == "pre"
+            yield _MARKS.get(tag.name, ("", ""))[1]
+            open_tags.pop()
+        elif isinstance(child, Tag):
+            if not _left_out(child, open_tags):
+                preformatted += child.name == "pre"
+                yield _MARKS.get(child.name, ("", ""))[0]
+                open_tags.append((child, iter(child.contents)))
+        elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+            string = clean(child)
+            yield string.replace("\n", _LINE).replace(" ", _KEPT) if preformatted else string
+
+
+def _left_out(tag: "Tag", open_tags: Sequence[tuple["Tag", object]]) -> bool:
+    """Whether a tag is furniture or hidden; a form round a page and an article's header are neither."""
+    if tag.name in _NEVER or tag.has_attr("hidden") or _HIDDEN.search(str(tag.get("style", ""))):
+        return True
+    if tag.name == "form":
+        return tag.find(["p", "article", "main", *_HEADINGS]) is None
+    if tag.name == "header":
+        return not any(parent.name in ("article", "main") for parent, _ in open_tags)
+    return tag.name in _FURNITURE
+
+
+def _lay_out(text: str) -> str:
+    """Collapse the source's own white space and turn the marks into lines."""
+    laid_out = []
+    for index, part in enumerate(_RUN.split(text)):
+        laid_out.append(_separator(part) if index % 2 else _SPACE.sub(" ", part).strip(" "))
+    return "".join(laid_out).replace(_KEPT, " ").strip()
+
+
+def _separator(marks: str) -> str:
+    """Choose what stands between two strings for the marks between them."""
+    cell = block = swallow = False
+    for mark in marks:
+        if mark == _CELL_END:
+            cell = True
+        elif mark in (_ITEM, _ITEM_END):
+            cell = False
+        if mark in (_ITEM, _HEADING_END):
+            swallow = True  # a paragraph in an item, or under its heading, begins on the next line
+        elif mark == _ITEM_END:
+            block = False
+        elif mark == _BLOCK and not swallow:
+            block = True
+    if cell:
+        return " | "
+    return "\n\n" if block else "\n"

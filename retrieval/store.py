@@ -1,0 +1,193 @@
+"""The passages of an index as LangChain's ``VectorStore``: what retrieval asks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from errors import RequestError
+from retrieval.clean import clean
+from retrieval.database import Database
+from retrieval.derived import save_derived
+from retrieval.embed import Vectors, embed_query
+from retrieval.errors import IndexDamaged, shown
+from retrieval.indexing import Model, agree, check_dimension, embed_once, other_model
+from retrieval.ranking import distinct, fuse, search_words
+from retrieval.records import get_passages, ids_of_names, put_texts, remove_passages
+from retrieval.state import Snapshot
+from retrieval.vector_rows import vectors_of
+from retrieval.vectors import VectorIndex
+
+Search = Literal["hybrid", "vectors", "bm25"]
+_CANDIDATES = 50  # from each side
+
+
+class PassageStore(VectorStore):
+    """Passages in SQLite with BM25 beside exact vector search, fused.
+
+    Reads may run in many threads at once, and beside a writer. A Document found has ``id``,
+    ``source``, ``page``, ``row``, ``offset``, ``score`` (what it is ranked by) and ``similarity``
+    (its cosine with the query) as metadata.
+    """
+
+    def __init__(self, database: Database, embeddings: Embeddings, embedding_name: str) -> None:
+        """Search and fill an open database, which the caller closes unless ``close`` is called."""
+        self.database = database
+        self.vectors = VectorIndex(database.folder)
+        self.model = Model(embeddings, embedding_name)
+
+    @classmethod
+    def open(cls, folder: Path, embeddings: Embeddings, *, embedding_name: str) -> Self:
+        """Open or create the store in ``folder``."""
+        return cls(Database(folder), embeddings, embedding_name)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make a store of texts in the folder given as ``folder``; ``embedding_name`` is optional."""
+        name = kwargs.get("embedding_name", type(embedding).__name__)
+        store = cls.open(Path(kwargs["folder"]), embedding, embedding_name=name)
+        try:
+            store.add_texts(texts, metadatas, ids=ids)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The model that passages and queries are embedded with."""
+        return self.model.embeddings
+
+    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        """Add passages as they are, unsplit; one with an id that is known replaces the one it names."""
+        if not documents:
+            return []
+        names: Sequence[str | None] = kwargs.get("ids") or [document.id for document in documents]
+        if len(names) != len(documents):
+            raise ValueError("There must be one id for each document.")
+        passages = [Document(clean(document.page_content), metadata=document.metadata) for document in documents]
+        with self.database.only_writer():
+            vectors = embed_once(self.database, self.model, [passage.page_content for passage in passages])
+            with self.database.writing() as connection:
+                agree(connection, self.database, self.model, vectors.shape[1])
+                ids = put_texts(connection, passages, vectors, names)
+            save_derived(self.database, self.vectors)
+        return ids
+
+    def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
+        """Remove passages by id, or all; a file's come back when the file changes."""
+        with self.database.only_writer():
+            with self.database.writing() as connection:
+                remove_passages(connection, None if ids is None else [*ids_of_names(connection, ids).values()])
+            save_derived(self.database, self.vectors)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the passages with these ids, in this order; unknown ids are left out."""
+        with self.database.reading() as connection:
+            numbers = ids_of_names(connection, ids)
+            found = get_passages(connection, list(numbers.values()))
+        return [found[numbers[id_]] for id_ in ids if id_ in numbers]
+
+    def similarity_search(self, query: str, k: int = 4, *, search: Search = "hybrid", **_: Any) -> list[Document]:
+        """Return the ``k`` best passages, no two with the same text, the best first."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, search=search)]
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, *, search: Search = "hybrid", **_: Any
+    ) -> list[tuple[Document, float]]:
+        """Return passages with the score they are ranked by.
+
+        That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two
+        brought to 0 to 1.
+        """
+        if search not in ("hybrid", "vectors", "bm25"):
+            raise ValueError(f"search is {search!r}: give 'hybrid', 'vectors' or 'bm25'.")
+        query = clean(query)
+        with self._mended(), self.database.reading() as connection:
+            snapshot = Snapshot.of(connection)
+        if k < 1 or not snapshot.dimension:
+            return []
+        if snapshot.embedding != self.model.name:
+            raise RequestError(other_model(self.database, snapshot.embedding, self.model.name))
+        vector = embed_query(self.embeddings, query, self.model.name)
+        check_dimension(self.database, self.model, vector, snapshot.dimension)
+        with self._mended(), self.database.reading() as connection:
+            found = self._search(Snapshot.of(connection), query, vector, k, search)
+        self._mend_file()
+        return found
+
+    def _search(
+        self, snapshot: Snapshot, query: str, vector: Vectors, k: int, search: Search
+    ) -> list[tuple[Document, float]]:
+        """Ask for more candidates until ``k`` of them differ or there are no more."""
+        count = max(_CANDIDATES, 4 * k)
+        while True:
+            near = self.vectors.search(snapshot, vector, count) if search != "bm25" else []
+            worded = search_words(snapshot.connection, query, count) if search != "vectors" else []
+            candidates = list(dict.fromkeys(id_ for id_, _ in [*near, *worded]))
+            similarities = _similarities(snapshot, candidates, vector)
+            words = dict(worded)
+            scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
+            ranked = sorted(((id_, scores[id_]) for id_ in candidates), key=lambda pair: (-pair[1], pair[0]))
+            passages = get_passages(snapshot.connection, candidates)
+            best = distinct(ranked, {id_: passage.page_content for id_, passage in passages.items()})[:k]
+            if len(best) == k or max(len(near), len(worded)) < count:
+                break
+            count *= 4
+        for id_, score in best:
+            passage = passages[id_]
+            own = {"id": passage.id, "score": score, "similarity": similarities[id_]}
+            passage.metadata.update(own)
+        return [(passages[id_], score) for id_, score in best]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return lambda score: min(1.0, max(0.0, score))
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        """Begin a damaged index again, so that the next sync fills it, and say so."""
+        try:
+            yield
+        except IndexDamaged as error:
+            self.database.start_over()
+            raise IndexDamaged(
+                f"The index in {shown(self.database.folder)} was damaged and has been put aside: "
+                "ask again, and it is made anew."
+            ) from error
+
+    def _mend_file(self) -> None:
+        """Write the vector file anew if it was missing or damaged, unless that must wait."""
+        if self.vectors.mended and self.database.writable:
+            with suppress(RequestError), self.database.only_writer(seconds=0):
+                save_derived(self.database, self.vectors)
+
+
+def _similarities(snapshot: Snapshot, ids: Sequence[int], vector: Vectors) -> dict[int, float]:
+    """Return the cosine of each passage with the query, found by its meaning or not."""
+    found: dict[int, float] = {}
+    for some, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension):
+        found.update(zip(some, (vectors @ vector[0]).tolist(), strict=True))
+    return found

@@ -1,0 +1,55 @@
+"""Say in a sentence what an error of SQLite means for the index."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from errors import RequestError
+from retrieval.errors import IndexBusy, IndexDamaged, shown
+
+BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_UNWRITABLE_CODES = (
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_AUTH),
+)
+_OWN_CODES = (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_MISUSE)
+
+
+@contextmanager
+def translated(folder: Path) -> Iterator[None]:
+    """Raise SQLite's and the system's errors as ``RequestError`` and its children.
+
+    The statements are fixed and the tables are checked when the database is opened; what fails for
+    no outward reason therefore fails because the file is not what was written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RequestError(unwritable(folder, error.strerror or str(error))) from error
+    except sqlite3.DatabaseError as error:
+        code = code_of(error)
+        if isinstance(error, sqlite3.ProgrammingError) or code in _OWN_CODES:
+            raise
+        if "fts5" in str(error) and "module" in str(error):
+            raise RequestError(
+                "This Python's SQLite has no FTS5: install a Python that has it, such as python.org's."
+            ) from error
+        if code in BUSY_CODES:
+            raise IndexBusy(f"The index in {shown(folder)} is being written: wait a moment, then try again.") from error
+        if code in _UNWRITABLE_CODES:
+            raise RequestError(unwritable(folder, str(error))) from error
+        raise IndexDamaged(f"The index in {shown(folder)} is damaged ({error}): index its documents again.") from error
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Return the primary result code, or 0 where the error is not SQLite's own."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def unwritable(folder: Path, reason: str) -> str:
+    """Say that a folder cannot be used, and what to do."""
+    return (
+        f"The index folder {shown(folder)} cannot be written ({reason.lower()}): "
+        "free some space on its disk, or make the folder writable."
+    )

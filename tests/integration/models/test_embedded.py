@@ -1,0 +1,211 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errors import ModelError
+from models.embedded import EmbeddedServer, Endpoint, serve
+
+SHOTS = [
+    {"role": "system", "content": "Does the passage answer the question? Reply yes or no. " * 20},
+    {"role": "user", "content": "Passage: Paris is in France.\nQuestion: Where is Paris?"},
+    {"role": "assistant", "content": "yes"},
+    {"role": "user", "content": "Passage: Cats purr.\nQuestion: Where is Rome?"},
+    {"role": "assistant", "content": "no"},
+]
+
+
+@pytest.fixture(scope="module")
+def server(chat_model: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(chat_model, context_tokens=4096) as running:
+        yield running
+
+
+def post(endpoint: Endpoint, key: str | None = None, **body: object) -> dict[str, Any]:
+    request = urllib.request.Request(  # noqa: S310
+        f"{endpoint.base_url}/chat/completions",
+        json.dumps({"model": "embedded", "temperature": 0, **body}).encode(),
+        {"Content-Type": "application/json", "Authorization": f"Bearer {key or endpoint.api_key}"},
+    )
+    with urllib.request.urlopen(request, timeout=200) as response:  # noqa: S310
+        reply: dict[str, Any] = json.load(response)
+    return reply
+
+
+def grade(endpoint: Endpoint, passage: str, shots: list[dict[str, str]] = SHOTS) -> dict[str, Any]:
+    question = {"role": "user", "content": f"Passage: {passage}\nQuestion: Where is Berlin?"}
+    return post(endpoint, messages=[*shots, question], max_tokens=1, logprobs=True, top_logprobs=10)
+
+
+def top(reply: dict[str, Any]) -> dict[str, float]:
+    first = reply["choices"][0]["logprobs"]["content"][0]
+    return {entry["token"]: entry["logprob"] for entry in first["top_logprobs"]}
+
+
+@pytest.mark.e2e
+def test_a_chat_completion_has_the_log_probabilities_of_its_token(server: EmbeddedServer) -> None:
+    reply = grade(server.start(), "Berlin lies in Germany.")
+    assert reply["choices"][0]["message"]["content"].strip().lower() == "yes"
+    assert len(top(reply)) == 10
+
+
+@pytest.mark.e2e
+def test_a_reply_keeps_to_its_json_schema(server: EmbeddedServer) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"label": {"enum": ["fact", "chat"]}},
+        "required": ["label"],
+        "additionalProperties": False,
+    }
+    reply = post(
+        server.start(),
+        messages=[{"role": "user", "content": "Is 'hello' fact or chat?"}],
+        max_tokens=30,
+        response_format={"type": "json_schema", "json_schema": {"name": "label", "schema": schema}},
+    )
+    assert json.loads(reply["choices"][0]["message"]["content"])["label"] in {"fact", "chat"}
+
+
+@pytest.mark.e2e
+def test_a_wrong_key_is_refused(server: EmbeddedServer) -> None:
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        post(server.start(), key="wrong", messages=SHOTS[:1])
+    refusal.value.close()
+    assert refusal.value.code == 401
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads /proc")
+def test_it_listens_on_loopback_only(server: EmbeddedServer) -> None:
+    port = int(server.start().base_url.rsplit(":", 1)[1].split("/")[0])
+    lines = [line for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
+    rows = [line.split() for line in lines]
+    listening = [row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{port:04X}")]
+    assert listening == [f"0100007F:{port:04X}"]
+
+
+@pytest.mark.e2e
+def test_requests_that_arrive_together_share_their_prefix(server: EmbeddedServer) -> None:
+    endpoint = server.start()
+    grade(endpoint, "Warm up.")
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda number: grade(endpoint, f"{number} is a number."), range(4)))
+    for reply in replies:
+        usage = reply["usage"]
+        assert usage["prompt_tokens_details"]["cached_tokens"] > 0.8 * usage["prompt_tokens"]
+
+
+@pytest.mark.e2e
+def test_a_prefix_that_returns_is_cached_and_judged_as_before(server: EmbeddedServer) -> None:
+    endpoint = server.start()
+    other = [{"role": "system", "content": "Count the vowels of the text, as a number. " * 20}]
+    before = top(grade(endpoint, "Berlin lies in Germany."))
+    grade(endpoint, "Berlin lies in Germany.", other)
+    again = grade(endpoint, "Berlin lies in Germany.")
+    assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 200
+    likeliest = max(before, key=lambda token: before[token])
+    assert top(again)[likeliest] == pytest.approx(before[likeliest], abs=0.02)
+
+
+@pytest.mark.e2e
+def test_more_connections_than_slots_are_all_answered(server: EmbeddedServer) -> None:
+    endpoint = server.start()
+    with ThreadPoolExecutor(12) as pool:
+        replies = list(pool.map(lambda number: grade(endpoint, f"{number}"), range(12)))
+    assert all(reply["choices"] for reply in replies)
+
+
+@pytest.mark.e2e
+def test_the_model_is_served_once_for_each_file(chat_model: Path) -> None:
+    found: list[EmbeddedServer] = []
+    threads = [threading.Thread(target=lambda: found.append(serve(chat_model))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found[0].stop()
+    assert len({id(server) for server in found}) == 1
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("length", [0, 100, 1_000_000, 20_000_000])
+def test_a_truncated_model_file_is_a_clear_error(chat_model: Path, tmp_path: Path, length: int) -> None:
+    short = tmp_path / "short.gguf"
+    with chat_model.open("rb") as source:
+        short.write_bytes(source.read(length))
+    with pytest.raises(ModelError, match=r"short\.gguf could not be loaded"):
+        EmbeddedServer(short).start()
+
+
+PROGRAM = """
+import json, sys, threading, time, urllib.request
+from pathlib import Path
+from models.embedded import serve
+
+endpoint = serve(Path(sys.argv[1])).start()
+
+def stream():
+    body = {"messages": [{"role": "user", "content": "Count to a thousand."}], "stream": True}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.api_key}"}
+    url = f"{endpoint.base_url}/chat/completions"
+    response = urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
+    response.readline()
+    return response
+
+"""
+
+
+def run(chat_model: Path, ending: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + ending, str(chat_model)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("ending", "code", "complaint"),
+    [
+        ("print('done')", 0, ""),
+        ("print('done'); sys.exit(5)", 5, ""),
+        ("print('done'); raise LookupError('boom')", 1, "LookupError: boom"),
+        ("response = stream(); print('done'); sys.exit(5)", 5, ""),
+    ],
+)
+def test_the_process_ends_in_silence(chat_model: Path, ending: str, code: int, complaint: str) -> None:
+    with run(chat_model, ending) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "done\n")
+    assert err.strip().splitlines()[-1:] == ([complaint] if complaint else [])
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("work", ["time.sleep(60)", "stream().read()"])
+def test_an_interrupt_reaches_the_program(chat_model: Path, work: str) -> None:
+    ending = f"""
+try:
+    print("ready", flush=True)
+    {work}
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    with run(chat_model, ending) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")

@@ -1,0 +1,376 @@
+"""The library follows its files: only what changed is read, and what is gone goes."""
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from errors import RequestError
+from retrieval.library import folder_for
+from retrieval.split import SplitSettings
+from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.fakes import BagOfWords
+from tests.unit.retrieval.pdfs import encrypted, pdf
+
+
+def age(*paths: Path) -> None:
+    """Make files old enough that their time of change can be relied upon."""
+    for path in paths:
+        past = path.stat().st_mtime - 3_600
+        os.utime(path, (past, past))
+
+
+def texts(library: object, question: str, k: int = 9) -> list[str]:
+    return [document.page_content for document in library.store.similarity_search(question, k=k)]  # type: ignore[attr-defined]
+
+
+def test_what_is_added_is_found_with_its_source(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    assert library.empty
+    library.add([docs])
+    report = library.sync()
+    assert [path.name for path in report.added] == ["a.txt", "b.md", "c.csv"]
+    assert (report.passages, report.skipped, report.failed, report.notes) == (4, 0, [], [])
+    (found,) = library.store.similarity_search("river of London", k=1)
+    assert found.page_content == "city: London\nriver: Thames"
+    assert found.metadata["source"] == str(docs / "c.csv")
+    assert (found.metadata["row"], found.metadata["page"], found.metadata["offset"]) == (2, None, 0)
+    assert not library.empty
+
+
+def test_a_second_process_embeds_nothing_again(open_library: Opener, docs: Path, model: BagOfWords) -> None:
+    first = open_library()
+    first.add([docs])
+    first.sync()
+    first.close()
+    embedded = len(model.texts)
+    second = open_library()
+    report = second.sync()
+    assert (report.unchanged, report.added, report.updated, report.passages) == (3, [], [], 4)
+    assert texts(second, "mortgage")
+    assert len(model.texts) == embedded
+
+
+def test_an_unchanged_file_is_not_even_read(open_library: Opener, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    age(*docs.iterdir())
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    assert open_library().sync().unchanged == 3
+
+
+def test_only_what_changed_is_embedded(open_library: Opener, docs: Path, model: BagOfWords) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    model.texts.clear()
+    (docs / "c.csv").write_text("city,river\nParis,Seine\nLondon,Thames\nCairo,Nile\n")
+    report = library.sync()
+    assert [path.name for path in report.updated] == ["c.csv"]
+    assert model.texts == ["city: Cairo\nriver: Nile"]
+    assert report.passages == 5
+
+
+def test_a_change_of_the_same_size_within_the_clocks_tick_is_noticed(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    path = docs / "a.txt"
+    stamp = path.stat()
+    path.write_text(path.read_text().replace("lender", "banker"))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert [path.name for path in library.sync().updated] == ["a.txt"]
+    assert "banker" in texts(library, "mortgage", 1)[0]
+
+
+def test_a_new_time_alone_is_no_change(open_library: Opener, docs: Path, model: BagOfWords) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    age(*docs.iterdir())
+    model.texts.clear()
+    assert library.sync().unchanged == 3
+    assert model.texts == []
+
+
+def test_a_new_file_is_added_and_a_removed_one_goes(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    (docs / "a.txt").unlink()
+    (docs / "d.txt").write_text("Tulips are grown in Holland.")
+    report = library.sync()
+    assert ([p.name for p in report.added], [p.name for p in report.removed]) == (["d.txt"], ["a.txt"])
+    assert report.unchanged == 2
+    assert not any("mortgage" in text for text in texts(library, "points on a mortgage"))
+    assert "Tulips are grown in Holland." in texts(library, "tulips")
+
+
+def test_a_moved_file_is_not_embedded_again(open_library: Opener, docs: Path, model: BagOfWords) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    model.texts.clear()
+    (docs / "a.txt").rename(docs / "moved.txt")
+    report = library.sync()
+    assert ([p.name for p in report.added], [p.name for p in report.removed]) == (["moved.txt"], ["a.txt"])
+    assert model.texts == []
+
+
+def test_what_was_added_before_stays(open_library: Opener, docs: Path, tmp_path: Path) -> None:
+    library = open_library()
+    library.add([docs / "a.txt"])
+    library.sync()
+    library.add([docs / "b.md"])
+    assert library.sync().unchanged == 1
+    assert [source.path.name for source in library.sources()] == ["a.txt", "b.md"]
+    library.add([docs / "a.txt", docs])
+    assert library.sync().passages == 4
+
+
+def test_a_root_file_that_is_gone_loses_its_passages_and_comes_back(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs / "a.txt", docs / "b.md"])
+    library.sync()
+    content = (docs / "a.txt").read_text()
+    (docs / "a.txt").unlink()
+    report = library.sync()
+    assert [path.name for path in report.removed] == ["a.txt"]
+    assert report.notes == [f"The file {docs / 'a.txt'} is gone: its passages were removed."]
+    assert library.sync().notes == []
+    (docs / "a.txt").write_text(content)
+    assert [path.name for path in library.sync().added] == ["a.txt"]
+
+
+def test_a_root_folder_that_is_gone_keeps_its_documents(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    docs.rename(docs.with_name("elsewhere"))
+    report = library.sync()
+    assert (report.removed, report.unchanged, report.passages) == ([], 3, 4)
+    assert report.notes[0].startswith(f"The folder {docs} cannot be found: its documents are kept")
+    assert texts(library, "mortgage")
+
+
+def test_remove_forgets_a_root_and_what_only_it_has(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs, docs / "b.md"])
+    library.sync()
+    library.remove(docs)
+    assert [source.path.name for source in library.sources()] == ["b.md"]
+    assert library.sync().passages == 1
+    with pytest.raises(RequestError, match=r"a.txt is not in the library: "):
+        library.remove(docs / "a.txt")
+
+
+def test_a_file_is_not_removed_from_under_its_folder(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    with pytest.raises(RequestError, match=r"a.txt is in the library with its folder .*docs: move it out"):
+        library.remove(docs / "a.txt")
+
+
+def test_requests_that_cannot_be_met(open_library: Opener, docs: Path, tmp_path: Path) -> None:
+    library = open_library()
+    with pytest.raises(RequestError, match=r"^There is no file or folder .*gone: check the path.$"):
+        library.add([docs, tmp_path / "gone"])
+    assert library.sync().passages == 0  # all or nothing
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RequestError, match=r"^The folder .*empty holds no PDF, Markdown, text, CSV or HTML file: "):
+        library.add([tmp_path / "empty"])
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RequestError, match="neither a file nor a folder"):
+        library.add([tmp_path / "pipe"])
+    with pytest.raises(RequestError, match=r"^There are no documents to ask: "):
+        library.require_passages()
+
+
+def test_bad_documents_are_named_and_the_others_go_on(open_library: Opener, docs: Path) -> None:
+    (docs / "empty.txt").write_text("")
+    (docs / "cut.pdf").write_bytes(pdf(["Text on a page."])[:-600])
+    (docs / "scan.pdf").write_bytes(pdf([""]))
+    (docs / "secret.pdf").write_bytes(encrypted(pdf(["Text."]), "x"))
+    library = open_library()
+    library.add([docs])
+    report = library.sync()
+    assert {failure.path.name: failure.reason.split(":")[0] for failure in report.failed} == {
+        "empty.txt": "empty.txt is empty",
+        "cut.pdf": "cut.pdf is truncated",
+        "scan.pdf": "scan.pdf has no text layer",
+        "secret.pdf": "secret.pdf is encrypted",
+    }
+    assert (len(report.added), report.passages) == (3, 4)
+    again = library.sync()
+    assert (again.failed, len(again.still_failed), again.unchanged) == ([], 4, 3)
+    (docs / "scan.pdf").write_bytes(pdf(["Now with text."]))
+    mended = library.sync()
+    assert ([path.name for path in mended.updated], len(mended.still_failed)) == (["scan.pdf"], 3)
+    assert {source.status for source in library.sources()} == {"indexed", "failed"}
+
+
+def test_nothing_readable_is_an_error_with_the_reason(open_library: Opener, tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(pdf([""]))
+    library = open_library()
+    library.add([tmp_path / "scan.pdf"])
+    library.sync()
+    with pytest.raises(RequestError, match=r"^scan.pdf has no text layer: "):
+        library.require_passages()
+    (tmp_path / "empty.txt").write_text("")
+    library.add([tmp_path / "empty.txt"])
+    library.sync()
+    with pytest.raises(RequestError, match=r"^None of the 2 documents can be read; the first: empty.txt is empty"):
+        library.require_passages()
+
+
+def test_a_difficult_folder_is_walked_to_its_end(open_library: Opener, docs: Path, tmp_path: Path) -> None:
+    (docs / "loop").symlink_to(docs)
+    (docs / "twin.txt").symlink_to(docs / "a.txt")
+    (docs / "outside.txt").symlink_to(tmp_path / "outside.txt")
+    (tmp_path / "outside.txt").write_text("Linked from elsewhere.")
+    (docs / "dangling.txt").symlink_to(docs / "nowhere")
+    (docs / ".hidden.txt").write_text("x")
+    (docs / ".git").mkdir()
+    (docs / ".git" / "config.txt").write_text("x")
+    (docs / "image.png").write_bytes(b"\x89PNG")
+    (docs / "deep" / "er").mkdir(parents=True)
+    (docs / "deep" / "er" / "new\nline.txt").write_text("Deep text.")
+    os.mkfifo(docs / "pipe.txt")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(docs / "s.txt"))
+    listener.close()
+    Path(os.fsdecode(os.fsencode(docs) + b"/bad\xff.txt")).write_text("A name that is no text.")
+    library = open_library()
+    library.add([docs])
+    report = library.sync()
+    assert len(report.added) == 6
+    assert (report.failed, report.skipped) == ([], 7)
+    assert report.notes == ["1 links to folders were not followed: add the folders themselves."]
+    assert "Deep text." in texts(library, "deep text", 20)
+    (found,) = library.store.similarity_search("a name that is no text", k=1)
+    assert found.metadata["source"].endswith("bad\ufffd.txt")
+    assert open_library().sync().unchanged == 6
+
+
+def test_a_folder_that_cannot_be_listed_keeps_its_documents(
+    open_library: Opener, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (docs / "sub").mkdir()
+    (docs / "sub" / "d.txt").write_text("Deep text.")
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    scandir = os.scandir
+
+    def refusing(path: bytes) -> object:
+        if path.endswith(b"sub"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    report = library.sync()
+    assert report.removed == []
+    assert report.notes == [f"The folder {docs / 'sub'} cannot be opened: its documents are kept as they were."]
+
+
+def test_progress_counts_up_to_all(open_library: Opener, docs: Path) -> None:
+    seen: list[tuple[int, int, int, str]] = []
+    library = open_library()
+    library.add([docs])
+    library.sync(lambda done, total, passages, path: seen.append((done, total, passages, path.name)))
+    assert seen == [(0, 3, 0, "a.txt"), (1, 3, 1, "b.md"), (2, 3, 2, "c.csv"), (3, 3, 4, "c.csv")]
+
+
+def test_another_model_indexes_anew_and_says_so(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    library.store.add_texts(["A text that came from no file."])
+    other = BagOfWords(dimension=32)
+    library = open_library(other, name="other")
+    report = library.sync()
+    assert report.notes == ["The embedding model changed from bow to other: everything was indexed anew."]
+    assert len(report.updated) == 3
+    assert "Points on a mortgage are fees paid to the lender." in texts(library, "mortgage")
+    assert "A text that came from no file." in texts(library, "text from no file")
+    assert library.sync().notes == []
+
+
+def test_a_model_that_cannot_be_reached_costs_nothing(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+
+    class Unreachable(BagOfWords):
+        def vector(self, text: str) -> list[float]:
+            raise ConnectionError("no such host")
+
+    with pytest.raises(ConnectionError):
+        open_library(Unreachable(), name="far").sync()
+    assert open_library().sync().unchanged == 3
+
+
+def test_a_model_of_the_same_name_and_another_length_is_noticed(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    library = open_library(BagOfWords(dimension=32))
+    with pytest.raises(RequestError, match="vectors of 64 numbers and the embedding model bow gives 32"):
+        library.store.similarity_search("x")
+    assert "vectors of another length than before" in library.sync().notes[0]
+    assert len(texts(library, "mortgage")) == 4
+
+
+def test_it_is_noticed_while_indexing_as_well(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    (docs / "d.txt").write_text("Tulips.")
+    library = open_library(BagOfWords(dimension=32))
+    assert "vectors of another length than before" in library.sync().notes[0]
+    assert len(texts(library, "mortgage")) == 5
+
+
+def test_other_splitter_settings_index_anew_and_say_so(open_library: Opener, docs: Path) -> None:
+    (docs / "long.txt").write_text("A sentence that is repeated. " * 30)
+    library = open_library()
+    library.add([docs])
+    before = library.sync().passages
+    report = open_library(split=SplitSettings(chunk_size=100, overlap=10)).sync()
+    assert report.notes == [
+        "The passages changed from 500 characters overlapping by 50 to 100 overlapping by 10: "
+        "everything was indexed anew."
+    ]
+    assert report.passages > before
+
+
+def test_small_files_share_a_batch(open_library: Opener, docs: Path, model: BagOfWords) -> None:
+    for number in range(100):
+        (docs / f"{number}.txt").write_text(f"Text number {number} of this folder.")
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    assert model.calls == [64, 40]
+
+
+def test_ten_thousand_unchanged_files_would_be_quick(open_library: Opener, docs: Path) -> None:
+    for number in range(500):
+        (docs / f"{number}.txt").write_text(f"Text number {number} of this folder.")
+    age(*docs.iterdir())
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    begun = time.perf_counter()
+    assert library.sync().unchanged == 503
+    assert time.perf_counter() - begun < 0.5
+
+
+def test_the_folder_of_a_set_of_documents_is_always_the_same(tmp_path: Path, docs: Path) -> None:
+    one = folder_for(tmp_path, [docs / "a.txt", docs / "b.md"])
+    assert one == folder_for(tmp_path, [docs / "b.md", str(docs / ".." / "docs" / "a.txt"), docs / "a.txt"])
+    assert one != folder_for(tmp_path, [docs / "a.txt"])
+    assert one.parent == tmp_path

@@ -1,0 +1,88 @@
+"""Plain text is read under any name; what cannot be read is named with the remedy."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from errors import RequestError
+from retrieval import load as module
+from retrieval.errors import UnreadableDocument
+from retrieval.load import check_size, load
+from tests.unit.retrieval.pdfs import pdf
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.markdown", "a.txt", "a.TEXT", "a.rst", "README"])
+def test_plain_text_is_one_document(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes("# Title\r\n\r\nText\u200b.\r\n".encode())
+    (document,) = load(path)
+    assert document.page_content == "# Title\n\nText.\n"
+    assert document.metadata == {"source": str(path), "page": None, "row": None}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
+def test_text_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("Un café à Noël, déjà.".encode(encoding))
+    assert load(path)[0].page_content == "Un café à Noël, déjà."
+
+
+def test_invalid_utf_8_is_read_with_a_mark(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("naïve café".encode() + b"\xff end")
+    assert load(path)[0].page_content == "naïve café\ufffd end"
+
+
+def test_a_pdf_is_known_without_its_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "download"
+    path.write_bytes(pdf(["A page."]))
+    assert load(path)[0].metadata["page"] == 1
+
+
+def test_a_relative_path_becomes_an_absolute_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("Text.")
+    assert load("a.txt")[0].metadata["source"] == str(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.pdf", "a.csv", "a.html", "a.md"])
+@pytest.mark.parametrize("content", [b"", b" \r\n\t "])
+def test_an_empty_file_says_so(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(UnreadableDocument, match=rf"^{name} is empty: "):
+        load(path)
+
+
+def test_a_binary_file_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "image.txt"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + random.Random(7).randbytes(2_000))
+    with pytest.raises(UnreadableDocument, match=r"^image.txt is not text: "):
+        load(path)
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"^There is no file .*gone.txt: check the path.$"):
+        load(tmp_path / "gone.txt")
+
+
+def test_a_folder_or_a_pipe_is_no_document(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="is a folder"):
+        load(tmp_path)
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(RequestError, match="is not a regular file"):
+        load(tmp_path / "pipe.txt")
+
+
+def test_a_file_beyond_the_limit_is_refused_unread() -> None:
+    with pytest.raises(UnreadableDocument, match=r"^big.txt is larger than 200 MB: "):
+        check_size(Path("/x/big.txt"), module.LARGEST + 1)
+
+
+def test_a_name_with_newlines_makes_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a\nb\u202e.txt"
+    path.write_text("")
+    with pytest.raises(UnreadableDocument, match=r"^a b.txt is empty: "):
+        load(path)

@@ -1,0 +1,58 @@
+"""A web page gives its title, headings, paragraphs and tables, and none of its furniture."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.errors import UnreadableDocument
+from retrieval.load import load
+from retrieval.load_html import read_html
+
+PAGE = """<!doctype html><html><head><title>Care &amp; costs</title><style>p{}</style></head><body>
+<nav>Home</nav><header>Site banner</header><main><article><header><h1>Care</h1></header>
+<p>First <b>para</b>graph
+wraps.</p><p>Second.<br>Next line.</p><h2>Costs</h2><p>They are high.</p>
+<ul><li>one</li><li><p>two</p></li></ul>
+<table><tr><th>Drug</th><th>Weight</th></tr><tr><td><p>Aspirin</p></td><td>180.16</td></tr></table>
+<pre>a = 1
+  b = 2</pre><script>alert(1)</script><!-- comment --><form>Search <input></form></article></main>
+<aside>Advert</aside><footer>Imprint</footer></body></html>"""
+
+
+def test_a_page_is_laid_out_as_text() -> None:
+    assert read_html(PAGE) == (
+        "Care & costs\n\nCare\nFirst paragraph wraps.\n\nSecond.\nNext line.\n\nCosts\nThey are high.\n\n"
+        "one\ntwo\n\nDrug | Weight\nAspirin | 180.16\n\na = 1\n  b = 2"
+    )
+
+
+def test_hidden_text_is_left_out() -> None:
+    page = "<p>Seen.</p><p hidden>No.</p><p style='display: none'>No.</p><p>Al&#8203;so\U000e0041.</p>"
+    assert read_html(page) == "Seen.\n\nAlso."
+
+
+def test_a_form_round_the_whole_page_is_not_furniture() -> None:
+    assert read_html("<body><form><h1>Title</h1><p>Text.</p></form></body>") == "Title\nText."
+
+
+def test_marks_in_the_page_itself_do_no_harm() -> None:
+    assert read_html("<p>a&#2;b&#1;c</p>") == "abc"
+
+
+def test_a_page_nested_without_end_is_read_quickly() -> None:
+    assert read_html("<div>" * 20_000 + "deep") == "deep"
+
+
+def test_the_declared_encoding_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    text = "Это русский текст"
+    path.write_bytes(f'<html><head><meta charset="koi8-r"></head><p>{text}</p>'.encode("koi8-r"))
+    assert load(path)[0].page_content == text
+    assert load(path)[0].metadata == {"source": str(path), "page": None, "row": None}
+
+
+def test_a_page_without_text_is_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "page.htm"
+    path.write_text("<html><script>x</script></html>")
+    with pytest.raises(UnreadableDocument, match=r"^page.htm holds no text: "):
+        load(path)

@@ -1,0 +1,96 @@
+"""A PDF gives its pages in sentences; one that cannot be read says why, and prints nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.errors import UnreadableDocument
+from retrieval.load import load
+from tests.unit.retrieval.pdfs import encrypted, pdf
+
+PARAGRAPH = (
+    "Grounded answers quote the passage that supports them, so that a reader can check each claim. "
+    "An answer without support is withheld, and the reader is told so in plain words instead. "
+)
+
+
+def unreadable(path: Path) -> str:
+    with pytest.raises(UnreadableDocument) as caught:
+        load(path)
+    return str(caught.value)
+
+
+def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "two.pdf"
+    path.write_bytes(pdf(["The first page speaks.", "", "The third page speaks."]))
+    documents = load(path)
+    assert [(d.page_content, d.metadata) for d in documents] == [
+        ("The first page speaks.", {"source": str(path), "page": 1, "row": None}),
+        ("The third page speaks.", {"source": str(path), "page": 3, "row": None}),
+    ]
+
+
+def test_wrapped_lines_are_sentences_again_and_headings_stay(tmp_path: Path) -> None:
+    path = tmp_path / "wrapped.pdf"
+    path.write_bytes(pdf([f"Support\n{PARAGRAPH}\nAbstention\n{PARAGRAPH}"]))
+    lines = load(path)[0].page_content.split("\n")
+    assert lines[0] == "Support"
+    assert "Abstention" in lines
+    assert "so that a reader can check each claim." in lines[1]
+
+
+def test_an_empty_password_is_tried(tmp_path: Path) -> None:
+    path = tmp_path / "open.pdf"
+    path.write_bytes(encrypted(pdf(["Readable without a password."]), ""))
+    assert load(path)[0].page_content == "Readable without a password."
+
+
+@pytest.mark.parametrize("algorithm", ["AES-256", "RC4-128"])
+def test_an_encrypted_file_says_so(tmp_path: Path, algorithm: str) -> None:
+    path = tmp_path / "secret.pdf"
+    path.write_bytes(encrypted(pdf(["Secret."]), "password", algorithm))
+    assert unreadable(path).startswith("secret.pdf is encrypted: save it without a password")
+
+
+@pytest.mark.parametrize("kept", [0.05, 0.3, 0.5, 0.7, 0.9])
+def test_a_truncated_file_says_so(tmp_path: Path, kept: float, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cut.pdf"
+    data = pdf([PARAGRAPH * 3] * 4)
+    path.write_bytes(data[: int(len(data) * kept)])
+    assert unreadable(path) == "cut.pdf is truncated: get a complete copy of it."
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_file_without_text_layer_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(pdf(["", ""]))
+    assert unreadable(path) == (
+        "scan.pdf has no text layer: run OCR on it, for example ocrmypdf, and index the result."
+    )
+
+
+def test_a_broken_page_does_not_cost_the_others(tmp_path: Path) -> None:
+    from retrieval.load import parse
+
+    data = pdf(["The first page speaks.", "The second is broken.", "The third page speaks."])
+    # The first content stream after the first page's is made to declare a filter that fails.
+    parts = data.split(b"/Filter /FlateDecode")
+    broken = (
+        parts[0]
+        + b"/Filter /FlateDecode"
+        + parts[1]
+        + b"/Filter /NoSuchCodec"
+        + b"/Filter /FlateDecode".join(parts[2:])
+    )
+    documents, note = parse(tmp_path / "partly.pdf", broken)
+    assert [document.metadata["page"] for document in documents] == [1, 3]
+    assert note == "partly.pdf: page 2 cannot be read."
+
+
+def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nonsense.pdf"
+    path.write_bytes(b"%PDF-1.7\n" + b"<< /Kids [ " * 5_000 + b"\ntrailer << /Root 1 0 R >>\n%%EOF")
+    assert unreadable(path) == "nonsense.pdf is damaged: save it anew as PDF."
+    assert capfd.readouterr() == ("", "")
