@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from app import VERSION
 
@@ -59,8 +60,17 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     return PARSERS[command]().parse_args(rest, argparse.Namespace(command=command))
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one sentence, as every other error is."""
+
+    def error(self, message: str) -> NoReturn:
+        from errors import RequestError
+
+        raise RequestError(f"{message}; see {self.prog} --help.")
+
+
 def _parser(usage: str, description: str, *, epilog: str | None = None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m app",
         usage=usage,
         description=description,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from evidence.claims import sentences
-from evidence.words import figures, fold, numbers, stems
+from evidence.words import SCALED, figures, fold, numbers, plain_figure, scaled, stems
 from graph.state import Passage, Quote
 
 LEAST_COVERAGE = 0.5
@@ -51,12 +51,23 @@ def missing_facts(claim: str, passages: Sequence[Passage], question: str) -> lis
     """The figures and names of a claim that stand neither in a passage nor in the question."""
     text = "\n".join(passage["text"] for passage in passages) + "\n" + question
     known = numbers(text)
-    missing = sorted(figures(claim) - known)
+    missing = sorted(figures(claim) - known - _stated_in_full(claim, known))
     words = fold(text)
     inner = claim[1:] if claim[:1].isupper() else claim
     for match in NAME.finditer(inner):
         before = inner[: match.start()].rstrip()
-        opens = not before or before[-1] in '.:!?"“(-•'
-        if not opens and fold(match.group()) not in words and match.group() not in missing:
+        opens = not before or before[-1] in ".:!?\"'“‘(-–—•*_"
+        if not opens and match.group() not in missing and not _names(words, fold(match.group())):
             missing.append(match.group())
     return missing
+
+
+def _stated_in_full(claim: str, known: set[str]) -> set[str]:
+    """The figures of a claim's ``2.5 million`` where the passages write ``2,500,000``."""
+    pairs = SCALED.findall(fold(claim))
+    return {plain_figure(amount) for amount, scale in pairs if amount[0].isdigit() and scaled(amount, scale) in known}
+
+
+def _names(words: str, name: str) -> bool:
+    """Whether the folded text has the name, also where the claim has its plural."""
+    return name in words or (name.endswith("s") and re.search(rf"\b{re.escape(name[:-1])}\b", words) is not None)

@@ -22,7 +22,14 @@ TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 NUMBERS = {word: str(value) for value, word in enumerate(UNITS)} | {
     word: str(10 * value) for value, word in enumerate(TENS, 2)
 }
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+ORDINAL = {word: str(value) for value, word in enumerate(ORDINALS, 1)}
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
+ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
+SCALED = re.compile(rf"(\d+(?:[.,]\d+)*|\b(?:an?|{'|'.join(NUMBERS)}))[\s-]+({'|'.join(SCALES)})\b")
+COMPOUND = re.compile(rf"\b({'|'.join(TENS)})[\s-]+({'|'.join(UNITS[1:10])})\b")
 
 
 def fold(text: str) -> str:
@@ -59,15 +66,32 @@ def plain_figure(figure: str) -> str:
     figure = figure.replace(",", ".")
     if re.fullmatch(r"\d+\.\d+", figure):
         figure = figure.rstrip("0").rstrip(".")
-    return figure.lstrip("0") or "0"
+    return re.sub(r"^0+(?=\d)", "", figure)
 
 
 def figures(text: str) -> set[str]:
     """The numbers that a text states in digits, each in one form."""
-    return {plain_figure(match.group()) for match in FIGURE.finditer(unicodedata.normalize("NFKC", text))}
+    plain = ON_THE_HOUR.sub("", unicodedata.normalize("NFKC", text))
+    return {plain_figure(match.group()) for match in FIGURE.finditer(plain)}
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers that a text states in digits or, up to ninety, in words."""
-    words = (NUMBERS.get(word) for word in re.findall(r"[a-z]+", fold(text)))
-    return figures(text) | {value for value in words if value}
+    """The numbers that a text states in any form: digits, words up to a hundred, ``2.5 million``, ``1 000``."""
+    folded = fold(text)
+    words = (NUMBERS.get(word) or ORDINAL.get(word) for word in re.findall(r"[a-z]+", folded))
+    found = figures(text) | {value for value in words if value}
+    found.update(str(int(NUMBERS[tens]) + int(NUMBERS[unit])) for tens, unit in COMPOUND.findall(folded))
+    found.update(match.group().replace(" ", "") for match in SPACED.finditer(folded))
+    for amount, scale in SCALED.findall(folded):
+        found.add(scaled(amount, scale))
+    return found
+
+
+def scaled(amount: str, scale: str) -> str:
+    """``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure."""
+    figure = "1" if amount in ("a", "an") else NUMBERS.get(amount) or plain_figure(amount)
+    if figure.count(".") > 1:
+        return figure
+    whole, _, fraction = figure.partition(".")
+    value = int(whole + fraction) * SCALES[scale]
+    return plain_figure(f"{value // 10 ** len(fraction)}.{value % 10 ** len(fraction):0{len(fraction) or 1}}")

@@ -102,10 +102,17 @@ class Chat:
             if tab.meter.seconds_left() <= 0:
                 tab.limit = "limit_seconds"
                 raise LimitReachedError("limit_seconds")
-            if attempt == self.retries:
+            if attempt == self.retries or wait >= tab.meter.seconds_left():
                 raise failure
-            await asyncio.sleep(max(0.0, min(wait, tab.meter.seconds_left())))
+            await asyncio.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; a later call opens new ones."""
+        model, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
+        client = getattr(model, "http_async_client", None)
+        if client is not None:
+            await client.aclose()
 
     def _client(self) -> tuple[BaseChatModel, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()

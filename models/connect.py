@@ -53,7 +53,7 @@ def provider_chat(spec: str, *, call_seconds: float) -> Chat:
         except ImportError as error:
             package = getattr(error, "name", None) or "its integration package"
             raise ModelError(f"{spec} needs a package that is not installed: pip install {package}.") from error
-        except Exception as error:  # noqa: BLE001 - each provider raises its own
+        except Exception as error:
             line = (str(error).splitlines() or [""])[0]
             raise ModelError(f"{spec} cannot be used: {line[:200]}") from error
 

@@ -157,9 +157,10 @@ def by_reply(choice: Choice, text: str) -> Verdict:
     if match:
         try:
             values = json.loads(match.group())
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return choice.unknown("The reply was malformed JSON.")
-        text = str(values.get("label", "")) if isinstance(values, dict) else ""
+        value = values.get("label") if isinstance(values, dict) else None
+        text = str(value) if isinstance(value, str | int) else ""
     label = choice.label_of(text)
     if label == UNKNOWN:
         return choice.unknown("The reply was none of the labels.")

@@ -1,9 +1,12 @@
 """Run the embedded chat model inside this process, behind an OpenAI-compatible server on a loopback port."""
 
 import atexit
+import http.client
 import math
 import os
 import secrets
+import socket
+import sys
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +19,7 @@ from errors import ModelError
 PARALLEL = 1
 CONTEXT_TOKENS = 16_384
 CACHED_PROMPTS_MIB = 1024  # prefixes that left the slot wait here, about 28 KiB a token
+_HOST = "127.0.0.1"
 _HTTP_THREADS = 32  # a kept-alive connection holds one
 _QUIET = -1
 
@@ -68,13 +72,19 @@ class EmbeddedServer:
                         "that llama.cpp does not know, or too large for this machine's memory; run "
                         "`python -m app pull`, or set SELFRAG_MODEL_PATH to another GGUF file."
                     ) from error
-                self._endpoint = Endpoint(f"{self._server.listening_address}/v1", key)
+                port = int(self._server.listening_address.rpartition(":")[2])
+                _await_loop(port, key)
+                self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
+                atexit.register(self.stop)
             return self._endpoint
 
     def stop(self) -> None:
-        """End the server and free the model's memory; requests under way fail."""
+        """End the server and free the model's memory; requests under way fail. Done at exit by itself."""
         with self._lock:
-            self._server = self._endpoint = None
+            if self._endpoint is not None:
+                atexit.unregister(self.stop)
+                _cut_connections(int(self._endpoint.base_url.split(":")[2].partition("/")[0]))
+                self._server = self._endpoint = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -90,7 +100,7 @@ class EmbeddedServer:
         parameters.model.path = str(self.path)
         parameters.model_alias = {self.path.stem}
         parameters.verbosity = _QUIET
-        parameters.hostnames = ["127.0.0.1"]
+        parameters.hostnames = [_HOST]
         parameters.port = 0  # any that is free
         parameters.api_keys = [key]
         parameters.ui = False
@@ -100,6 +110,7 @@ class EmbeddedServer:
         parameters.n_parallel = self._parallel
         parameters.kv_unified = True
         parameters.cache_ram_mib = CACHED_PROMPTS_MIB
+        parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
         return parameters
 
@@ -114,25 +125,57 @@ def serve(path: Path) -> EmbeddedServer:
     with _servers_lock:
         server = _servers.get(path)
         if server is None:
-            server = EmbeddedServer(path)
-            atexit.register(server.stop)
-            _servers[path] = server
+            server = _servers[path] = EmbeddedServer(path)
     server.start()
     return server
 
 
 def usable_cores() -> int:
-    """Count the physical cores this process may use, as its affinity and its control group allow."""
-    try:
-        allowed = os.sched_getaffinity(0)
-    except AttributeError:  # not on this platform
-        return max(1, (os.cpu_count() or 2) // 2)
+    """Count the physical cores this process may use, as its affinity and its control group allow.
+
+    Elsewhere than on Linux -1, which leaves the choice to llama.cpp; it knows no control groups.
+    """
+    if sys.platform != "linux":
+        return -1
+    allowed = os.sched_getaffinity(0)
     topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
     siblings = {_read(Path(topology.format(cpu))) or str(cpu) for cpu in allowed}
     quota, _, period = _read(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
     if quota.isdigit() and period.isdigit():
         return max(1, min(len(siblings), math.ceil(int(quota) / int(period))))
     return len(siblings)
+
+
+def _await_loop(port: int, key: str) -> None:
+    """Wait until the server's loop answers: stopped before its loop runs, it would never stop."""
+    connection = http.client.HTTPConnection(_HOST, port, timeout=60)
+    try:
+        connection.request("GET", "/lora-adapters", headers={"Authorization": f"Bearer {key}"})
+        connection.getresponse().read()
+    finally:
+        connection.close()
+
+
+def _cut_connections(port: int) -> None:
+    """Shut the connections to the server, from whichever end: it waits for its last request when it stops.
+
+    It does so holding the interpreter's lock, so that nobody could close them later.
+    """
+    try:
+        descriptors = [int(entry.name) for entry in Path("/dev/fd").iterdir()]
+    except OSError:  # not on this platform
+        return
+    for descriptor in descriptors:
+        try:
+            connection = socket.socket(fileno=os.dup(descriptor))
+        except OSError:  # no socket, or closed meanwhile
+            continue
+        with connection:
+            try:
+                if (_HOST, port) in (connection.getsockname(), connection.getpeername()):
+                    connection.shutdown(socket.SHUT_RDWR)
+            except OSError:  # not connected
+                continue
 
 
 def _read(path: Path) -> str:
@@ -148,7 +191,7 @@ def _binding() -> Any:
     # The OpenMP library reads this when it is loaded, hence before the import; the user's own choice stands.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
-        import xllamacpp  # type: ignore[import-untyped]
+        import xllamacpp
     except ImportError as error:
         raise ModelError(
             f"The embedded model cannot run here ({error}): install what is missing (libgomp1 on Debian and "

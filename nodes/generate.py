@@ -9,8 +9,9 @@ from langgraph.runtime import Runtime
 
 from evidence.claims import declines
 from evidence.passages import as_data, numbered
-from graph.context import Context, Services
+from graph.context import Context, Services, Weights
 from graph.state import Candidate, Draft, Passage, SelfRAGState
+from nodes.select import rank, round_of
 from nodes.together import together
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -18,8 +19,7 @@ from prompts.grade_documents import RELEVANCE
 
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write this round's drafts. A redraft that says what was said before is dropped: it would loop."""
-    first = state["drafts_left"] == runtime.context.bounds.drafts
-    last = None if first else _last_of_this_query(state)
+    last = _last_of_this_query(state, runtime.context.weights)
     if last:
         drafts = [await _redraft(state, services, last)]
     else:
@@ -27,7 +27,8 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in relevant] if apart else [relevant]
         drafts = await together(_draft(state, services, group) for group in groups)
-    new = [draft for draft in drafts if last is None or draft["text"] != last["draft"]["text"]]
+    said = [one["draft"] for one in (last, state["best"]) if last and one]
+    new = [draft for draft in drafts if not any(_says_the_same(draft, one) for one in said)]
     return {
         "drafts": new,
         "claims": [],
@@ -71,13 +72,16 @@ async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaita
     return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declines(text))
 
 
-def _last_of_this_query(state: SelfRAGState) -> Candidate | None:
-    """The best draft, if it was written from the passages at hand: the one to mend."""
-    best = state["best"]
-    at_hand = {passage["id"] for passage in state["passages"]}
-    if best and {passage["id"] for passage in best["draft"]["passages"]} <= at_hand:
-        return best
-    return None
+def _says_the_same(one: Draft, other: Draft) -> bool:
+    return one["text"] == other["text"] and one["passages"] == other["passages"]
+
+
+def _last_of_this_query(state: SelfRAGState, weights: Weights) -> Candidate | None:
+    """The best of the last round's drafts, the one to mend; None before the first draft of a query.
+
+    The best of all would do worse: while it stays the best, each redraft would be asked for the same.
+    """
+    return max(round_of(state, weights), key=rank, default=None)
 
 
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from evidence.passages import as_data
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
@@ -21,8 +22,8 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
         REWRITE_QUERY,
         max_tokens=MAX_TOKENS,
         hidden=True,
-        question=state["question"],
-        tried="\n".join(f"- {query}" for query in tried),
+        question=as_data(state["question"]),
+        tried="\n".join(f"- {as_data(query)}" for query in tried),
     )
     query = cleaned(written)
     if not query or query.casefold() in {cleaned(one).casefold() for one in tried}:

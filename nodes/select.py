@@ -15,11 +15,7 @@ from prompts.hallucination_check import SUPPORT
 
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rank this round's drafts with the best so far; accept it when it is supported and useful."""
-    weights = runtime.context.weights
-    round_ = [
-        candidate(draft, _at(state["claims"], i) or [], _at(state["uses"], i), weights)
-        for i, draft in enumerate(state["drafts"])
-    ]
+    round_ = round_of(state, runtime.context.weights)
     before = [state["best"]] if state["best"] else []
     best = max([*before, *round_], key=rank, default=None)
     accepted = best is not None and supported(best) and best["usefulness"] >= 0
@@ -34,6 +30,14 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
             "usefulness": best["usefulness"] if best else None,
         },
     }
+
+
+def round_of(state: SelfRAGState, weights: Weights) -> list[Candidate]:
+    """The present round's drafts with what the checks found; a check that did not run found nothing."""
+    return [
+        candidate(draft, _at(state["claims"], i) or [], _at(state["uses"], i), weights)
+        for i, draft in enumerate(state["drafts"])
+    ]
 
 
 def candidate(draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights) -> Candidate:

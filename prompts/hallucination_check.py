@@ -19,11 +19,11 @@ SUPPORT = Choice(
             ("ai", "{draft}"),
             (
                 "human",
-                "Now check one statement of this answer against the passages.\n<claim>\n{claim}\n</claim>\n"
-                "Do the passages state it? Reply with one word.\n"
+                "Now check one statement of this answer against the passages. Reply with one word.\n"
                 "full: the passages state all of it\n"
                 "partial: the passages state a part of it\n"
-                "none: the passages do not state it, or contradict it",
+                "none: the passages do not state it, or contradict it\n"
+                "<claim>\n{claim}\n</claim>",
             ),
         ]
     ),

@@ -37,6 +37,7 @@ class Database:
         self._writer = threading.RLock()
         self._locked = False
         self.writable = self._prepare()
+        self._inode = _inode(self._path)
         try:
             with translated(folder):
                 self._create_if_empty()
@@ -131,17 +132,20 @@ class Database:
             return
         connection = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)
         try:
-            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if not _is_empty(connection):
                 return
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            # SQLite does not wait for another that changes the journal mode: the lock does.
+            with self.only_writer():
+                if not _is_empty(connection):
+                    return
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("BEGIN IMMEDIATE")
                 for statement in SCHEMA:
                     connection.execute(statement)
                 meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
                 self._restore_roots(connection)
-            connection.execute("COMMIT")
+                connection.execute("COMMIT")
         finally:
             connection.close()
 
@@ -250,6 +254,10 @@ class Database:
             if part.exists():
                 part.replace(f"{aside}{suffix}")
         return aside.name
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
 def _inode(path: Path) -> int:

@@ -7,15 +7,15 @@ from errors import RequestError
 from retrieval.clean import clean
 
 
-class UnreadableDocument(RequestError):  # noqa: N818 - named for what is the case
+class UnreadableDocument(RequestError):
     """A document cannot be turned into text."""
 
 
-class IndexBusy(RequestError):  # noqa: N818 - named for what is the case
+class IndexBusy(RequestError):
     """Another process is writing the index; reading it goes on working."""
 
 
-class IndexDamaged(RequestError):  # noqa: N818 - named for what is the case
+class IndexDamaged(RequestError):
     """The database is not what was written to it."""
 
 

@@ -87,9 +87,10 @@ class Library:
                     "put documents into it, or name another."
                 )
         if new:
-            with self._database.writing() as connection:
-                add_roots(connection, new)
-            save_roots(self._database)
+            with self._database.only_writer():
+                with self._database.writing() as connection:
+                    add_roots(connection, new)
+                save_roots(self._database)
 
     def remove(self, path: str | Path) -> None:
         """Forget a file or folder that was added, and its passages, unless another root has them."""

@@ -63,7 +63,10 @@ def unquoted(text: str) -> bytes:
 
 
 def write_in_one_step(path: Path, data: bytes | memoryview) -> None:
-    """Write a file that is, whenever the process or the machine stops, either the old one or the new."""
+    """Write a file that is, whenever the process or the machine stops, either the old one or the new.
+
+    Only the one writer may do this, for it also removes what others have left unfinished.
+    """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:

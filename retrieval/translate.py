@@ -27,6 +27,8 @@ def translated(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RequestError(unwritable(folder, error.strerror or str(error))) from error
+    except UnicodeDecodeError as error:  # sqlite3 decodes names and texts before it looks at them
+        raise _damaged(folder, error) from error
     except sqlite3.DatabaseError as error:
         code = code_of(error)
         if isinstance(error, sqlite3.ProgrammingError) or code in _OWN_CODES:
@@ -39,7 +41,7 @@ def translated(folder: Path) -> Iterator[None]:
             raise IndexBusy(f"The index in {shown(folder)} is being written: wait a moment, then try again.") from error
         if code in _UNWRITABLE_CODES:
             raise RequestError(unwritable(folder, str(error))) from error
-        raise IndexDamaged(f"The index in {shown(folder)} is damaged ({error}): index its documents again.") from error
+        raise _damaged(folder, error) from error
 
 
 def code_of(error: sqlite3.Error) -> int:
@@ -53,3 +55,7 @@ def unwritable(folder: Path, reason: str) -> str:
         f"The index folder {shown(folder)} cannot be written ({reason.lower()}): "
         "free some space on its disk, or make the folder writable."
     )
+
+
+def _damaged(folder: Path, error: Exception) -> IndexDamaged:
+    return IndexDamaged(f"The index in {shown(folder)} is damaged ({error}): index its documents again.")

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -138,6 +139,20 @@ def test_the_model_is_served_once_for_each_file(chat_model: Path) -> None:
 
 
 @pytest.mark.e2e
+def test_a_server_that_is_stopped_at_work_stops(chat_model: Path) -> None:
+    server = EmbeddedServer(chat_model, context_tokens=4096)
+    endpoint = server.start()
+    with ThreadPoolExecutor(1) as pool:
+        messages = [{"role": "user", "content": "Count to a thousand."}]
+        reply = pool.submit(post, endpoint, messages=messages, max_tokens=999)
+        time.sleep(1)
+        server.stop()
+        assert isinstance(reply.exception(), OSError)
+    assert server.start() != endpoint
+    server.stop()
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize("length", [0, 100, 1_000_000, 20_000_000])
 def test_a_truncated_model_file_is_a_clear_error(chat_model: Path, tmp_path: Path, length: int) -> None:
     short = tmp_path / "short.gguf"
@@ -162,6 +177,15 @@ def stream():
     response.readline()
     return response
 
+def ask():
+    body = {"messages": [{"role": "user", "content": "Count to a thousand."}], "max_tokens": 999}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.api_key}"}
+    url = f"{endpoint.base_url}/chat/completions"
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
+    except OSError:
+        pass
+
 """
 
 
@@ -183,6 +207,7 @@ def run(chat_model: Path, ending: str) -> "subprocess.Popen[str]":
         ("print('done'); sys.exit(5)", 5, ""),
         ("print('done'); raise LookupError('boom')", 1, "LookupError: boom"),
         ("response = stream(); print('done'); sys.exit(5)", 5, ""),
+        ("threading.Thread(target=ask, daemon=True).start(); time.sleep(1); print('done'); sys.exit(5)", 5, ""),
     ],
 )
 def test_the_process_ends_in_silence(chat_model: Path, ending: str, code: int, complaint: str) -> None:

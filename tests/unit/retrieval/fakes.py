@@ -8,10 +8,11 @@ from langchain_core.embeddings import Embeddings
 
 
 class BagOfWords(Embeddings):
-    """Hash each word to a direction: texts that share words are near. Vectors have unit length."""
+    """Hash each word to a direction: texts that share words are near. Another salt is another model."""
 
-    def __init__(self, dimension: int = 64) -> None:
+    def __init__(self, dimension: int = 64, salt: str = "") -> None:
         self.dimension = dimension
+        self.salt = salt
         self.texts: list[str] = []
         self.calls: list[int] = []
 
@@ -26,6 +27,6 @@ class BagOfWords(Embeddings):
     def vector(self, text: str) -> list[float]:
         total = np.zeros(self.dimension)
         for word in re.findall(r"\w+", text.lower()) or [""]:
-            seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:4], "big")
+            seed = int.from_bytes(hashlib.sha256((self.salt + word).encode("utf-8", "replace")).digest()[:4], "big")
             total += np.random.default_rng(seed).standard_normal(self.dimension)
         return list(total / np.linalg.norm(total))

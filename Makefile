@@ -1,0 +1,29 @@
+PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
+.DEFAULT_GOAL := help
+.PHONY: help setup format lint type test unit bench check
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: ## make .venv with all that development needs
+	python3 -m venv .venv && .venv/bin/pip install -q -r requirements-dev.txt
+
+format: ## write the code as the formatter would
+	$(PYTHON) -m ruff check --fix . && $(PYTHON) -m ruff format .
+
+lint: ## what the linter says
+	$(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check .
+
+type: ## what the type checker says
+	$(PYTHON) -m mypy
+
+test: ## all tests, those with the embedded model among them
+	$(PYTHON) -m pytest
+
+unit: ## the tests that load no language model
+	$(PYTHON) -m pytest -m "not e2e"
+
+bench: ## the figures of the README, measured here
+	$(PYTHON) -m benchmarks.cost
+
+check: lint type test ## all that CI runs

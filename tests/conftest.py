@@ -1,0 +1,31 @@
+"""No test reaches a real model, a user's library or another machine by accident."""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOREIGN = ("OPENAI_", "SELFRAG_", "ANTHROPIC_", "GOOGLE_", "MISTRAL_", "LANGSMITH_", "LANGCHAIN_")
+_connect = socket.socket.connect
+
+
+def _to_this_machine(self: socket.socket, address: Any) -> None:
+    if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        raise RuntimeError(f"a test tried to leave this machine, to {address}")
+    _connect(self, address)
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside the end-to-end tests: no keys, no ``.env``, an empty home, no embedded model, no other machine."""
+    if request.node.get_closest_marker("e2e"):
+        return
+    for name in list(os.environ):
+        if name.startswith(FOREIGN):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SELFRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SELFRAG_MODEL_PATH", str(tmp_path / "no-model-in-tests.gguf"))
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "1")
+    monkeypatch.setattr(socket.socket, "connect", _to_this_machine)

@@ -1,0 +1,210 @@
+"""``ask`` as a subprocess, over documents and with a model server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.app.conftest import Program
+from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.openai_server import OpenAIServer, Policy, say
+
+RENT = "When does the tenant pay the monthly rent?"
+ANSWER = "The tenant pays the monthly rent in advance."
+
+
+def test_an_answer_over_documents_is_alone_on_stdout(program: Program, docs: Path, server: OpenAIServer) -> None:
+    ended = program(RENT, "--docs", str(docs))
+    assert (ended.code, ended.out) == (0, ANSWER + "\n")
+    assert "\x1b" not in ended.out + ended.err
+    lines = ended.err.splitlines()
+    assert lines[0].startswith("indexed: 2 added")
+    nodes = [line.split()[0] for line in lines[1:9]]
+    assert sorted(nodes) == sorted(
+        ["decide", "retrieve", "grade_documents", "generate", "answer_check", "hallucination_check", "select", "finish"]
+    )
+    assert any("lease.md" in line and f"“{ANSWER}”" in line for line in lines)
+    assert re.match(r"grounded · accepted · \d+ model calls · [\d,]+ tokens read", lines[-1])
+    assert {one.key for one in server.asked} == {"right"}
+
+
+def test_a_second_question_does_not_index_again(program: Program, docs: Path) -> None:
+    assert "indexed:" in program(RENT, "--docs", str(docs)).err
+    again = program("Where are dogs allowed in the garden?", "--docs", str(docs))
+    assert "indexed:" not in again.err
+    assert again.out == "Dogs are allowed in the garden.\n"
+    (docs / "lease.md").write_text("Nothing is said.")
+    assert "1 updated" in program(RENT, "--docs", str(docs)).err
+
+
+def test_json_is_the_contract_and_nothing_else(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--json")
+    result = json.loads(ended.out)
+    keep_to_the_contract(result)
+    assert (ended.code, ended.err) == (0, "")
+    assert (result["outcome"], result["answer"], result["question"]) == ("grounded", ANSWER, RENT)
+    (citation,) = result["citations"]
+    assert citation["quote"] == ANSWER
+    assert Path(citation["source"]) == docs / "lease.md"
+    assert result["claims"][0]["citations"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "outcome", "reason"),
+    [
+        ("What is 2 + 2?", (), "direct", "not_needed"),
+        (RENT, ("--mode", "never"), "direct", "mode_never"),
+        (RENT, ("--mode", "always"), "grounded", "accepted"),
+        (RENT, ("--strategy", "per-passage"), "grounded", "accepted"),
+        (RENT, ("--k", "1"), "grounded", "accepted"),
+        (RENT, ("--explain",), "grounded", "accepted"),
+        ("How did Harry beat Quirrell?", (), "abstained", "nothing_relevant"),
+        ("How did Harry beat Quirrell?", ("--fallback", "direct"), "direct", "fallback"),
+    ],
+)
+def test_every_option_keeps_to_the_contract(
+    program: Program, docs: Path, question: str, options: tuple[str, ...], outcome: str, reason: str
+) -> None:
+    ended = program("ask", question, "--docs", str(docs), "--json", *options)
+    result = json.loads(ended.out)
+    keep_to_the_contract(result)
+    assert (ended.code, result["outcome"], result["stop_reason"]) == (0, outcome, reason)
+    if "--k" in options:
+        assert result["retrieved"] == 1
+    if "--explain" in options:
+        assert result["decision"]["reason"]
+    if outcome == "abstained":
+        assert len(result["queries"]) == 3
+
+
+class Liar(Policy):
+    """Drafts what the passages do not say, then half of it."""
+
+    def text(self, kind: str, inputs: Any) -> str:
+        if kind in ("draft", "mend"):
+            more = " The tenant pays monthly rent in pounds." if kind == "draft" else " Dogs pay rent in advance."
+            return ANSWER + more
+        return super().text(kind, inputs)
+
+
+def test_a_partly_supported_answer_is_marked_and_keeps_to_the_contract(
+    program: Program, docs: Path, server: OpenAIServer
+) -> None:
+    server.policy = Liar()
+    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
+    keep_to_the_contract(result)
+    assert (result["outcome"], result["stop_reason"]) == ("partially_grounded", "claims_unsupported")
+    assert "[not supported by the documents]" in result["answer"]
+    assert [claim["citations"] for claim in result["claims"]] == [[1], []]
+
+
+@pytest.mark.parametrize("settings", [{"logprobs": "ignore"}, {"logprobs": "refuse", "schema": "refuse"}])
+def test_a_server_without_log_probabilities(
+    program: Program, docs: Path, server: OpenAIServer, settings: dict[str, Any]
+) -> None:
+    for name, value in settings.items():
+        setattr(server, name, value)
+    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
+    keep_to_the_contract(result)
+    assert result["outcome"] == "grounded"
+    assert result["decision"]["probabilities"] is None
+
+
+def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
+    ended = program("what are points on a mortgage")
+    assert ended.code == 0
+    assert "Points on a mortgage" in ended.out
+    assert ended.err.startswith("note: your library is empty, so this asks the sample in data/library")
+
+
+def test_quiet_prints_the_answer_and_nothing_else(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--quiet")
+    assert (ended.code, ended.out, ended.err) == (0, ANSWER + "\n", "")
+
+
+def test_a_command_is_asked_as_a_question_behind_the_word_ask(
+    program: Program, docs: Path, server: OpenAIServer
+) -> None:
+    ended = program("ask", "graph", "--docs", str(docs), "--json")
+    assert json.loads(ended.out)["question"] == "graph"
+    assert server.asked[0].inputs == {"question": "graph"}
+
+
+def test_a_question_need_not_be_quoted(program: Program, docs: Path, server: OpenAIServer) -> None:
+    program(*RENT.split(), "--docs", str(docs), "--quiet")
+    assert server.asked[0].inputs == {"question": RENT}
+
+
+def test_what_is_shown_carries_no_terminal_controls(program: Program, docs: Path, server: OpenAIServer) -> None:
+    server.always = lambda asked: (
+        say("Four\x1b[31m\x1b]0;owned\x07, \u200bI\u202e say.") if asked.kind == "direct" else None
+    )
+    ended = program("What is 2 + 2?", "--docs", str(docs))
+    assert ended.out == "Four]0;owned, I say.\n"
+    assert not re.search("[\x00-\x08\x0e-\x1f\u200b\u202e]", ended.out + ended.err)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_on_a_terminal_the_trace_streams_and_citations_are_numbered(program: Program, docs: Path) -> None:
+    import pty
+    import subprocess
+    import sys
+
+    controller, terminal = pty.openpty()
+    environment = {**program.environment, "TERM": "xterm", "COLUMNS": "120"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app", RENT, "--docs", str(docs)],
+        cwd=program.folder,
+        env=environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while piece := os.read(controller, 4096):
+            shown += piece
+    except OSError:  # the terminal is gone with the program
+        pass
+    os.close(controller)
+    assert process.wait(30) == 0
+    text = shown.decode()
+    assert "\x1b[" in text
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert plain.index("decide") < plain.index("finish") < plain.index(f"{ANSWER} [1]")
+    assert re.search(r"\[1\] lease\.md +“The tenant pays", plain)
+    assert "grounded · accepted" in plain
+
+
+def test_settings_come_from_the_environment_and_from_a_file(program: Program, docs: Path) -> None:
+    (program.folder / ".env").write_text("SELFRAG_MODE=never\nSELFRAG_K=1\n")
+    del program.environment["PYTHON_DOTENV_DISABLED"]
+
+    def reason(*options: str, **environment: str) -> str:
+        ended = program(RENT, "--docs", str(docs), "--json", *options, environment=environment)
+        return str(json.loads(ended.out)["stop_reason"])
+
+    assert reason() == "mode_never"
+    assert reason(SELFRAG_MODE="always") == "accepted"
+    assert reason("--mode", "adaptive") == "accepted"
+
+
+def test_limits_come_from_the_environment(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--json", environment={"SELFRAG_LIMIT_CALLS": "1"})
+    result = json.loads(ended.out)
+    keep_to_the_contract(result)
+    assert (ended.code, result["outcome"], result["stop_reason"]) == (0, "stopped", "limit_calls")
+
+
+def test_another_model_may_judge(program: Program, docs: Path, server: OpenAIServer) -> None:
+    server.models = ("gpt-4o-mini", "judge")
+    program(RENT, "--docs", str(docs), environment={"SELFRAG_CRITIC_MODEL": "judge"})
+    models = {one.kind: one.body["model"] for one in server.asked}
+    assert models["draft"] == "gpt-4o-mini"
+    assert {models[kind] for kind in ("retrieve", "relevance", "support", "usefulness")} == {"judge"}

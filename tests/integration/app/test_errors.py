@@ -1,0 +1,172 @@
+"""Wrong requests and models that cannot be had: one clear sentence, the right exit code, no traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.integration.app.conftest import Ended, Program
+from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.openai_server import CUT, HANG, OpenAIServer, say, status
+
+RENT = "When does the tenant pay the monthly rent?"
+
+
+def one_sentence(ended: Ended, *parts: str) -> None:
+    last = ended.err.strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    assert all(part in last for part in parts), last
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ((RENT, "--docs", "no such file.txt"), ("no such file.txt does not exist",)),
+        (("index", "no such file.txt"), ("no such file.txt",)),
+        (("",), ("The question is empty",)),
+        (("ask", "   "), ("The question is empty",)),
+        (("x" * 100_000,), ("100,000 characters", "8,000")),
+        ((RENT, "--mode", "sometimes"), ("--mode", "sometimes", "adaptive")),
+        ((RENT, "--temperature", "1"), ("--temperature",)),
+        ((RENT, "--k", "many"), ("--k", "many")),
+        ((RENT, "--k", "0"), ("--k is 0", "1 to 50")),
+        ((RENT, "--k", "51"), ("--k is 51", "1 to 50")),
+        ((), ("question", "--help")),
+        (("graph", "--output", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
+        (("graph", "--output", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
+    ],
+)
+def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tuple[str, ...], parts: tuple[str]) -> None:
+    ended = program(*arguments)
+    one_sentence(ended, *parts)
+    assert (ended.code, ended.out) == (2, "")
+    assert len(ended.err.splitlines()) == 1
+    assert len(ended.err) < 400
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SELFRAG_K", "many"),
+        ("SELFRAG_MODE", "sometimes"),
+        ("SELFRAG_LIMIT_SECONDS", "-1"),
+        ("SELFRAG_CHUNK_SIZE", "3"),
+    ],
+)
+def test_a_wrong_setting_is_named(program: Program, docs: Path, name: str, value: str) -> None:
+    ended = program(RENT, "--docs", str(docs), environment={name: value})
+    one_sentence(ended, name, ".env.example")
+    assert ended.code == 2
+
+
+def test_an_empty_folder_has_nothing_to_ask(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ended = program(RENT, "--docs", str(tmp_path / "empty"))
+    one_sentence(ended)
+    assert ended.code == 2
+
+
+def test_an_unreachable_server(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), environment={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    one_sentence(ended, "Cannot reach the server of gpt-4o-mini", "OPENAI_BASE_URL")
+    assert ended.code == 3
+    assert ended.out.startswith("No answer to")
+
+
+def test_a_wrong_key(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), environment={"OPENAI_API_KEY": "sk-wrong-key-123"})
+    one_sentence(ended, "refused the key", "OPENAI_API_KEY")
+    assert ended.code == 3
+    assert "wrong-key-123" not in ended.out + ended.err
+
+
+def test_an_unknown_model(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), environment={"SELFRAG_CHAT_MODEL": "gpt-9"})
+    one_sentence(ended, "does not know gpt-9", "SELFRAG_CHAT_MODEL")
+    assert ended.code == 3
+
+
+def test_an_unknown_provider(program: Program, docs: Path) -> None:
+    environment = {"SELFRAG_CHAT_MODEL": "nowhere:model", "OPENAI_BASE_URL": ""}
+    ended = program(RENT, "--docs", str(docs), environment=environment)
+    one_sentence(ended, "nowhere:model")
+    assert ended.code == 3
+
+
+def test_an_embedded_model_that_is_not_there(program: Program, docs: Path) -> None:
+    environment = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "SELFRAG_MODEL_PATH": "no model.gguf"}
+    ended = program(RENT, "--docs", str(docs), environment=environment)
+    one_sentence(ended, "no model.gguf")
+    assert ended.code in (2, 3)
+
+
+@pytest.mark.parametrize("fault", [status(500, "overloaded"), CUT, say("")], ids=["500", "cut", "empty"])
+def test_a_generator_that_keeps_failing(program: Program, docs: Path, server: OpenAIServer, fault: object) -> None:
+    server.always = lambda asked: fault if asked.kind == "draft" else None  # type: ignore[return-value]
+    ended = program(RENT, "--docs", str(docs), "--json")
+    result = json.loads(ended.out)
+    keep_to_the_contract(result)
+    assert (ended.code, result["outcome"], result["stop_reason"]) == (3, "stopped", "model_failed")
+    one_sentence(ended, "gpt-4o-mini")
+
+
+def test_a_critic_that_keeps_failing_is_unknown_and_no_error(
+    program: Program, docs: Path, server: OpenAIServer
+) -> None:
+    server.always = lambda asked: status(500) if asked.kind == "support" else None
+    ended = program(RENT, "--docs", str(docs), "--json", environment={"SELFRAG_LIMIT_REWRITES": "0"})
+    result = json.loads(ended.out)
+    keep_to_the_contract(result)
+    assert (ended.code, result["outcome"]) == (0, "abstained")
+    assert {claim["label"] for claim in result["claims"]} == {"unknown"}
+
+
+def test_a_server_that_hangs_ends_with_the_time_limit(program: Program, docs: Path, server: OpenAIServer) -> None:
+    server.always = lambda asked: HANG if asked.kind == "draft" else None
+    ended = program(RENT, "--docs", str(docs), "--json", environment={"SELFRAG_LIMIT_SECONDS": "3"})
+    result = json.loads(ended.out)
+    assert (result["outcome"], result["stop_reason"]) == ("stopped", "limit_seconds")
+    assert ended.code == 0
+    assert result["usage"]["seconds"] < 6
+
+
+@pytest.mark.parametrize("kind", ["retrieve", "draft"])
+def test_an_interrupt_during_a_model_call(program: Program, docs: Path, server: OpenAIServer, kind: str) -> None:
+    server.always = lambda asked: HANG if asked.kind == kind else None
+    with program.start(RENT, "--docs", str(docs)) as process:
+        server.wait_for(kind)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "Interrupted."
+    assert "Traceback" not in err
+    server.always = lambda asked: None
+    assert program(RENT, "--docs", str(docs), "--quiet").out == "The tenant pays the monthly rent in advance.\n"
+
+
+def test_debug_shows_the_traceback(program: Program) -> None:
+    ended = program("", "--debug")
+    assert ended.code != 0
+    assert "Traceback" in ended.err
+    assert "RequestError: The question is empty" in ended.err
+
+
+def test_a_question_that_is_no_text(program: Program, docs: Path) -> None:
+    ended = program("caf\udce9 2 + 2?", "--docs", str(docs), "--json")
+    assert ended.code in (0, 2)
+    assert "Traceback" not in ended.err
+
+
+def test_a_reader_that_leaves_is_no_error(program: Program) -> None:
+    with program.start("graph") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        err = process.stderr.read()
+        process.wait(30)
+    assert (process.returncode, err) == (0, "")

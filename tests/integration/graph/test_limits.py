@@ -1,0 +1,165 @@
+"""No run crosses a limit, whatever the critic says, and none claims more than its verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+
+import pytest
+
+from graph.context import Context, Limits
+from graph.fence import Meters
+from graph.state import SelfRAGState
+from models.usage import Meter
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, ask, critic
+from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
+
+LABELS = {
+    "retrieve": ("retrieve", "direct", "unknown"),
+    "relevance": ("relevant", "irrelevant", "unknown"),
+    "support": ("fully supported", "partially supported", "no support", "unknown"),
+    "usefulness": ("1", "2", "3", "4", "5", "unknown"),
+}
+
+
+def writes_on() -> ScriptedGenerator:
+    return ScriptedGenerator(
+        forever=lambda name, turn: f"query {turn}" if name == "query" else f"Air scatters light {'more ' * turn}{name}."
+    )
+
+
+@pytest.mark.parametrize("calls", range(1, 14))
+async def test_never_more_calls_than_the_limit_and_the_outcome_is_what_was_reached(calls: int) -> None:
+    final = await ask(writes_on(), critic(support="partially supported"), limits=Limits(model_calls=calls))
+    assert final["usage"]["model_calls"] <= calls
+    assert final["stop_reason"] == "limit_calls"
+    assert final["usage"]["model_calls"] == calls
+    # decide, two grades, the draft: before the fourth there is no candidate.
+    assert (final["outcome"] == "stopped") == (calls < 4)
+
+
+async def test_the_limit_on_tokens() -> None:
+    for calls in range(1, 12):
+        limits = Limits(tokens=calls * CALL_TOKENS + CALL_TOKENS // 2)
+        final = await ask(writes_on(), critic(support="no support"), limits=limits)
+        assert final["stop_reason"] == "limit_tokens"
+        assert final["usage"]["model_calls"] == calls
+
+
+async def test_the_limit_on_seconds() -> None:
+    async def slow(kind: str) -> None:
+        await asyncio.sleep(0.3 if kind == "draft" else 0)
+
+    generator = ScriptedGenerator(drafts=[GOOD], wait=slow)
+    final = await ask(generator, critic(), limits=Limits(seconds=0.2))
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "limit_seconds")
+    assert final["seconds"] >= 0.2
+
+
+async def test_a_limit_reached_at_the_checks_is_judged_by_what_was_checked() -> None:
+    # Six calls make the happy run: at five, one of the two checks goes unasked.
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(), limits=Limits(model_calls=5))
+    assert final["stop_reason"] == "limit_calls"
+    assert final["outcome"] in ("grounded", "abstained")
+
+
+async def test_a_limit_of_exactly_what_is_needed_is_not_reached() -> None:
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(), limits=Limits(model_calls=6, tokens=6 * CALL_TOKENS))
+    assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
+
+
+async def test_a_limit_at_the_redraft_leaves_the_first_draft() -> None:
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"])
+    # decide, 2 grades, draft, 2 claims, usefulness, a reason: the redraft would be the ninth.
+    final = await ask(generator, judge, limits=Limits(model_calls=8))
+    assert (final["outcome"], final["stop_reason"]) == ("partially_grounded", "limit_calls")
+
+
+async def test_a_critic_that_says_no_to_everything() -> None:
+    judge = ScriptedCritic(
+        otherwise={"retrieve": "retrieve", "relevance": "irrelevant", "support": "no support", "usefulness": "1"}
+    )
+    final = await ask(writes_on(), judge)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
+
+
+async def test_a_critic_that_says_no_to_every_draft() -> None:
+    final = await ask(writes_on(), critic(support="no support", usefulness="1"))
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+
+
+async def test_a_critic_that_says_yes_to_everything_cannot_ground_what_stands_nowhere() -> None:
+    final = await ask(ScriptedGenerator(drafts=["Bees make honey."]), critic(), limits=Limits(rewrites=0, drafts=1))
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+
+
+async def test_a_critic_that_is_always_unknown() -> None:
+    judge = ScriptedCritic(otherwise=dict.fromkeys(LABELS, "unknown"))
+    final = await ask(writes_on(), judge)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
+    judge.otherwise = {**dict.fromkeys(LABELS, "unknown"), "relevance": "relevant"}
+    final = await ask(writes_on(), judge)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+
+
+TEXTS = (GOOD, BAD, f"{GOOD} {BAD}", "I don't know.", "Bees make 12 pots of honey.", SEA, f"{SEA} {AIR}")
+
+
+@pytest.mark.parametrize("seed", range(300))
+async def test_whatever_the_critic_says_it_ends_and_claims_no_more(seed: int) -> None:
+    """What must hold of every run is looked at in `ask`."""
+    dice = random.Random(seed)
+
+    def judge(kind: str) -> object:
+        label = dice.choice(LABELS[kind])
+        if label == "unknown" or dice.random() < 0.5:
+            return label
+        labels = [one for one in LABELS[kind] if one != "unknown"]
+        rest = 0.4 / (len(labels) - 1)
+        return verdict(label, {one: 0.6 if one == label else rest for one in labels})
+
+    otherwise = {kind: (lambda subject, kind=kind: judge(kind)) for kind in LABELS}
+    limits = Limits(
+        rewrites=dice.randrange(4),
+        drafts=dice.randrange(1, 4),
+        model_calls=dice.choice((3, 7, 12, 25, 200)),
+        tokens=dice.choice((45, 130, 60_000)),
+    )
+    generator = ScriptedGenerator(
+        forever=lambda name, turn: dice.choice(("blue", "sea", "air")) if name == "query" else dice.choice(TEXTS)
+    )
+    retriever = ScriptedRetriever(always=dice.sample([AIR, SALT, SEA], dice.randrange(4)))
+    final = await ask(
+        generator,
+        ScriptedCritic(otherwise=otherwise),  # type: ignore[arg-type]
+        retriever,
+        limits=limits,
+        mode=dice.choice(("adaptive", "always", "never")),
+        strategy=dice.choice(("combined", "per-passage")),
+        fallback=dice.choice(("abstain", "direct")),
+        explain=dice.random() < 0.3,
+    )
+    assert final["path"][-1]["node"] == "finish"
+
+
+async def test_every_question_gives_its_budget_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_: list[Meters] = []
+    of = Meters.of
+
+    def remembered(self: Meters, state: SelfRAGState, context: Context) -> Meter:
+        open_.append(self)
+        return of(self, state, context)
+
+    monkeypatch.setattr(Meters, "of", remembered)
+    for _ in range(3):
+        await ask(ScriptedGenerator(drafts=[GOOD]))
+    assert all(meters._meters == {} for meters in open_)
+
+
+async def test_the_seconds_are_those_of_the_question() -> None:
+    began = time.time()
+    final = await ask(ScriptedGenerator(drafts=[GOOD]))
+    assert 0 <= final["seconds"] <= time.time() - began
+    assert final["question"] == QUESTION

@@ -1,0 +1,140 @@
+"""Both loops: each turn changes something, each ends, and the best candidate is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph.context import Limits
+from tests.integration.graph.sky import AIR, BAD, FULLER, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
+from tests.scripted import ScriptedGenerator, ScriptedRetriever
+
+
+async def test_the_query_changes_at_every_turn_until_something_is_relevant() -> None:
+    generator = ScriptedGenerator(queries=["blue air", "light"], drafts=[GOOD])
+    retriever = ScriptedRetriever({QUESTION: [SALT], "blue air": [SALT, SEA], "light": [AIR, SALT]})
+    judge = critic()
+    final = await ask(generator, judge, retriever)
+    assert final["outcome"] == "grounded"
+    assert retriever.queries == final["queries"] == [QUESTION, "blue air", "light"]
+    assert [inputs["tried"] for inputs in generator.inputs("query")] == [
+        f"- {QUESTION}",
+        f"- {QUESTION}\n- blue air",
+    ]
+    graded = [subject for kind, subject in judge.asked if kind == "relevance"]
+    assert sorted(graded) == sorted([SALT, SEA, AIR]), "a passage is graded once"
+    assert {inputs["question"] for inputs in judge.inputs if "question" in inputs} == {QUESTION}
+
+
+async def test_the_redraft_names_the_claims_that_failed_and_why() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[GOOD])
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    judge.reasons = {BAD: "The air is not red."}
+    final = await ask(generator, judge)
+    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
+    assert generator.inputs("mend")[0]["failed"] == f"- {BAD} (The air is not red.)"
+    generator.done()
+
+
+async def test_an_answer_that_is_not_useful_is_asked_to_be_fuller() -> None:
+    generator = ScriptedGenerator(drafts=[GOOD], improved=[FULLER])
+    final = await ask(
+        generator, critic({GOOD: "fully supported"}, usefulness=lambda text: "5" if text == FULLER else "2")
+    )
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", FULLER)
+    generator.done()
+
+
+@pytest.mark.parametrize("drafts", [1, 2, 4])
+@pytest.mark.parametrize("rewrites", [0, 1, 3])
+async def test_both_loops_end_when_nothing_is_ever_good_enough(drafts: int, rewrites: int) -> None:
+    generator = ScriptedGenerator(forever=lambda name, turn: f"Air scatters blue light, {name} {turn + 1}.")
+    limits = Limits(rewrites=rewrites, drafts=drafts, model_calls=1000, tokens=10**6)
+    generator.forever = lambda name, turn: (
+        f"query {turn}"
+        if name == "query"
+        else "Air scatters light " + " more" * (turn + (100 if name == "mend" else 0))
+    )
+    final = await ask(generator, critic(support="no support"), limits=limits)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+    assert nodes_of(final).count("generate") == drafts * (rewrites + 1)
+    assert nodes_of(final).count("retrieve") == rewrites + 1
+    assert len(final["queries"]) == rewrites + 1
+    asked = [tuple(sorted(inputs.items())) for name, inputs in generator.asked if name == "mend"]
+    assert len(set(asked)) == len(asked), "no redraft is asked for the same twice"
+
+
+async def test_the_longest_run_fits_in_the_recursion_limit() -> None:
+    limits = Limits(rewrites=7, drafts=5, model_calls=10_000, tokens=10**7)
+    generator = ScriptedGenerator(
+        forever=lambda name, turn: f"query {turn}" if name == "query" else f"Air scatters light {'more ' * turn}{name}"
+    )
+    final = await ask(generator, critic(support="partially supported"), limits=limits)
+    assert final["stop_reason"] == "claims_unsupported"
+    assert nodes_of(final).count("generate") == 40
+
+
+async def test_an_identical_redraft_ends_its_loop() -> None:
+    generator = ScriptedGenerator(drafts=[BAD], mended=[BAD])
+    final = await ask(generator, critic(support="no support"), limits=Limits(rewrites=0, drafts=9))
+    assert final["stop_reason"] == "claims_unsupported"
+    assert nodes_of(final).count("generate") == 2
+    generator.done()
+
+
+async def test_a_redraft_that_falls_back_to_the_best_ends_its_loop() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BAD, f"{GOOD} {BAD}"])
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    final = await ask(generator, judge, limits=Limits(rewrites=0, drafts=9))
+    assert final["outcome"] == "partially_grounded"
+    generator.done()
+
+
+async def test_an_identical_query_ends_its_loop() -> None:
+    generator = ScriptedGenerator(queries=["blue air", "Blue  AIR"])
+    retriever = ScriptedRetriever(always=[SALT])
+    final = await ask(generator, critic(), retriever, limits=Limits(rewrites=9))
+    assert final["stop_reason"] == "nothing_relevant"
+    assert retriever.queries == [QUESTION, "blue air"]
+    generator.done()
+
+
+async def test_a_worse_redraft_does_not_replace_the_first() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BAD])
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    final = await ask(generator, judge, limits=Limits(rewrites=0))
+    assert final["outcome"] == "partially_grounded"
+    assert final["answer"] == f"{GOOD} {BAD} [not supported by the documents]"
+
+
+async def test_a_redraft_that_declines_does_not_replace_the_first() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=["I don't know."])
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    final = await ask(generator, judge, limits=Limits(rewrites=0))
+    assert final["outcome"] == "partially_grounded"
+
+
+async def test_a_later_query_may_give_a_better_answer_and_its_drafts_are_its_own() -> None:
+    generator = ScriptedGenerator(
+        drafts=[BAD, "The sea looks blue because of red sky."],
+        mended=[f"{BAD} It is red.", "The sea looks blue because of the sky."],
+        queries=["sea"],
+    )
+    retriever = ScriptedRetriever({QUESTION: [AIR], "sea": [SEA]})
+    judge = critic(
+        {"The sea looks blue because of the sky.": "fully supported"}, relevance="relevant", support="no support"
+    )
+    final = await ask(generator, judge, retriever)
+    assert (final["outcome"], final["answer"]) == ("grounded", "The sea looks blue because of the sky.")
+    mended = generator.inputs("mend")
+    assert "red sky" in mended[1]["draft"], "the second redraft mends the second query's draft"
+    assert SEA in mended[1]["passages"]
+    generator.done()
+
+
+async def test_a_later_query_that_finds_nothing_leaves_the_best() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[f"{GOOD} {BAD}"], queries=["salt"])
+    retriever = ScriptedRetriever({QUESTION: [AIR], "salt": [SALT]})
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    final = await ask(generator, judge, retriever, limits=Limits(rewrites=1))
+    assert final["outcome"] == "partially_grounded"
+    assert nodes_of(final)[-1] == "finish"

@@ -1,0 +1,210 @@
+"""Every row of the outcome table is reached, by the path that the design draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graph.context import Limits
+from tests.integration.graph.sky import AIR, BAD, BROKEN, FULLER, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
+
+ONCE = Limits(rewrites=0, drafts=1)
+
+
+async def test_a_happy_question_is_grounded_at_its_first_draft() -> None:
+    generator, judge = ScriptedGenerator(drafts=[GOOD]), critic()
+    final = await ask(generator, judge)
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", GOOD)
+    assert sorted(nodes_of(final)) == sorted(
+        ["decide", "retrieve", "grade_documents", "generate", "hallucination_check", "answer_check", "select", "finish"]
+    )
+    assert [one["quote"] for one in final["citations"]] == [AIR]
+    assert final["usage"]["model_calls"] == 6
+    generator.done()
+
+
+async def test_supported_but_not_useful_after_all_tries() -> None:
+    generator = ScriptedGenerator(drafts=[GOOD], improved=[FULLER])
+    final = await ask(generator, critic(usefulness="2"), limits=Limits(rewrites=0))
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "not_useful", GOOD)
+    generator.done()
+
+
+@pytest.mark.parametrize(
+    ("labels", "outcome"),
+    [
+        (("fully supported", "no support"), "partially_grounded"),
+        (("partially supported", "fully supported"), "partially_grounded"),
+        (("partially supported", "partially supported"), "partially_grounded"),
+        (("partially supported", "unknown"), "partially_grounded"),
+        (("no support", "no support"), "abstained"),
+        (("no support", "unknown"), "abstained"),
+        (("unknown", "unknown"), "abstained"),
+    ],
+)
+async def test_claims_that_fail(labels: tuple[str, str], outcome: str) -> None:
+    judge = critic({GOOD: labels[0], BAD: labels[1]})
+    final = await ask(ScriptedGenerator(drafts=[f"{GOOD} {BAD}"]), judge, limits=ONCE)
+    assert (final["outcome"], final["stop_reason"]) == (outcome, "claims_unsupported")
+    assert QUESTION in final["answer"] or GOOD in final["answer"]
+
+
+async def test_a_draft_that_declines_is_not_unsupported() -> None:
+    generator = ScriptedGenerator(drafts=["I don't know."], queries=[QUESTION])
+    final = await ask(generator, critic())
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "declined")
+    assert "hallucination_check" not in nodes_of(final)
+    assert nodes_of(final).count("generate") == 1
+
+
+async def test_nothing_relevant_and_no_rewrites_left() -> None:
+    generator = ScriptedGenerator(queries=["blue air", "light of day"])
+    retriever = ScriptedRetriever({QUESTION: [SALT], "blue air": [SEA], "light of day": []})
+    final = await ask(generator, critic(), retriever)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
+    assert final["queries"] == [QUESTION, "blue air", "light of day"]
+    assert nodes_of(final).count("retrieve") == 3
+    assert nodes_of(final)[-1] == "finish"
+    generator.done()
+    retriever.done()
+
+
+async def test_an_empty_library() -> None:
+    final = await ask(ScriptedGenerator(), critic(), ScriptedRetriever(always=[]), limits=ONCE)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
+
+
+@pytest.mark.parametrize("usefulness", ["5", "1"])
+async def test_no_documents_needed(usefulness: str) -> None:
+    generator = ScriptedGenerator(direct=["4"])
+    final = await ask(generator, critic(retrieve="direct", usefulness=usefulness), question="What is 2+2?")
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
+    assert nodes_of(final) == ["decide", "direct_generate", "answer_check", "select", "finish"]
+    assert final["passages"] == []
+
+
+async def test_mode_never_retrieves_nothing_and_asks_nobody_whether_to() -> None:
+    judge = ScriptedCritic(otherwise={"usefulness": "5"})
+    final = await ask(ScriptedGenerator(direct=["It scatters."]), judge, mode="never")
+    assert (final["outcome"], final["stop_reason"], final["decision"]) == ("direct", "mode_never", None)
+
+
+async def test_mode_always_retrieves_and_asks_nobody_whether_to() -> None:
+    judge = critic()
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), judge, mode="always")
+    assert (final["outcome"], final["decision"]) == ("grounded", None)
+    assert "retrieve" not in {kind for kind, _ in judge.asked}
+
+
+async def test_with_nothing_relevant_it_falls_back_if_told_to() -> None:
+    generator = ScriptedGenerator(queries=["blue air", "light"], direct=["It scatters."])
+    final = await ask(generator, critic(), ScriptedRetriever(always=[SALT]), fallback="direct")
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "fallback", "It scatters.")
+    assert final["citations"] == []
+    generator.done()
+
+
+async def test_where_no_other_query_is_found_it_falls_back_too() -> None:
+    generator = ScriptedGenerator(queries=[QUESTION], direct=["It scatters."])
+    final = await ask(generator, critic(), ScriptedRetriever(always=[SALT]), fallback="direct")
+    assert (final["outcome"], final["stop_reason"]) == ("direct", "fallback")
+
+
+async def test_it_does_not_fall_back_from_a_candidate() -> None:
+    generator = ScriptedGenerator(drafts=[BAD], queries=["blue air"])
+    retriever = ScriptedRetriever({QUESTION: [AIR], "blue air": [SALT]})
+    limits = Limits(rewrites=1, drafts=1)
+    final = await ask(generator, critic(support="no support"), retriever, fallback="direct", limits=limits)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+
+
+@pytest.mark.parametrize(
+    ("generator", "route"),
+    [
+        (ScriptedGenerator(drafts=[BROKEN]), "retrieve"),
+        (ScriptedGenerator(direct=[BROKEN]), "direct"),
+    ],
+)
+async def test_a_generator_that_fails_and_has_written_nothing(generator: ScriptedGenerator, route: str) -> None:
+    final = await ask(generator, critic(retrieve=route))
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+    assert final["stops"] == [{"reason": "model_failed", "failure": "The model is broken."}]
+
+
+async def test_a_generator_that_fails_at_a_rewrite() -> None:
+    final = await ask(ScriptedGenerator(queries=[BROKEN]), critic(), ScriptedRetriever(always=[SALT]))
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+
+
+async def test_a_generator_that_fails_at_the_redraft_leaves_what_was_written() -> None:
+    judge = critic({GOOD: "fully supported", BAD: "no support"})
+    final = await ask(ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BROKEN]), judge)
+    assert (final["outcome"], final["stop_reason"]) == ("partially_grounded", "model_failed")
+
+
+@pytest.mark.parametrize("kind", ["retrieve", "relevance"])
+async def test_a_critic_that_cannot_be_reached_before_the_first_draft(kind: str) -> None:
+    final = await ask(ScriptedGenerator(), critic(**{kind: BROKEN}))
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+
+
+@pytest.mark.parametrize(("kind", "outcome"), [("support", "abstained"), ("usefulness", "grounded")])
+async def test_a_critic_that_fails_at_one_check_leaves_what_the_other_says(kind: str, outcome: str) -> None:
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(**{kind: BROKEN}))
+    assert (final["outcome"], final["stop_reason"]) == (outcome, "model_failed")
+
+
+@pytest.mark.parametrize(
+    ("settings", "texts", "chosen"),
+    [
+        ({}, [GOOD, "The sea looks blue because of red sky."], GOOD),
+        ({}, [BAD, "The sea looks blue because of the sky."], "The sea looks blue because of the sky."),
+        ({}, ["I don't know.", "The sea looks blue because of the sky."], "The sea looks blue because of the sky."),
+    ],
+)
+async def test_per_passage_ranks_a_candidate_for_each(settings: Any, texts: list[str], chosen: str) -> None:
+    relevance = {"relevant": 0.9, "irrelevant": 0.1}
+    judge = critic(
+        relevance=lambda text: verdict("relevant", relevance if text == AIR else {"relevant": 0.6, "irrelevant": 0.4}),
+        support=lambda text: "no support" if text == BAD else "fully supported",
+    )
+    generator = ScriptedGenerator(drafts=texts)
+    final = await ask(generator, judge, ScriptedRetriever(always=[AIR, SEA]), strategy="per-passage", **settings)
+    assert (final["outcome"], final["answer"]) == ("grounded", chosen)
+    best = final["best"]
+    assert best is not None
+    assert len(best["draft"]["passages"]) == 1
+    generator.done()
+
+
+async def test_the_thresholds_of_the_caller_are_used() -> None:
+    judge = critic(relevance=verdict("relevant", {"relevant": 0.6, "irrelevant": 0.4}))
+    final = await ask(ScriptedGenerator(), judge, limits=ONCE, thresholds={"relevant": 0.7})
+    assert final["stop_reason"] == "nothing_relevant"
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), judge, limits=ONCE, thresholds={"relevant": 0.6})
+    assert final["outcome"] == "grounded"
+
+
+async def test_k_reaches_the_retriever() -> None:
+    retriever = ScriptedRetriever(always=[AIR, SALT, SEA])
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(), retriever, k=1)
+    assert retriever.ks == [1]
+    assert len(final["passages"]) == 1
+
+
+async def test_explain_gives_every_verdict_a_reason() -> None:
+    judge = critic(support=verdict("partially supported"))
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), judge, limits=ONCE, explain=True)
+    best = final["best"]
+    assert final["decision"] is not None
+    assert best is not None
+    assert best["use"] is not None
+    reasons = [
+        final["decision"]["reason"],
+        best["use"]["reason"],
+        *(one["verdict"]["reason"] for one in best["claims"]),
+    ]
+    assert all(reasons)
+    assert all(one["reason"] for one in final["verdicts"].values())

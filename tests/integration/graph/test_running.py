@@ -1,0 +1,228 @@
+"""Sync and async, streamed and not, with and without a thread: the same graph."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from errors import RequestError
+from graph.builder import build_graph
+from graph.context import Context, Limits
+from graph.state import SelfRAGState
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, critic, thread
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
+
+
+def asking(question: str = QUESTION) -> SelfRAGState:
+    return cast("SelfRAGState", {"question": question})
+
+
+def graph(generator: ScriptedGenerator | None = None, judge: ScriptedCritic | None = None, **more: Any) -> Any:
+    made = services(
+        generator or ScriptedGenerator(drafts=[GOOD] * 3), judge or critic(), ScriptedRetriever(always=[AIR, SALT])
+    )
+    return build_graph(made, **more)
+
+
+STEPS = ["decide", "retrieve", "grade_documents", "generate", "select", "finish"]
+
+
+def in_order(nodes: list[str]) -> bool:
+    return [node for node in nodes if not node.endswith("_check")] == STEPS and len(nodes) == 8
+
+
+def test_invoke() -> None:
+    assert graph().invoke(asking())["outcome"] == "grounded"
+
+
+def test_stream() -> None:
+    assert in_order([node for update in graph().stream(asking(), stream_mode="updates") for node in update])
+
+
+async def test_ainvoke() -> None:
+    assert (await graph().ainvoke(asking()))["outcome"] == "grounded"
+
+
+async def test_astream() -> None:
+    assert in_order([node async for update in graph().astream(asking(), stream_mode="updates") for node in update])
+
+
+async def test_sync_inside_a_running_loop_as_in_a_notebook() -> None:
+    assert graph().invoke(asking())["outcome"] == "grounded"
+    assert in_order([node for update in graph().stream(asking(), stream_mode="updates") for node in update])
+
+
+def test_sync_from_many_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    shared = graph(ScriptedGenerator(drafts=[GOOD] * 8))
+    with ThreadPoolExecutor(8) as pool:
+        finals = list(pool.map(lambda _: shared.invoke(asking()), range(8)))
+    assert [final["outcome"] for final in finals] == ["grounded"] * 8
+    assert [final["usage"]["model_calls"] for final in finals] == [6] * 8
+
+
+async def test_questions_side_by_side_have_budgets_of_their_own() -> None:
+    shared = graph(ScriptedGenerator(drafts=[GOOD] * 8))
+    context = Context(limits=Limits(model_calls=6))
+    finals = await asyncio.gather(*(shared.ainvoke(asking(), context=context) for _ in range(8)))
+    assert [final["stop_reason"] for final in finals] == ["accepted"] * 8
+
+
+@pytest.mark.parametrize("context", [None, Context(mode="always")])
+async def test_a_context_may_be_left_out(context: Context | None) -> None:
+    final = await graph().ainvoke(asking(), context=context)
+    assert (final["decision"] is None) == (context is not None)
+
+
+async def test_a_context_may_be_given_as_plain_json() -> None:
+    final = await graph().ainvoke(asking(), context={"mode": "always", "limits": {"rewrites": 1}})
+    assert final["decision"] is None
+
+
+async def test_an_empty_question_is_refused_before_any_model_is_asked() -> None:
+    judge = critic()
+    with pytest.raises(RequestError):
+        await graph(judge=judge).ainvoke(asking("  "))
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("sync", [True, False])
+async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
+    generator = ScriptedGenerator(drafts=[BAD, GOOD], mended=[f"{BAD} {BAD}"], queries=["one", "two"], direct=["4"])
+    judge = critic(
+        {"What is 2+2?": "direct"},
+        relevance=lambda text: "relevant",
+        support=lambda text: "no support" if text == BAD else "fully supported",
+    )
+    generator.drafts = [BAD, BAD, BAD, GOOD]
+    generator.mended = [BAD, BAD, BAD]
+    shared = graph(generator, judge, checkpointer=InMemorySaver())
+
+    async def run(question: str) -> dict[str, Any]:
+        if sync:
+            return cast("dict[str, Any]", shared.invoke(asking(question), thread("a")))
+        return cast("dict[str, Any]", await shared.ainvoke(asking(question), thread("a")))
+
+    first = await run(QUESTION)
+    assert (first["outcome"], first["queries"]) == ("abstained", [QUESTION, "one", "two"])
+    second = await run("Why is the sky so blue?")
+    assert (second["outcome"], second["stop_reason"], second["answer"]) == ("grounded", "accepted", GOOD)
+    assert second["queries"] == ["Why is the sky so blue?"]
+    assert second["usage"]["model_calls"] == 6
+    assert [step["node"] for step in second["path"]].count("decide") == 1
+    assert second["stops"] == []
+    third = await run("What is 2+2?")
+    assert (third["outcome"], third["passages"], third["citations"]) == ("direct", [], [])
+    assert third["run"] != second["run"]
+
+
+async def test_a_thread_that_was_stopped_by_a_limit_answers_the_next_question() -> None:
+    shared = graph(checkpointer=InMemorySaver())
+    config = thread("a")
+    stopped = await shared.ainvoke(asking(), config, context=Context(limits=Limits(model_calls=1)))
+    assert stopped["outcome"] == "stopped"
+    assert (await shared.ainvoke(asking(), config))["outcome"] == "grounded"
+
+
+async def test_a_question_that_was_cancelled_leaves_its_thread_usable() -> None:
+    waiting = asyncio.Event()
+
+    async def forever(kind: str) -> None:
+        if kind == "relevance" and not waiting.is_set():
+            waiting.set()
+            await asyncio.sleep(3600)
+
+    judge = critic()
+    judge.wait = forever
+    shared = graph(judge=judge, checkpointer=InMemorySaver())
+    task = asyncio.ensure_future(shared.ainvoke(asking(), thread("a")))
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    final = await shared.ainvoke(asking("Why blue?"), thread("a"))
+    assert (final["outcome"], final["queries"]) == ("grounded", ["Why blue?"])
+
+
+async def test_the_state_of_a_thread_survives_json() -> None:
+    import json
+
+    shared = graph(checkpointer=InMemorySaver())
+    await shared.ainvoke(asking(), thread("a"))
+    values = (await shared.aget_state(thread("a"))).values
+    assert json.loads(json.dumps(values)) == values
+    assert set(values) == set(SelfRAGState.__annotations__)
+
+
+def meeting(kinds: set[str], parties: int) -> Callable[[str], Any]:
+    """A wait that ends only when so many calls of these kinds are under way at once."""
+    barrier = asyncio.Barrier(parties)
+
+    async def wait(kind: str) -> None:
+        if kind in kinds:
+            async with asyncio.timeout(10):
+                await barrier.wait()
+
+    return wait
+
+
+@pytest.mark.parametrize(
+    ("kinds", "parties"),
+    [({"relevance"}, 2), ({"support"}, 2), ({"support", "usefulness"}, 3)],
+    ids=["grades", "claims", "the two checks"],
+)
+async def test_what_can_run_side_by_side_does(kinds: set[str], parties: int) -> None:
+    judge = critic()
+    judge.wait = meeting(kinds, parties)
+    final = await graph(ScriptedGenerator(drafts=[f"{GOOD} {AIR}"]), judge).ainvoke(asking())
+    assert final["outcome"] == "grounded"
+
+
+async def test_the_drafts_of_per_passage_are_written_side_by_side() -> None:
+    judge = critic(relevance="relevant")
+    generator = ScriptedGenerator(drafts=[GOOD, "Salt lowers the melting point."], wait=meeting({"draft"}, 2))
+    final = await graph(generator, judge).ainvoke(asking(), context=Context(strategy="per-passage"))
+    assert final["outcome"] == "grounded"
+
+
+def test_the_two_checks_run_side_by_side_when_called_synchronously_too() -> None:
+    judge = critic()
+    judge.wait = meeting({"support", "usefulness"}, 2)
+    assert graph(judge=judge).invoke(asking())["outcome"] == "grounded"
+
+
+async def test_every_key_that_a_node_returns_is_declared() -> None:
+    """LangGraph drops an unknown key in silence."""
+    generator = ScriptedGenerator(drafts=[BAD], mended=[GOOD], queries=["one"], direct=["4"])
+    judge = critic({"What is 2+2?": "direct"}, support=lambda text: "no support" if text == BAD else "fully supported")
+    declared = set(SelfRAGState.__annotations__)
+    seen: set[str] = set()
+    made = graph(generator, judge)
+    for question in (QUESTION, "What is 2+2?"):
+        async for update in made.astream(asking(question), stream_mode="updates"):
+            ((node, values),) = update.items()
+            assert set(values) <= declared, node
+            seen |= set(values)
+    assert declared - seen == {"question"}
+
+
+async def test_what_each_node_decided_streams_as_it_happens() -> None:
+    steps = []
+    async for update in graph().astream(asking(), stream_mode="updates"):
+        ((node, values),) = update.items()
+        path = values["path"]
+        steps.append((node, (path.value if hasattr(path, "value") else path)[0]["decided"]))
+    decided = dict(steps)
+    assert decided["decide"]["route"] == "retrieve"
+    assert decided["retrieve"] == {"query": QUESTION, "retrieved": 2}
+    assert decided["grade_documents"]["relevant"] == 1
+    assert decided["generate"]["text"] == GOOD
+    assert decided["hallucination_check"]["claims"][0]["text"] == GOOD
+    assert decided["answer_check"]["usefulness"][0]["label"] == "5"
+    assert decided["select"]["accepted"] is True
+    assert decided["finish"] == {"outcome": "grounded", "stop_reason": "accepted"}

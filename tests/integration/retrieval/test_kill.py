@@ -1,0 +1,142 @@
+"""Whenever a process stops, the index it leaves is whole, and the next one goes on from there."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from retrieval.library import Library
+from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.fakes import BagOfWords
+
+INDEX = """
+import sys, time
+from pathlib import Path
+from retrieval.library import Library
+from tests.unit.retrieval.fakes import BagOfWords
+
+class Slow(BagOfWords):
+    def embed_documents(self, texts):
+        time.sleep(0.005)
+        return super().embed_documents(texts)
+
+with Library.open(Path(sys.argv[1]), Slow(), embedding_name="bow") as library:
+    library.add([sys.argv[2]])
+    library.sync(lambda done, total, passages, path: print(done, flush=True))
+"""
+
+
+def start(home: Path, docs: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", INDEX, str(home), str(docs)], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def many(docs: Path) -> Path:
+    for number in range(60):
+        rows = "".join(f"{number},row {row} of file {number} says something\n" for row in range(40))
+        (docs / f"{number:02}.csv").write_text("file,text\n" + rows)
+    return docs
+
+
+def test_killed_at_any_moment_the_index_is_readable_and_no_file_is_lost(many: Path, tmp_path: Path) -> None:
+    chance = random.Random(3)
+    home = tmp_path / "killed"
+    kept = 0
+    for _ in range(6):
+        process = start(home, many)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(chance.uniform(0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().split()
+        process.stdout.close()
+        process.wait()
+        with Library.open(home, BagOfWords(), embedding_name="bow") as library:
+            sources = library.sources()
+            assert not list(home.glob("*.damaged-*"))
+            # Files share a batch, so those of the last one or two may be read and not yet written.
+            assert len(sources) >= max(kept, kept + int(rest[-1]) - 4 if rest else 0)
+            assert all(source.passages in (40, 1, 2) for source in sources)
+            if sources:
+                assert library.store.similarity_search("row 3 of file 1", k=3)
+        kept = len(sources)
+    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        report = library.sync()
+        assert len(report.added) + kept == 63
+        assert report.passages == 60 * 40 + 4
+        assert not list(home.glob("*.partial"))
+
+
+def test_an_interrupted_run_keeps_what_it_did(open_library: Opener, many: Path, model: BagOfWords) -> None:
+    def interrupt(done: int, *_: object) -> None:
+        if done == 30:
+            raise KeyboardInterrupt
+
+    library = open_library()
+    library.add([many])
+    with pytest.raises(KeyboardInterrupt):
+        library.sync(interrupt)
+    kept = len(library.sources())
+    assert kept >= 28
+    assert library.store.similarity_search("row 3 of file 1", k=1)
+    model.texts.clear()
+    assert len(library.sync().added) == 63 - kept
+    assert len(model.texts) == len(set(model.texts)) <= (63 - kept) * 40
+
+
+def test_a_large_file_that_was_interrupted_is_not_begun_again(open_library: Opener, docs: Path) -> None:
+    class Interrupted(BagOfWords):
+        limit = 20
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            if len(self.calls) == self.limit:
+                raise KeyboardInterrupt
+            return super().embed_documents(texts)
+
+    rows = "".join(f"{row},row {row} says something of its own\n" for row in range(3_000))
+    (docs / "large.csv").write_text("number,text\n" + rows)
+    model = Interrupted()
+    library = open_library(model)
+    library.add([docs / "large.csv"])
+    with pytest.raises(KeyboardInterrupt):
+        library.sync()
+    assert library.empty
+    model.limit = 1_000
+    assert library.sync().passages == 3_000
+    assert len(model.texts) < 3_000 + 8 * 64
+    with library.store.database.reading() as connection:
+        assert connection.execute("SELECT count(*) FROM spare_vectors").fetchone() == (0,)
+
+
+def test_a_second_writer_waits_then_says_why(home: Path, docs: Path, many: Path, open_library: Opener) -> None:
+    from retrieval.errors import IndexBusy
+
+    holder = open_library()
+    holder.add([docs])
+    holder.sync()
+    (docs / "new.txt").write_text("Something new.")
+    waiting = open_library()
+    with holder.store.database.only_writer():
+        begun = time.perf_counter()
+        with pytest.raises(IndexBusy, match=r"^Another process is writing the index in .*: wait until it has"):
+            waiting.sync()
+        assert 4 < time.perf_counter() - begun < 8
+        assert waiting.store.similarity_search("row 3 of file 1", k=1)
+    assert len(waiting.sync().added) == 1
+
+
+def test_processes_that_begin_at_once_share_the_work(docs: Path, tmp_path: Path) -> None:
+    for attempt in range(3):
+        home = tmp_path / f"shared-{attempt}"
+        processes = [start(home, docs) for _ in range(3)]
+        for process in processes:
+            process.communicate(timeout=60)
+        assert [process.returncode for process in processes] == [0, 0, 0]
+        model = BagOfWords()
+        with Library.open(home, model, embedding_name="bow") as library:
+            report = library.sync()
+            assert (report.unchanged, report.passages, model.texts) == (3, 4, [])

@@ -1,0 +1,152 @@
+"""A folder that cannot be written says so; with an index in it, it can still be asked."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from errors import RequestError
+from retrieval.library import Library
+from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.fakes import BagOfWords
+
+ASK = """
+import sys
+from pathlib import Path
+from errors import RequestError
+from retrieval.library import Library
+from tests.unit.retrieval.fakes import BagOfWords
+
+try:
+    with Library.open(Path(sys.argv[1]), BagOfWords(), embedding_name="bow") as library:
+        if len(sys.argv) > 2:
+            library.add([sys.argv[2]])
+        report = library.sync()
+        print(library.store.similarity_search("points on a mortgage", k=1)[0].page_content)
+        print(report.unchanged)
+except RequestError as error:
+    print("error:", error)
+"""
+NOBODY = 65534
+TEXT = "Points on a mortgage are fees paid to the lender."
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user can look into, unlike pytest's own."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Be a user that permissions hold for: they do not for root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def ask(home: Path, docs: Path) -> tuple[str, int]:
+    """Return the best passage and how many documents were unchanged."""
+    with somebody_else(), Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        library.add([docs])
+        report = library.sync()
+        return library.store.similarity_search("points on a mortgage", k=1)[0].page_content, report.unchanged
+
+
+@pytest.fixture
+def read_only(open_folder: Path) -> tuple[Path, Path]:
+    """Give an index folder that is complete and read-only, and its documents."""
+    docs, home = open_folder / "docs", open_folder / "index"
+    docs.mkdir()
+    (docs / "a.txt").write_text(TEXT)
+    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        library.add([docs])
+        library.sync()
+        library.store.similarity_search("import what is imported late while that is allowed")
+    for path in home.iterdir():
+        path.chmod(0o444)
+    home.chmod(0o555)
+    return home, docs
+
+
+def test_a_read_only_index_that_is_up_to_date_is_asked(read_only: tuple[Path, Path]) -> None:
+    home, docs = read_only
+    before = sorted(path.name for path in home.iterdir())
+    assert ask(home, docs) == (TEXT, 1)
+    assert sorted(path.name for path in home.iterdir()) == before
+
+
+def test_a_read_only_index_is_asked_while_its_owner_has_it_open(read_only: tuple[Path, Path]) -> None:
+    home, docs = read_only
+    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        library.store.add_texts(["Not checkpointed yet."])
+        assert ask(home, docs) == (TEXT, 1)
+
+
+def test_a_read_only_index_that_must_change_says_so(read_only: tuple[Path, Path]) -> None:
+    home, docs = read_only
+    (docs / "b.txt").write_text("New.")
+    with pytest.raises(RequestError) as caught:
+        ask(home, docs)
+    assert str(caught.value) == (
+        f"The index folder {home} cannot be written (it is read-only): "
+        "free some space on its disk, or make the folder writable."
+    )
+
+
+def test_an_index_cannot_be_begun_in_a_read_only_folder(open_folder: Path) -> None:
+    open_folder.chmod(0o555)
+    for home in (open_folder, open_folder / "new" / "index"):
+        with pytest.raises(RequestError) as caught:
+            ask(home, open_folder)
+        assert str(caught.value).startswith(f"The index folder {home} cannot be written (permission denied)")
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RequestError, match=r"^The index folder .*file cannot be written \("):
+        Library.open(tmp_path / "file", BagOfWords(), embedding_name="bow")
+
+
+def test_a_full_disk_is_named_and_nothing_is_lost(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    (docs / "large.txt").write_text("\n\n".join(f"Paragraph {number} of many. " * 10 for number in range(500)))
+    with library.store.database.reading() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 5}")
+    with pytest.raises(RequestError, match=r"cannot be written \(database or disk is full\): free some space"):
+        library.sync()
+    assert library.store.similarity_search("points on a mortgage", k=1)
+    assert [source.path.name for source in library.sources()] == ["a.txt", "b.md", "c.csv"]
+    assert len(open_library().sync().added) == 1
+
+
+def test_a_disk_that_fills_up_for_real_is_named(docs: Path, home: Path) -> None:
+    (docs / "large.txt").write_text("\n\n".join(f"Paragraph {number} of many. " * 10 for number in range(3_000)))
+    limited = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " + (
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", limited + ASK, str(home), str(docs)], capture_output=True, text=True, check=False
+    )
+    assert result.stdout.startswith(f"error: The index folder {home} cannot be written (")
+    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        assert library.sync().passages > 1_000

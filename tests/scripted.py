@@ -1,0 +1,389 @@
+"""Models and a retriever that play from a script, and fail on what is not in it or not used of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.prompts import ChatPromptTemplate
+from langgraph.runtime import Runtime
+from pydantic import PrivateAttr
+
+from graph.context import Chooses, Context, Limits, Searches, Services, Thresholds, WritesText
+from graph.fence import anew
+from graph.state import Candidate, Claim, Draft, Passage, SelfRAGState
+from models.usage import LimitReachedError, Meter, Tab, Usage
+from prompts.choice import Choice, Verdict
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.rewrite_query import REWRITE_QUERY
+
+# What of a choice's inputs a script is keyed by.
+SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer"}
+PROMPTS = (
+    ("draft", GENERATE),
+    ("mend", REDRAFT_UNSUPPORTED),
+    ("improve", REDRAFT_NOT_USEFUL),
+    ("query", REWRITE_QUERY),
+    ("direct", DIRECT_GENERATE),
+)
+CALL_TOKENS = 10
+Said = str | Exception
+Judgement = str | Verdict | Exception
+
+
+class NotScriptedError(AssertionError):
+    """A model was asked what its script does not answer."""
+
+
+def verdict(label: str, probabilities: dict[str, float] | None = None, reason: str | None = None) -> Verdict:
+    return Verdict(label=label, probabilities=probabilities, reason=reason)
+
+
+def call_cost(tokens: int = CALL_TOKENS) -> Usage:
+    return Usage(model_calls=1, input_tokens=tokens - 1, cached_input_tokens=0, output_tokens=1, estimated=False)
+
+
+async def no_delay(asked: str) -> None:
+    """What a scripted model waits for before it answers; ``asked`` is the kind of call."""
+    await asyncio.sleep(0)
+
+
+@dataclass
+class ScriptedCritic:
+    """Answers by the changing input: a passage, a claim, an answer or a question.
+
+    A list is used up one by one, its last entry never; ``otherwise`` answers a whole kind of choice.
+    ``reasons`` are by claim. Like the real critic it is ``unknown`` when the budget ends.
+    """
+
+    script: Mapping[str, Judgement | list[Judgement]] = field(default_factory=dict)
+    otherwise: Mapping[str, Judgement | Callable[[str], Judgement]] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    wait: Callable[[str], Awaitable[None]] = no_delay
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    explained: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    tab: Tab | None = None
+    turns: dict[str, int] = field(default_factory=dict)
+
+    def metered(self, tab: Tab) -> Chooses:
+        return ScriptedCritic(**{**self.__dict__, "tab": tab})
+
+    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+        choice.messages.format_messages(**inputs)  # as the real one: an input that is missing is an error
+        subject = str(inputs[SUBJECTS[choice.name]])
+        try:
+            await self._pay(choice.name)
+        except LimitReachedError as reached:
+            return choice.unknown(f"Not asked: {reached.reason}.")
+        self.asked.append((choice.name, subject))
+        self.inputs.append(inputs)
+        answer = self._answer(choice, subject)
+        if isinstance(answer, Exception):
+            raise answer
+        made = answer if isinstance(answer, dict) else verdict(answer)
+        return await self.explain(choice, made, **inputs) if explain else made
+
+    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+        subject = str(inputs[SUBJECTS[choice.name]])
+        try:
+            await self._pay("reason")
+        except LimitReachedError:
+            return verdict
+        self.explained.append(subject)
+        return Verdict(
+            label=verdict["label"],
+            probabilities=verdict["probabilities"],
+            reason=self.reasons.get(subject, f"why {verdict['label']}"),
+        )
+
+    def done(self) -> None:
+        left = set(self.script) - self.used
+        assert not left, f"the critic was never asked about {left}"
+
+    async def _pay(self, kind: str) -> None:
+        if self.tab is None:
+            raise RuntimeError("not metered")
+        self.tab.admit(CALL_TOKENS)
+        try:
+            await self.wait(kind)
+        finally:
+            self.tab.settle(CALL_TOKENS, call_cost())
+
+    def _answer(self, choice: Choice, subject: str) -> Judgement:
+        """The scripted judgement whose label is the choice's: one text may be an answer and a claim."""
+        found = self.script.get(subject)
+        if isinstance(found, list):
+            found = found[min(self.turns.get(subject, 0), len(found) - 1)]
+        if found is not None and _fits(choice, found):
+            self.used.add(subject)
+            self.turns[subject] = self.turns.get(subject, 0) + 1
+            return found
+        general = self.otherwise.get(choice.name)
+        made = general(subject) if callable(general) else general
+        if made is None or not _fits(choice, made):
+            raise NotScriptedError(f"the critic has no {choice.name} for: {subject}")
+        return made
+
+
+def _fits(choice: Choice, judgement: Judgement) -> bool:
+    if isinstance(judgement, Exception):
+        return True
+    label = judgement if isinstance(judgement, str) else judgement["label"]
+    return label in (*choice.labels, "unknown")
+
+
+@dataclass
+class ScriptedGenerator:
+    """Writes from one list for each prompt, in order; ``asked`` keeps each prompt's name and inputs.
+
+    ``forever`` answers a prompt whose list is used up.
+    """
+
+    drafts: Sequence[Said] = ()
+    mended: Sequence[Said] = ()
+    improved: Sequence[Said] = ()
+    queries: Sequence[Said] = ()
+    direct: Sequence[Said] = ()
+    forever: Callable[[str, int], str] | None = None
+    wait: Callable[[str], Awaitable[None]] = no_delay
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    tab: Tab | None = None
+
+    def metered(self, tab: Tab) -> WritesText:
+        return ScriptedGenerator(**{**self.__dict__, "tab": tab})
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        messages.format_messages(**inputs)
+        name = next(name for name, prompt in PROMPTS if prompt is messages)
+        if self.tab is None:
+            raise RuntimeError("not metered")
+        self.tab.admit(CALL_TOKENS)
+        try:
+            turn = sum(one == name for one, _ in self.asked)
+            self.asked.append((name, inputs))
+            await self.wait(name)
+            said = self._said(name, turn)
+        finally:
+            self.tab.settle(CALL_TOKENS, call_cost())
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    def inputs(self, name: str) -> list[dict[str, Any]]:
+        return [inputs for one, inputs in self.asked if one == name]
+
+    def done(self) -> None:
+        for name in ("draft", "mend", "improve", "query", "direct"):
+            left = self._script(name)[len(self.inputs(name)) :]
+            assert not left, f"the generator was never asked for {name}: {left}"
+
+    def _said(self, name: str, turn: int) -> Said:
+        script = self._script(name)
+        if turn < len(script):
+            return script[turn]
+        if self.forever is None:
+            raise NotScriptedError(f"the generator has no {name} number {turn + 1}")
+        return self.forever(name, turn)
+
+    def _script(self, name: str) -> Sequence[Said]:
+        return {
+            "draft": self.drafts,
+            "mend": self.mended,
+            "improve": self.improved,
+            "query": self.queries,
+            "direct": self.direct,
+        }[name]
+
+
+@dataclass
+class ScriptedRetriever:
+    """Finds the texts of a query, or ``always`` the same ones."""
+
+    found: Mapping[str, Sequence[str | Document]] = field(default_factory=dict)
+    always: Sequence[str | Document] | None = None
+    queries: list[str] = field(default_factory=list)
+    ks: list[int] = field(default_factory=list)
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        self.queries.append(input)
+        self.ks.append(k)
+        if input not in self.found and self.always is None:
+            raise NotScriptedError(f"nothing is scripted to be found for: {input}")
+        texts = self.found.get(input, self.always or ())
+        return [text if isinstance(text, Document) else document(text) for text in texts]
+
+    def done(self) -> None:
+        left = set(self.found) - set(self.queries)
+        assert not left, f"nobody searched for {left}"
+
+
+def document(text: str, **metadata: Any) -> Document:
+    return Document(page_content=text, id=text, metadata={"source": "notes.txt", **metadata})
+
+
+class ScriptedChat(BaseChatModel):
+    """A LangChain chat model that plays a script: messages, exceptions, or functions of the messages.
+
+    ``calls`` keeps the messages and the keyword arguments of each call.
+    """
+
+    script: list[Any]
+    _calls: list[tuple[list[BaseMessage], dict[str, Any]]] = PrivateAttr(default_factory=list)
+
+    @property
+    def calls(self) -> list[tuple[list[BaseMessage], dict[str, Any]]]:
+        return self._calls
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        turn = len(self._calls)
+        self._calls.append((messages, kwargs))
+        if turn >= len(self.script):
+            raise NotScriptedError(f"the chat model has no reply number {turn + 1}")
+        said = self.script[turn]
+        if callable(said):
+            said = said(messages)
+        if asyncio.iscoroutine(said):
+            said = await said
+        if isinstance(said, BaseException):
+            raise said
+        message = said if isinstance(said, AIMessage) else AIMessage(said)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotScriptedError("models are called asynchronously")
+
+    def done(self) -> None:
+        assert len(self._calls) == len(self.script), f"{len(self._calls)} of {len(self.script)} replies were used"
+
+
+def reply(
+    content: str = "",
+    *,
+    top: Sequence[tuple[str, float]] | None = None,
+    read: int | None = None,
+    written: int = 1,
+    cached: int = 0,
+) -> AIMessage:
+    """A server's reply: ``top`` are the first token's candidates with their log-probabilities."""
+    message = AIMessage(content)
+    if top is not None:
+        entries = [{"token": token, "logprob": value} for token, value in top]
+        message.response_metadata = {"logprobs": {"content": [{"token": content, "top_logprobs": entries}]}}
+    if read is not None:
+        message.usage_metadata = {
+            "input_tokens": read,
+            "output_tokens": written,
+            "total_tokens": read + written,
+            "input_token_details": {"cache_read": cached},
+        }
+    return message
+
+
+class StatusError(Exception):
+    """An HTTP error as the client libraries raise it."""
+
+    def __init__(self, status: int, message: str = "", headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message or f"HTTP {status}")
+        self.status_code = status
+        self.response = type("Response", (), {"headers": dict(headers or {})})()
+
+
+def roomy_tab(*, calls: int = 1000, tokens: int = 10**9, seconds: float = 3600) -> Tab:
+    import time
+
+    return Tab(Meter(calls=calls, tokens=tokens, deadline=time.time() + seconds))
+
+
+def services(
+    generator: ScriptedGenerator | None = None,
+    critic: ScriptedCritic | None = None,
+    retriever: ScriptedRetriever | None = None,
+    *,
+    thresholds: Thresholds | None = None,
+    limits: Limits | None = None,
+    tab: Tab | None = None,
+) -> Services:
+    """Scripted services; with ``tab`` they are metered, as a node receives them."""
+    made = Services(
+        generator=generator or ScriptedGenerator(),
+        critic=cast("Chooses", critic or ScriptedCritic()),
+        retriever=cast("Searches", retriever or ScriptedRetriever()),
+        thresholds=thresholds or Thresholds(),
+        limits=limits or Limits(),
+    )
+    return made.metered(tab) if tab else made
+
+
+def runtime(**settings: Any) -> Runtime[Context]:
+    settings = {"thresholds": Thresholds(), "limits": Limits(), **settings}
+    return Runtime(context=Context(**settings))
+
+
+def state(question: str = "Why is the sky blue?", **changes: Any) -> SelfRAGState:
+    """The state at the start of a question, with ``changes``."""
+    fresh = {"question": question, **anew(cast("SelfRAGState", {"question": question}), Context()), "path": []}
+    unknown = set(changes) - set(SelfRAGState.__annotations__)
+    assert not unknown, unknown
+    return cast("SelfRAGState", {**fresh, **changes})
+
+
+def passage(text: str, **changes: Any) -> Passage:
+    found: dict[str, Any] = {
+        "id": text,
+        "text": text,
+        "source": "notes.txt",
+        "page": None,
+        "row": None,
+        "similarity": None,
+        **changes,
+    }
+    return cast("Passage", found)
+
+
+def draft(text: str, passages: Sequence[str] = (), *, relevance: float = 1.0, declined: bool = False) -> Draft:
+    return Draft(text=text, passages=[passage(one) for one in passages], relevance=relevance, declined=declined)
+
+
+def claim(text: str, label: str = "fully supported", *, reason: str | None = None, within: str | None = None) -> Claim:
+    """A claim; ``within`` is the passage that is quoted, whole."""
+    quote = {"passage": within, "start": 0, "end": len(within)} if within is not None else None
+    return cast("Claim", {"text": text, "verdict": verdict(label, reason=reason), "quote": quote})
+
+
+def candidate_of(
+    one: Draft, claims: Sequence[Claim] = (), *, support: float = 1.0, usefulness: float = 1.0, score: float = 1.0
+) -> Candidate:
+    return Candidate(
+        draft=one,
+        claims=list(claims),
+        support=support,
+        usefulness=usefulness,
+        use=verdict("5"),
+        score=score,
+    )

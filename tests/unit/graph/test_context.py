@@ -1,0 +1,61 @@
+"""What a caller may turn, and that nothing else is accepted."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from graph.context import Context, Limits, Thresholds, Weights
+from tests.scripted import services
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mode": "sometimes"},
+        {"strategy": "each"},
+        {"fallback": "guess"},
+        {"k": 0},
+        {"k": 51},
+        {"k": "many"},
+        {"temperature": 1},
+        {"weights": {"support": -1}},
+        {"thresholds": {"relevant": 1.5}},
+        {"limits": {"model_calls": 0}},
+        {"limits": {"drafts": 0}},
+        {"limits": {"seconds": 0}},
+        {"limits": {"rewrites": -1}},
+    ],
+)
+def test_a_wrong_setting_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Context(**wrong)
+
+
+def test_a_context_survives_json() -> None:
+    context = Context(mode="always", limits=Limits(rewrites=1), thresholds=Thresholds(relevant=0.7))
+    assert Context(**json.loads(context.model_dump_json())) == context
+
+
+def test_the_defaults_are_those_of_the_design() -> None:
+    limits = Limits()
+    assert (limits.rewrites, limits.drafts, limits.model_calls, limits.tokens, limits.seconds) == (
+        2,
+        2,
+        32,
+        60_000,
+        120,
+    )
+    weights = Weights()
+    assert (weights.relevance, weights.support, weights.usefulness) == (1, 1, 0.5)
+    context = Context()
+    assert (context.mode, context.strategy, context.fallback, context.k) == ("adaptive", "combined", "abstain", 4)
+
+
+def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
+    made = services(limits=Limits(drafts=9), thresholds=Thresholds(relevant=0.7))
+    assert made.completed(None).bounds.drafts == 9
+    assert made.completed(None).levels.relevant == 0.7
+    own = Context(limits=Limits(drafts=1), thresholds=Thresholds(relevant=0.1))
+    assert made.completed(own) == own

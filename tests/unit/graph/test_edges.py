@@ -1,0 +1,91 @@
+"""Every branch of every edge, by a table."""
+
+from typing import Any
+
+import pytest
+
+from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
+from tests.scripted import candidate_of, draft, state
+
+STOPPED = [{"reason": "limit_calls", "failure": None}]
+BEST = candidate_of(draft("It scatters.", ["Air scatters blue light."]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({"route": "retrieve"}, "retrieve"),
+        ({"route": "direct"}, "direct_generate"),
+        ({"route": "retrieve", "stops": STOPPED}, "finish"),
+        ({"route": "direct", "stops": STOPPED}, "finish"),
+    ],
+)
+def test_after_decide(changes: dict[str, Any], leads_to: str) -> None:
+    assert after_decide(state(**changes)) == leads_to
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({"relevant": ["a"]}, "generate"),
+        ({"relevant": ["a"], "rewrites_left": 0}, "generate"),
+        ({"relevant": ["a"], "stops": STOPPED}, "finish"),
+        ({"relevant": [], "rewrites_left": 1}, "rewrite_query"),
+        ({"relevant": [], "rewrites_left": 1, "fallback": True}, "rewrite_query"),
+        ({"relevant": [], "rewrites_left": 0}, "finish"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": True}, "direct_generate"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": True, "best": BEST}, "finish"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": True, "stops": STOPPED}, "finish"),
+    ],
+)
+def test_after_grade_documents(changes: dict[str, Any], leads_to: str) -> None:
+    assert after_grade_documents(state(**changes)) == leads_to
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({"queries": ["a", "b"], "searched": 1}, "retrieve"),
+        ({"queries": ["a", "b"], "searched": 1, "rewrites_left": 0}, "retrieve"),
+        ({"queries": ["a", "b"], "searched": 1, "stops": STOPPED}, "finish"),
+        ({"queries": ["a"], "searched": 1}, "finish"),
+        ({"queries": ["a"], "searched": 1, "fallback": True}, "direct_generate"),
+        ({"queries": ["a"], "searched": 1, "fallback": True, "best": BEST}, "finish"),
+    ],
+)
+def test_after_rewrite_query(changes: dict[str, Any], leads_to: str) -> None:
+    assert after_rewrite_query(state(**changes)) == leads_to
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({"drafts": [draft("It scatters.")]}, ["hallucination_check", "answer_check"]),
+        ({"drafts": [draft("I don't know.", declined=True)]}, ["select"]),
+        (
+            {"drafts": [draft("I don't know.", declined=True), draft("It scatters.")]},
+            ["hallucination_check", "answer_check"],
+        ),
+        ({"drafts": []}, ["select"]),
+        ({"drafts": [draft("It scatters.")], "stops": STOPPED}, ["select"]),
+    ],
+)
+def test_after_generate(changes: dict[str, Any], leads_to: list[str]) -> None:
+    assert after_generate(state(**changes)) == leads_to
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({"accepted": True, "drafts_left": 1, "rewrites_left": 1}, "finish"),
+        ({"accepted": False, "drafts_left": 1, "rewrites_left": 1}, "generate"),
+        ({"accepted": False, "drafts_left": 1, "rewrites_left": 0}, "generate"),
+        ({"accepted": False, "drafts_left": 0, "rewrites_left": 1}, "rewrite_query"),
+        ({"accepted": False, "drafts_left": 0, "rewrites_left": 0}, "finish"),
+        ({"accepted": False, "drafts_left": 1, "rewrites_left": 1, "stops": STOPPED}, "finish"),
+        ({"accepted": False, "drafts_left": 1, "rewrites_left": 1, "route": "direct"}, "finish"),
+        ({"accepted": False, "drafts_left": 1, "rewrites_left": 1, "route": "fallback"}, "finish"),
+    ],
+)
+def test_after_select(changes: dict[str, Any], leads_to: str) -> None:
+    assert after_select(state(**changes)) == leads_to

@@ -1,0 +1,169 @@
+"""What surrounds a node: its budget, its step in the path, and its failures turned into state."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+
+from errors import ModelError, RequestError
+from graph.context import Context, Limits, Services
+from graph.fence import LONGEST_QUESTION, Meters, anew, fenced, in_background, require_question
+from graph.state import SelfRAGState
+from models.usage import LimitReachedError, no_usage
+from tests.scripted import ScriptedGenerator, services, state
+
+Node = Any
+
+
+async def through(node: Node, made: Services | None = None, meters: Meters | None = None) -> dict[str, Any]:
+    """The state after a graph of this one node."""
+    graph = StateGraph(SelfRAGState, context_schema=Context)
+    graph.add_node(node.__name__, fenced(node, made or services(), meters or Meters()))
+    graph.add_edge(START, node.__name__)
+    graph.add_edge(node.__name__, END)
+    begun = state()
+    return await graph.compile().ainvoke({**begun, "usage": Overwrite(begun["usage"])})  # type: ignore[typeddict-item]
+
+
+async def test_what_a_node_decided_goes_into_the_path_and_not_into_the_state() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"relevant": ["a"], "decided": {"relevant": 1}}
+
+    after = await through(grade)
+    assert after["relevant"] == ["a"]
+    (step,) = after["path"]
+    assert (step["node"], step["decided"]) == ("grade", {"relevant": 1})
+    assert 0 <= step["seconds"] < 60
+    assert "decided" not in after
+
+
+async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        raise ModelError("The key was refused.")
+
+    after = await through(grade)
+    assert after["stops"] == [{"reason": "model_failed", "failure": "The key was refused."}]
+    assert after["path"][0]["decided"] == {"stop": "model_failed", "failure": "The key was refused."}
+
+
+async def test_a_limit_that_a_node_ran_into_stops_the_run() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        generator: Any = services.generator
+        generator.tab.admit(10**9)
+        return {"relevant": ["a"]}
+
+    after = await through(grade)
+    assert after["stops"] == [{"reason": "limit_tokens", "failure": None}]
+    assert after["relevant"] == []
+
+
+async def test_a_limit_that_a_critic_met_stops_the_run_though_the_node_went_on() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        generator: Any = services.generator
+        with pytest.raises(LimitReachedError):
+            generator.tab.admit(10**9)
+        return {"relevant": ["a"]}
+
+    after = await through(grade)
+    assert after["stops"] == [{"reason": "limit_tokens", "failure": None}]
+    assert after["relevant"] == ["a"]
+    assert after["path"][0]["decided"]["stop"] == "limit_tokens"
+
+
+async def test_other_errors_are_not_swallowed() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        await through(grade)
+
+
+async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
+    seen: list[Context] = []
+
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        seen.append(runtime.context)
+        return {}
+
+    made = services(limits=Limits(rewrites=7))
+    await through(grade, made)
+    assert seen == [Context(limits=made.limits, thresholds=made.thresholds)]
+
+
+async def test_nodes_of_one_question_share_a_budget_and_finish_forgets_it() -> None:
+    meters = Meters()
+    now = state()
+    one = meters.of(now, Context())
+    assert meters.of(now, Context()) is one
+    assert meters.of(state(), Context()) is not one
+    meters.close(now)
+    assert meters.of(now, Context()) is not one
+
+
+async def test_a_budget_made_anew_counts_what_was_spent_before() -> None:
+    spent = {**no_usage(), "model_calls": 31}
+    meter = Meters().of(state(usage=spent), Context())
+    meter.admit(1)
+    with pytest.raises(LimitReachedError, match="limit_calls"):
+        meter.admit(1)
+
+
+async def test_forgotten_questions_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph.fence.MOST_METERS", 3)
+    meters = Meters()
+    states = [state() for _ in range(10)]
+    made = [meters.of(one, Context()) for one in states]
+    assert meters.of(states[-1], Context()) is made[-1]
+    assert meters.of(states[0], Context()) is not made[0]
+
+
+async def test_the_deadline_is_reckoned_from_the_start_of_the_question() -> None:
+    meter = Meters().of(state(started=time.time() - 100), Context(limits=Limits(seconds=99)))
+    assert meter.seconds_left() < 0
+
+
+def test_a_question_starts_with_all_counters_anew() -> None:
+    used = state(rewrites_left=0, drafts_left=0, queries=["a", "b"], searched=2, relevant=["x"], accepted=True)
+    fresh = anew(used, Context())
+    assert (fresh["rewrites_left"], fresh["drafts_left"], fresh["queries"]) == (2, 2, [used["question"]])
+    assert (fresh["searched"], fresh["relevant"], fresh["accepted"]) == (0, [], False)
+    assert fresh["run"] != used["run"]
+    assert set(fresh) | {"question", "path", "seconds", "answer", "outcome", "stop_reason", "citations"} == set(
+        SelfRAGState.__annotations__
+    )
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t ", None, 3])
+def test_an_empty_question_is_refused(question: object) -> None:
+    with pytest.raises(RequestError, match="empty"):
+        require_question(question)
+
+
+def test_a_question_may_have_so_many_characters_and_no_more() -> None:
+    assert require_question("x" * LONGEST_QUESTION)
+    with pytest.raises(RequestError, match=r"100,000 characters: shorten it to 8,000"):
+        require_question("x" * 100_000)
+
+
+async def test_work_in_the_background_runs_inside_a_running_loop_and_raises_here() -> None:
+    async def work() -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"done": True}
+
+    async def broken() -> dict[str, Any]:
+        raise ModelError("gone")
+
+    assert in_background(work()) == {"done": True}
+    with pytest.raises(ModelError, match="gone"):
+        in_background(broken())
+
+
+def test_a_generator_is_metered_apart_for_each_node() -> None:
+    made = services(ScriptedGenerator())
+    assert made.generator.tab is None  # type: ignore[attr-defined]

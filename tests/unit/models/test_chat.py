@@ -1,0 +1,252 @@
+"""One client path: budget, time-outs, few counted retries, usage, plain errors."""
+
+import asyncio
+import time
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from errors import ModelError
+from models import chat as module
+from models.chat import (
+    Chat,
+    TransientModelError,
+    UnusableRequestError,
+    classify,
+    estimate_tokens,
+    text_of,
+    usage_of,
+)
+from models.usage import LimitReachedError, Tab
+from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
+
+ASK = [HumanMessage("Why is the sky blue?")]
+SERVER_ERROR = StatusError(500)
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BACKOFF_SECONDS", 0.001)
+
+
+async def ask(model: ScriptedChat, tab: Tab | None = None, **settings: Any) -> AIMessage:
+    made = Chat(lambda: model, "the model", **settings)
+    return await made.ask(ASK, tab or roomy_tab(), max_tokens=7, tags=["nostream"], bind={"logprobs": True})
+
+
+async def test_a_reply_is_asked_for_as_told_and_paid_for_as_reported() -> None:
+    model, tab = ScriptedChat(script=[reply("Air scatters.", read=40, written=6, cached=30)]), roomy_tab()
+    assert (await ask(model, tab)).text == "Air scatters."
+    assert model.calls == [(ASK, {"max_tokens": 7, "logprobs": True})]
+    assert tab.spent == {
+        "model_calls": 1,
+        "input_tokens": 40,
+        "cached_input_tokens": 30,
+        "output_tokens": 6,
+        "estimated": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        (None, 0),
+        (0, 5),
+        (-3, 5),
+        (40, -1),
+        (10**9, 5),
+        (40, 10**9),
+    ],
+)
+async def test_usage_that_is_absent_or_absurd_is_estimated(usage: tuple[int | None, int]) -> None:
+    read, written = usage
+    tab = roomy_tab()
+    await ask(ScriptedChat(script=[reply("Air scatters blue light.", read=read, written=written)]), tab)
+    assert tab.spent["estimated"]
+    assert 0 < tab.spent["input_tokens"] <= estimate_tokens(ASK, 0)
+    assert 0 < tab.spent["output_tokens"] < 24
+
+
+def test_more_cached_than_read_is_not_believed() -> None:
+    assert usage_of(reply("x", read=40, cached=90), ASK)["cached_input_tokens"] == 40
+
+
+@pytest.mark.parametrize(
+    "failure", [StatusError(500), StatusError(503), StatusError(429), TimeoutError(), RuntimeError("odd")]
+)
+async def test_what_may_pass_is_tried_again_and_every_try_is_counted(failure: Exception) -> None:
+    model, tab = ScriptedChat(script=[failure, failure, reply("At last.", read=40)]), roomy_tab()
+    assert (await ask(model, tab)).text == "At last."
+    assert tab.spent["model_calls"] == 3
+    assert tab.meter.held_calls == tab.meter.held_tokens == 0
+    model.done()
+
+
+async def test_retries_are_few() -> None:
+    model, tab = ScriptedChat(script=[SERVER_ERROR] * 9), roomy_tab()
+    with pytest.raises(TransientModelError, match="the model failed"):
+        await ask(model, tab)
+    assert len(model.calls) == tab.spent["model_calls"] == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (400, UnusableRequestError, "refused the request"),
+        (422, UnusableRequestError, "refused the request"),
+        (401, ModelError, "refused the key: check OPENAI_API_KEY"),
+        (403, ModelError, "refused the key: check OPENAI_API_KEY"),
+        (404, ModelError, "does not know the model: check SELFRAG_CHAT_MODEL"),
+        (413, ModelError, "HTTP 413"),
+    ],
+)
+async def test_what_no_retry_mends_is_not_tried_again(status: int, kind: type[Exception], said: str) -> None:
+    model, tab = ScriptedChat(script=[StatusError(status)] * 3), roomy_tab()
+    with pytest.raises(kind, match=said) as error:
+        await ask(model, tab)
+    assert not isinstance(error.value, TransientModelError)
+    assert len(model.calls) == tab.spent["model_calls"] == 1
+
+
+async def test_a_model_that_cannot_be_made_is_a_clear_error() -> None:
+    def make() -> Any:
+        raise ModelError("It needs a package that is not installed.")
+
+    with pytest.raises(ModelError, match="needs a package"):
+        await Chat(make, "the model").ask(ASK, roomy_tab(), max_tokens=1)
+
+
+async def test_the_server_says_when_to_come_back() -> None:
+    assert classify(StatusError(429, headers={"retry-after": "7.5"}), "the model", 0)[1] == 7.5
+    date = formatdate(time.time() + 3600, usegmt=True)
+    wait = classify(StatusError(503, headers={"retry-after": date}), "the model", 0)[1]
+    assert 3500 < wait <= 3600
+
+
+@pytest.mark.parametrize("header", ["soon", "-1", "", "Wed, 99 Foo 2020"])
+async def test_a_retry_after_that_is_none_is_passed_over(header: str) -> None:
+    wait = classify(StatusError(429, headers={"retry-after": header}), "the model", 0)[1]
+    assert wait == module.BACKOFF_SECONDS
+
+
+async def test_a_retry_waits_as_long_as_the_server_says() -> None:
+    model = ScriptedChat(script=[StatusError(429, headers={"retry-after": "0.2"}), reply("At last.")])
+    began = time.monotonic()
+    await ask(model)
+    assert time.monotonic() - began >= 0.2
+
+
+async def test_a_wait_beyond_the_deadline_is_not_waited() -> None:
+    model = ScriptedChat(script=[StatusError(429, "slow down", {"retry-after": "3600"})] * 2)
+    async with asyncio.timeout(5):
+        with pytest.raises(TransientModelError, match="slow down"):
+            await ask(model, roomy_tab(seconds=60))
+    assert len(model.calls) == 1
+
+
+async def test_a_call_that_hangs_is_ended_and_tried_again() -> None:
+    def hang(messages: object) -> Any:
+        return asyncio.sleep(3600)
+
+    model, tab = ScriptedChat(script=[hang, reply("At last.", read=9)]), roomy_tab()
+    assert (await ask(model, tab, call_seconds=0.05)).text == "At last."
+    assert tab.spent["model_calls"] == 2
+
+
+async def test_a_call_cannot_outlast_the_question() -> None:
+    def hang(messages: object) -> Any:
+        return asyncio.sleep(3600)
+
+    model, tab = ScriptedChat(script=[hang] * 3), roomy_tab(seconds=0.1)
+    async with asyncio.timeout(5):
+        with pytest.raises((LimitReachedError, TransientModelError)):
+            await ask(model, tab)
+    assert len(model.calls) == 1
+    assert tab.limit == "limit_seconds"
+
+
+async def test_no_call_is_made_that_the_budget_does_not_allow() -> None:
+    model, tab = ScriptedChat(script=[SERVER_ERROR] * 3), roomy_tab(calls=2)
+    with pytest.raises(LimitReachedError, match="limit_calls"):
+        await ask(model, tab)
+    assert len(model.calls) == 2
+    tab = roomy_tab(tokens=10)
+    with pytest.raises(LimitReachedError, match="limit_tokens"):
+        await ask(model, tab)
+    assert len(model.calls) == 2
+
+
+async def test_calls_side_by_side_stay_within_the_limit() -> None:
+    model = ScriptedChat(script=[reply("x", read=9)] * 10)
+    made, tab = Chat(lambda: model, "the model"), roomy_tab(calls=4)
+    results = await asyncio.gather(*(made.ask(ASK, tab, max_tokens=1) for _ in range(10)), return_exceptions=True)
+    assert sum(isinstance(one, LimitReachedError) for one in results) == 6
+    assert len(model.calls) == tab.spent["model_calls"] == 4
+
+
+async def test_a_call_that_is_cancelled_is_paid_for_and_holds_nothing() -> None:
+    asked = asyncio.Event()
+
+    async def hang() -> None:
+        asked.set()
+        await asyncio.sleep(3600)
+
+    model, tab = ScriptedChat(script=[lambda messages: hang()]), roomy_tab()
+    task = asyncio.ensure_future(ask(model, tab))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (tab.meter.held_calls, tab.spent["model_calls"], tab.spent["estimated"]) == (0, 1, True)
+
+
+def test_each_event_loop_has_a_client_of_its_own() -> None:
+    made: list[ScriptedChat] = []
+
+    def make() -> ScriptedChat:
+        made.append(ScriptedChat(script=[reply("x")] * 2))
+        return made[-1]
+
+    one = Chat(make, "the model")
+
+    async def twice() -> None:
+        await one.ask(ASK, roomy_tab(), max_tokens=1)
+        await one.ask(ASK, roomy_tab(), max_tokens=1)
+
+    for _ in range(2):
+        asyncio.run(twice())
+    assert [len(model.calls) for model in made] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<think>Hm.</think>Blue.", "Blue."),
+        ("<think>\nHm.\n</think>\n\n Blue.", "Blue."),
+        ("<Thinking>Hm.</Thinking>Blue.", "Blue."),
+        ("<think>It never ends", ""),
+        ("Blue.", "Blue."),
+        ([{"type": "text", "text": "Blue."}], "Blue."),
+        ([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Blue."}], "Blue."),
+    ],
+)
+def test_thoughts_are_not_part_of_the_text(content: Any, text: str) -> None:
+    assert text_of(AIMessage(content)) == text
+
+
+@pytest.mark.parametrize(
+    "said", ["Incorrect API key provided: sk-proj-abcdef123456.", "bad Bearer abcdef-123456", "key_abcdef123456 is bad"]
+)
+def test_an_error_shows_no_key(said: str) -> None:
+    failure, _ = classify(StatusError(401, said), "the model", 0)
+    assert "abcdef" not in str(failure)
+    assert "[key]" in str(failure)
+
+
+def test_an_error_is_one_short_line() -> None:
+    failure, _ = classify(StatusError(500, "first\nsecond " + "x" * 1000), "the model", 0)
+    assert "second" not in str(failure)
+    failure, _ = classify(StatusError(500, "x" * 1000), "the model", 0)
+    assert len(str(failure)) < 300

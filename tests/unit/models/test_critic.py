@@ -1,0 +1,256 @@
+"""One label from a short list, by whatever means the server has, and unknown for everything else."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate
+
+from errors import ModelError
+from models import chat as chat_module
+from models.chat import Chat
+from models.critic import Critic, by_probability, by_reply, first_token, schema_of
+from models.usage import Tab
+from prompts.choice import UNKNOWN, Choice
+from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab, verdict
+
+BLUE = Choice(
+    name="colour",
+    replies={"yes": "blue", "no": "other"},
+    weights={"blue": 1.0, "other": 0.0},
+    cautious="other",
+    positive="blue",
+    messages=ChatPromptTemplate.from_messages([("system", "Judge."), ("human", "Is {thing} blue?")]),
+)
+SORT = Choice(
+    name="sort",
+    replies={"fact": "retrieve", "chat": "direct", "code": "direct", "full": "whole"},
+    weights={"retrieve": 1.0, "direct": 0.0, "whole": 0.5},
+    cautious="retrieve",
+    messages=ChatPromptTemplate.from_messages([("human", "{thing}")]),
+)
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_module, "BACKOFF_SECONDS", 0.001)
+
+
+def critic(*script: Any, tab: Tab | None = None) -> tuple[Critic, ScriptedChat]:
+    model = ScriptedChat(script=list(script))
+    return Critic(Chat(lambda: model, "the judge")).metered(tab or roomy_tab()), model
+
+
+def ln(p: float) -> float:
+    return math.log(p)
+
+
+async def test_case_and_leading_space_variants_are_summed() -> None:
+    top = [("Yes", ln(0.3)), (" yes", ln(0.2)), ("YES", ln(0.1)), ("no", ln(0.2)), ("maybe", ln(0.2))]
+    judge, model = critic(reply("Yes", top=top, read=9))
+    found = await judge.choose(BLUE, thing="the sky")
+    assert found["label"] == "blue"
+    assert found["probabilities"] == {"blue": pytest.approx(0.75), "other": pytest.approx(0.25)}
+    ((_, asked),) = model.calls
+    assert asked == {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
+
+
+@pytest.mark.parametrize(
+    ("choice", "top", "probabilities"),
+    [
+        (BLUE, {"y": 0.6, "n": 0.2}, {"blue": 0.75, "other": 0.25}),
+        (BLUE, {"yes": 0.06, "Paris": 0.94}, {"blue": 1.0, "other": 0.0}),
+        (BLUE, {"yes": 0.04, "Paris": 0.96}, None),
+        (BLUE, {"Paris": 1.0}, None),
+        (BLUE, {"": 1.0}, None),
+        (BLUE, {" ": 0.5, "yesterday": 0.5}, None),
+        (SORT, {"chat": 0.4, "code": 0.4, "fact": 0.2}, {"retrieve": 0.2, "direct": 0.8, "whole": 0.0}),
+        (SORT, {"c": 0.5, "f": 0.4, "fa": 0.5}, {"retrieve": 0.5, "direct": 0.5, "whole": 0.0}),
+    ],
+)
+def test_the_probability_of_each_label(
+    choice: Choice, top: dict[str, float], probabilities: dict[str, float] | None
+) -> None:
+    found = by_probability(choice, {token: ln(p) for token, p in top.items()})
+    if probabilities is None:
+        assert found == choice.unknown("The reply was none of the labels.")
+    else:
+        assert found["probabilities"] == pytest.approx(probabilities)
+
+
+@pytest.mark.parametrize(
+    ("top", "kept"),
+    [
+        ([("yes", -0.1), ("no", math.nan)], {"yes": -0.1}),
+        ([("yes", -0.1), ("no", 3.0)], {"yes": -0.1}),
+        ([("yes", -0.1), ("no", -math.inf)], {"yes": -0.1, "no": -math.inf}),
+        ([("yes", -0.1), ("yes", -5.0)], {"yes": -0.1}),
+        ([("yes", "high"), (None, -1.0)], None),
+        ([("yes", math.nan)], None),
+        ([("yes", 0.0)], {"yes": 0.0}),
+        ([], None),
+    ],
+)
+def test_log_probabilities_that_cannot_be_are_passed_over(top: list[Any], kept: dict[str, float] | None) -> None:
+    assert first_token(reply("yes", top=top)) == kept
+
+
+@pytest.mark.parametrize("metadata", [{}, {"logprobs": None}, {"logprobs": {}}, {"logprobs": {"content": [{}]}}])
+def test_a_reply_may_have_no_log_probabilities(metadata: dict[str, Any]) -> None:
+    assert first_token(AIMessage("yes", response_metadata=metadata)) is None
+
+
+async def test_a_model_without_log_probabilities_is_asked_by_schema_from_then_on() -> None:
+    judge, model = critic(reply("yes"), reply('{"label": "yes"}'), reply('{"label": "no"}'))
+    assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
+    assert await judge.metered(roomy_tab()).choose(BLUE, thing="grass") == verdict("other")
+    assert ["logprobs" in bound for _, bound in model.calls] == [True, False, False]
+    assert model.calls[1][1]["response_format"] == schema_of(BLUE)
+    model.done()
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_server_that_refuses_log_probabilities_is_asked_by_schema_from_then_on(status: int) -> None:
+    judge, model = critic(StatusError(status), reply('{"label": "yes"}'), reply('{"label": "no"}'))
+    assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
+    assert (await judge.choose(BLUE, thing="grass"))["label"] == "other"
+    model.done()
+
+
+async def test_a_server_that_refuses_schemas_too_is_asked_in_words() -> None:
+    judge, model = critic(StatusError(400), StatusError(400), reply("Yes."), reply("no"))
+    assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
+    assert (await judge.choose(BLUE, thing="grass"))["label"] == "other"
+    messages, bound = model.calls[2]
+    assert messages[-1].text == "Is the sky blue?\nReply with one word of: yes, no."
+    assert messages[0].text == "Judge."
+    assert set(bound) == {"max_tokens"}
+    model.done()
+
+
+async def test_a_server_that_refuses_everything_is_an_error() -> None:
+    judge, _ = critic(*[StatusError(400, "no such parameter")] * 3)
+    with pytest.raises(ModelError, match="no such parameter"):
+        await judge.choose(BLUE, thing="the sky")
+
+
+async def test_a_model_that_thinks_first_is_asked_by_schema() -> None:
+    judge, model = critic(
+        reply("<think>", top=[("<think>", -0.01), ("yes", -5.0)]),
+        reply('<think>Hm. {"label": "no"}</think>{"label": "yes"}'),
+    )
+    assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
+    model.done()
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ('{"label": "yes"}', "blue"),
+        ('```json\n{"label": "no"}\n```', "other"),
+        ('{"label": "Blue"}', "blue"),
+        ("yes", "blue"),
+        ('{"label": "maybe"}', UNKNOWN),
+        ('{"label": null}', UNKNOWN),
+        ('{"label": ["yes"]}', UNKNOWN),
+        ('{"label": {"label": "yes"}}', UNKNOWN),
+        ('{"verdict": "yes"}', UNKNOWN),
+        ("{}", UNKNOWN),
+        ('{"label": "ye', UNKNOWN),
+        ('{"label": "yes"', UNKNOWN),
+        ('{"label": yes}', UNKNOWN),
+        ('{"label": "yes"} {"label": "no"}', UNKNOWN),
+        ("[" * 5000 + "{}" + "]" * 5000, UNKNOWN),
+        ('{"a":' * 5000 + "1" + "}" * 5000, UNKNOWN),
+        ('{"label": ' + "9" * 5000 + "}", UNKNOWN),
+        ("", UNKNOWN),
+        ("I'm sorry, but I can't help with that.", UNKNOWN),
+        ("I think that it is yes", UNKNOWN),
+        ("<think>yes", UNKNOWN),
+    ],
+)
+async def test_a_written_reply_is_a_label_or_unknown(said: str, label: str) -> None:
+    judge, _ = critic(reply("no log-probabilities"), reply(said))
+    found = await judge.choose(BLUE, thing="the sky")
+    assert found["label"] == label
+    assert found["probabilities"] is None
+
+
+def test_a_null_label_is_not_the_word_none() -> None:
+    none = Choice(
+        name="support",
+        replies={"full": "full", "none": "none"},
+        weights={"full": 1.0, "none": 0.0},
+        cautious="none",
+        messages=BLUE.messages,
+    )
+    assert by_reply(none, '{"label": null}')["label"] == UNKNOWN
+    assert by_reply(none, '{"label": "none"}')["label"] == "none"
+
+
+async def test_a_failure_after_the_retries_is_unknown_and_says_why() -> None:
+    judge, model = critic(*[StatusError(500, "overloaded")] * 3)
+    found = await judge.choose(BLUE, thing="the sky")
+    assert found["label"] == UNKNOWN
+    assert "overloaded" in str(found["reason"])
+    model.done()
+
+
+async def test_a_failure_does_not_change_how_the_model_is_asked() -> None:
+    judge, model = critic(*[StatusError(500)] * 3, reply("yes", top=[("yes", -0.1)]))
+    await judge.choose(BLUE, thing="the sky")
+    assert (await judge.choose(BLUE, thing="the sky"))["probabilities"] == {"blue": 1.0, "other": 0.0}
+    model.done()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_what_no_retry_mends_is_raised(status: int) -> None:
+    judge, _ = critic(StatusError(status))
+    with pytest.raises(ModelError):
+        await judge.choose(BLUE, thing="the sky")
+
+
+async def test_the_end_of_the_budget_is_unknown_and_recorded() -> None:
+    tab = roomy_tab(calls=1)
+    judge, model = critic(reply("yes", top=[("yes", -0.1)]), tab=tab)
+    assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
+    found = await judge.choose(BLUE, thing="grass")
+    assert found == BLUE.unknown("Not asked: limit_calls.")
+    assert tab.limit == "limit_calls"
+    model.done()
+
+
+async def test_a_reason_is_asked_for_in_a_second_short_call() -> None:
+    judge, model = critic(reply("no", top=[("no", -0.1)]), reply("<think>Hm.</think> Grass\nis green. "))
+    found = await judge.choose(BLUE, explain=True, thing="grass")
+    assert (found["label"], found["reason"]) == ("other", "Grass is green.")
+    messages, bound = model.calls[1]
+    assert [message.text for message in messages[:-1]] == ["Judge.", "Is grass blue?", "no"]
+    assert messages[-1].text.startswith("Why?")
+    assert bound["max_tokens"] < 100
+
+
+async def test_a_reason_that_cannot_be_had_leaves_the_verdict() -> None:
+    judge, _ = critic(reply("no", top=[("no", -0.1)]), *[StatusError(500)] * 3)
+    found = await judge.choose(BLUE, explain=True, thing="grass")
+    assert (found["label"], found["reason"]) == ("other", None)
+
+
+async def test_an_unknown_verdict_is_not_explained() -> None:
+    judge, model = critic(reply("Paris", top=[("Paris", -0.1)]))
+    assert (await judge.choose(BLUE, explain=True, thing="grass"))["label"] == UNKNOWN
+    model.done()
+
+
+async def test_without_a_tab_nothing_is_asked() -> None:
+    with pytest.raises(RuntimeError, match="metered"):
+        await Critic(Chat(lambda: ScriptedChat(script=[]), "the judge")).choose(BLUE, thing="grass")
+
+
+def test_the_schema_holds_the_replies_and_nothing_else() -> None:
+    schema = json.loads(json.dumps(schema_of(SORT)))["json_schema"]
+    assert schema["strict"] is True
+    assert schema["schema"]["properties"] == {"label": {"type": "string", "enum": ["fact", "chat", "code", "full"]}}
+    assert schema["schema"]["additionalProperties"] is False

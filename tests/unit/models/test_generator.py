@@ -1,0 +1,40 @@
+import pytest
+from langchain_core.prompts import ChatPromptTemplate
+
+from errors import ModelError
+from models.chat import Chat
+from models.generator import Generator
+from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
+
+ASK = ChatPromptTemplate.from_messages([("human", "Why is {thing} blue?")])
+
+
+def generator(*script: object) -> tuple[Generator, ScriptedChat]:
+    model = ScriptedChat(script=list(script))
+    return Generator(Chat(lambda: model, "the writer", retries=0)).metered(roomy_tab()), model
+
+
+async def test_it_writes_the_reply_without_thoughts() -> None:
+    writer, model = generator(reply("<think>Hm.</think>\nAir scatters."))
+    assert await writer.write(ASK, max_tokens=9, thing="{sky}") == "Air scatters."
+    ((messages, bound),) = model.calls
+    assert [message.text for message in messages] == ["Why is {sky} blue?"]
+    assert bound == {"max_tokens": 9}
+
+
+@pytest.mark.parametrize("said", ["", "  \n", "<think>It never ends", "<think></think>"])
+async def test_an_empty_reply_is_an_error(said: str) -> None:
+    writer, _ = generator(reply(said))
+    with pytest.raises(ModelError, match="the writer answered with nothing"):
+        await writer.write(ASK, max_tokens=9, thing="the sky")
+
+
+async def test_a_failure_is_raised() -> None:
+    writer, _ = generator(StatusError(500, "overloaded"))
+    with pytest.raises(ModelError, match="overloaded"):
+        await writer.write(ASK, max_tokens=9, thing="the sky")
+
+
+async def test_without_a_tab_nothing_is_written() -> None:
+    with pytest.raises(RuntimeError, match="metered"):
+        await Generator(Chat(lambda: ScriptedChat(script=[]), "the writer")).write(ASK, max_tokens=9, thing="x")

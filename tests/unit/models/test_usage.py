@@ -1,0 +1,74 @@
+"""The fence of a question: calls made side by side cannot cross it together."""
+
+import time
+from typing import Any
+
+import pytest
+
+from models.usage import LimitReachedError, Meter, Tab, add_usage, no_usage
+from tests.scripted import call_cost
+
+
+def meter(**changes: Any) -> Meter:
+    return Meter(**{"calls": 10, "tokens": 1000, "deadline": time.time() + 60, **changes})
+
+
+def test_calls_under_way_count_against_the_calls() -> None:
+    one = meter(calls=2)
+    one.admit(1)
+    one.admit(1)
+    with pytest.raises(LimitReachedError, match="limit_calls"):
+        one.admit(1)
+    one.settle(1, call_cost())
+    with pytest.raises(LimitReachedError, match="limit_calls"):
+        one.admit(1)
+
+
+def test_tokens_of_calls_under_way_are_held_back() -> None:
+    one = meter(tokens=100)
+    one.admit(60)
+    with pytest.raises(LimitReachedError, match="limit_tokens"):
+        one.admit(41)
+    one.admit(40)
+    one.settle(60, call_cost(10))
+    one.admit(50)
+    with pytest.raises(LimitReachedError, match="limit_tokens"):
+        one.admit(1)
+
+
+def test_a_call_that_was_not_admitted_holds_nothing() -> None:
+    one = meter(tokens=100)
+    with pytest.raises(LimitReachedError):
+        one.admit(101)
+    assert (one.held_calls, one.held_tokens) == (0, 0)
+
+
+def test_after_the_deadline_nothing_is_admitted() -> None:
+    with pytest.raises(LimitReachedError, match="limit_seconds"):
+        meter(deadline=time.time() - 0.01).admit(1)
+
+
+def test_a_tab_keeps_its_own_share_and_the_limit_that_it_met() -> None:
+    shared = meter(calls=2)
+    one, other = Tab(shared), Tab(shared)
+    one.admit(5)
+    one.settle(5, call_cost(7))
+    other.admit(5)
+    other.settle(5, call_cost(9))
+    with pytest.raises(LimitReachedError):
+        other.admit(5)
+    assert (one.spent["model_calls"], one.limit) == (1, None)
+    assert (other.spent["input_tokens"], other.limit) == (8, "limit_calls")
+    assert shared.spent["model_calls"] == 2
+
+
+def test_usage_adds_up_and_stays_estimated() -> None:
+    sum_ = add_usage(call_cost(10), {**call_cost(20), "estimated": True, "cached_input_tokens": 3})
+    assert sum_ == {
+        "model_calls": 2,
+        "input_tokens": 28,
+        "cached_input_tokens": 3,
+        "output_tokens": 2,
+        "estimated": True,
+    }
+    assert add_usage(no_usage(), call_cost()) == call_cost()

@@ -1,0 +1,99 @@
+from typing import Any
+
+import pytest
+
+from graph.context import Context
+from nodes.finish import citations_of, finish, marked, outcome_of
+from tests.scripted import candidate_of, claim, draft, roomy_tab, runtime, services, state, verdict
+
+FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
+USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], usefulness=-0.1)
+PARTLY = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "partially supported")])
+MIXED = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")])
+NOTHING = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "no support")])
+UNKNOWN = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "unknown")])
+NOT_CHECKED = candidate_of(draft("Yes.", ["a"]), [])
+DECLINED = candidate_of(draft("I don't know.", ["a"], declined=True), [])
+DIRECT = candidate_of(draft("4"), [])
+
+
+def stop(reason: str) -> list[dict[str, Any]]:
+    return [{"reason": reason, "failure": None}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "context", "outcome", "reason"),
+    [
+        ({"best": FULL}, {}, "grounded", "accepted"),
+        ({"best": USELESS}, {}, "grounded", "not_useful"),
+        ({"best": PARTLY}, {}, "partially_grounded", "claims_unsupported"),
+        ({"best": MIXED}, {}, "partially_grounded", "claims_unsupported"),
+        ({"best": NOTHING}, {}, "abstained", "claims_unsupported"),
+        ({"best": UNKNOWN}, {}, "abstained", "claims_unsupported"),
+        ({"best": DECLINED}, {}, "abstained", "declined"),
+        ({"best": None}, {}, "abstained", "nothing_relevant"),
+        ({"best": DIRECT, "route": "direct"}, {}, "direct", "not_needed"),
+        ({"best": DIRECT, "route": "direct"}, {"mode": "never"}, "direct", "mode_never"),
+        ({"best": DIRECT, "route": "fallback"}, {}, "direct", "fallback"),
+        ({"best": FULL, "stops": stop("limit_calls")}, {}, "grounded", "limit_calls"),
+        ({"best": MIXED, "stops": stop("limit_tokens")}, {}, "partially_grounded", "limit_tokens"),
+        ({"best": NOT_CHECKED, "stops": stop("limit_seconds")}, {}, "abstained", "limit_seconds"),
+        ({"best": None, "stops": stop("limit_calls")}, {}, "stopped", "limit_calls"),
+        ({"best": None, "stops": stop("limit_seconds")}, {}, "stopped", "limit_seconds"),
+        ({"best": None, "stops": stop("model_failed")}, {}, "stopped", "model_failed"),
+        ({"best": FULL, "stops": stop("model_failed")}, {}, "grounded", "model_failed"),
+        ({"best": DIRECT, "route": "direct", "stops": stop("limit_calls")}, {}, "direct", "limit_calls"),
+    ],
+)
+async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any], outcome: str, reason: str) -> None:
+    assert outcome_of(state(**changes), Context(**context)) == (outcome, reason)
+    update = await finish(state(**changes), services(tab=roomy_tab()), runtime(**context))
+    assert (update["outcome"], update["stop_reason"]) == (outcome, reason)
+    if outcome in ("abstained", "stopped"):
+        assert "“Why is the sky blue?”" in update["answer"]
+        assert update["answer"].startswith(("The documents do not answer", "No answer to"))
+        assert update["citations"] == []
+    else:
+        assert update["answer"].startswith(changes["best"]["draft"]["text"][:2])
+
+
+def test_what_is_not_supported_is_marked_where_it_stands() -> None:
+    best = candidate_of(
+        draft("It is. It is. It may be. It was. Who knows?", ["a"]),
+        [
+            claim("It is."),
+            claim("It is.", "no support"),
+            claim("It may be.", "partially supported"),
+            claim("It was.", "unknown"),
+        ],
+    )
+    assert marked(best) == (
+        "It is. It is. [not supported by the documents] It may be. [only partly supported by the documents] "
+        "It was. [not checked against the documents] Who knows?"
+    )
+
+
+def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:
+    best = candidate_of(
+        draft("A. B. C. D.", ["alpha", "beta", "gamma"]),
+        [
+            claim("A.", within="beta"),
+            claim("B.", "partially supported", within="alpha"),
+            claim("C.", within="beta"),
+            claim("D.", "no support", within="gamma"),
+        ],
+    )
+    cited = citations_of(best)
+    assert [(one["id"], one["quote"]) for one in cited] == [(1, "beta"), (2, "alpha")]
+    assert all(one["passage"][one["start"] : one["end"]] == one["quote"] for one in cited)
+
+
+async def test_a_long_question_is_shortened_in_an_abstention() -> None:
+    update = await finish(state("why " * 500), services(tab=roomy_tab()), runtime())
+    assert len(update["answer"]) < 300
+
+
+def test_unknown_verdicts_never_make_an_answer_grounded() -> None:
+    best = candidate_of(draft("A. B.", ["a"]), [claim("A."), claim("B.", "unknown")])
+    assert outcome_of(state(best=best), Context()) == ("partially_grounded", "claims_unsupported")
+    assert verdict("unknown")["probabilities"] is None

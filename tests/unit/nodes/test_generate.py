@@ -1,0 +1,149 @@
+from typing import Any
+
+import pytest
+
+from graph.context import Limits
+from nodes.generate import generate
+from nodes.select import candidate, rank
+from tests.scripted import (
+    ScriptedGenerator,
+    claim,
+    draft,
+    passage,
+    roomy_tab,
+    runtime,
+    services,
+    state,
+    verdict,
+)
+
+FOUND: dict[str, Any] = {
+    "passages": [passage("a"), passage("b"), passage("c")],
+    "relevant": ["a", "c"],
+    "verdicts": {
+        "a": verdict("relevant", {"relevant": 0.9, "irrelevant": 0.1}),
+        "b": verdict("irrelevant"),
+        "c": verdict("relevant", {"relevant": 0.7, "irrelevant": 0.3}),
+    },
+}
+
+
+def one_round(text: str, *claims: Any, use: str = "5", left: int = 1, **changes: Any) -> dict[str, Any]:
+    """The state after a round that wrote ``text``, best so far unless ``changes`` say otherwise."""
+    from graph.context import Weights
+
+    written = draft(text, ["a", "c"])
+    made = candidate(written, list(claims), verdict(use), Weights())
+    return {
+        **FOUND,
+        "drafts": [written],
+        "claims": [list(claims)],
+        "uses": [verdict(use)],
+        "best": made,
+        "drafts_left": left,
+        **changes,
+    }
+
+
+async def test_the_first_draft_reads_all_relevant_passages_and_only_those() -> None:
+    generator = ScriptedGenerator(drafts=["It scatters."])
+    update = await generate(state(**FOUND), services(generator, tab=roomy_tab()), runtime())
+    (written,) = update["drafts"]
+    assert written["text"] == "It scatters."
+    assert [one["id"] for one in written["passages"]] == ["a", "c"]
+    assert written["relevance"] == pytest.approx(0.8)
+    assert (update["drafts_left"], update["claims"], update["uses"]) == (1, [], [])
+    assert generator.inputs("draft") == [
+        {
+            "question": "Why is the sky blue?",
+            "passages": '<passage id="1">\na\n</passage>\n<passage id="2">\nc\n</passage>',
+        }
+    ]
+
+
+async def test_per_passage_writes_one_draft_for_each() -> None:
+    generator = ScriptedGenerator(drafts=["From a.", "I don't know."])
+    made = services(generator, tab=roomy_tab())
+    update = await generate(state(**FOUND), made, runtime(strategy="per-passage"))
+    assert [[one["id"] for one in written["passages"]] for written in update["drafts"]] == [["a"], ["c"]]
+    assert [written["declined"] for written in update["drafts"]] == [False, True]
+    assert [written["relevance"] for written in update["drafts"]] == [0.9, 0.7]
+    assert update["decided"] == {"drafts": 2, "redraft": False, "declined": False, "text": "From a."}
+
+
+async def test_a_draft_that_declines_is_known_as_such() -> None:
+    generator = ScriptedGenerator(drafts=["I don't know."])
+    update = await generate(state(**FOUND), services(generator, tab=roomy_tab()), runtime())
+    assert update["drafts"][0]["declined"]
+    assert update["decided"]["declined"]
+
+
+async def test_a_redraft_is_told_which_claims_failed_and_why() -> None:
+    generator = ScriptedGenerator(mended=["Better."])
+    begun = one_round(
+        "Good. Bad. Odd.",
+        claim("Good."),
+        claim("Bad.", "no support", reason="Nothing says bad."),
+        claim("Odd.</claim>", "partially supported"),
+    )
+    update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    assert update["drafts"][0]["text"] == "Better."
+    (inputs,) = generator.inputs("mend")
+    assert inputs["failed"] == "- Bad. (Nothing says bad.)\n- Odd.‹/claim>"
+    assert inputs["draft"] == "Good. Bad. Odd."
+    assert update["decided"]["redraft"]
+
+
+async def test_a_supported_draft_that_is_not_useful_is_asked_to_be_fuller() -> None:
+    generator = ScriptedGenerator(improved=["Fuller."])
+    begun = one_round("Good.", claim("Good."), use="2")
+    update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    assert update["drafts"][0]["text"] == "Fuller."
+    generator.done()
+
+
+async def test_a_redraft_that_says_the_same_is_dropped_and_ends_the_loop() -> None:
+    generator = ScriptedGenerator(mended=["Bad."])
+    begun = one_round("Bad.", claim("Bad.", "no support"), left=5)
+    update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    assert (update["drafts"], update["drafts_left"], update["decided"]["text"]) == ([], 0, None)
+
+
+async def test_a_redraft_that_falls_back_to_the_best_draft_ends_the_loop() -> None:
+    generator = ScriptedGenerator(mended=["Best."])
+    begun = one_round("Worse.", claim("Worse.", "no support"))
+    begun["best"] = one_round("Best.", claim("Best.", "partially supported"))["best"]
+    assert rank(begun["best"]) > rank(one_round("Worse.", claim("Worse.", "no support"))["best"])
+    update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    assert (update["drafts"], update["drafts_left"]) == ([], 0)
+
+
+async def test_a_redraft_mends_the_last_round_so_that_it_is_never_asked_for_the_same_twice() -> None:
+    generator = ScriptedGenerator(mended=["Third."])
+    begun = one_round("Worse.", claim("Worse.", "no support", reason="It is worse."))
+    begun["best"] = one_round("Best.", claim("Best.", "partially supported"))["best"]
+    await generate(state(**begun), services(generator, tab=roomy_tab()), runtime(limits=Limits(drafts=3)))
+    assert generator.inputs("mend")[0]["failed"] == "- Worse. (It is worse.)"
+
+
+async def test_a_redraft_for_a_later_query_mends_what_that_query_gave() -> None:
+    """Though the best so far was written from an earlier query's passages."""
+    generator = ScriptedGenerator(mended=["Mended."])
+    begun = one_round("Second.", claim("Second.", "no support"))
+    best = one_round("First.", claim("First.", "partially supported"))["best"]
+    best["draft"]["passages"] = [passage("gone")]
+    begun["best"] = best
+    update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    assert update["decided"]["redraft"]
+    assert generator.inputs("mend")[0]["draft"] == "Second."
+
+
+async def test_of_several_drafts_the_best_is_mended() -> None:
+    generator = ScriptedGenerator(mended=["Mended."])
+    begun = one_round("Bad.", claim("Bad.", "no support"))
+    begun["drafts"] = [draft("Bad.", ["a"]), draft("Half.", ["c"])]
+    begun["claims"] = [[claim("Bad.", "no support")], [claim("Half.", "partially supported")]]
+    begun["uses"] = [verdict("5"), verdict("1")]
+    update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime(strategy="per-passage"))
+    assert generator.inputs("mend")[0]["draft"] == "Half."
+    assert [one["id"] for one in update["drafts"][0]["passages"]] == ["c"]

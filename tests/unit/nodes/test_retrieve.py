@@ -1,0 +1,42 @@
+from langchain_core.documents import Document
+
+from nodes.retrieve import as_passage, retrieve
+from tests.scripted import ScriptedRetriever, document, roomy_tab, runtime, services, state
+
+
+async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
+    retriever = ScriptedRetriever({"blue sky": ["a", "b", "c"]})
+    begun = state(queries=["Why?", "blue sky"], relevant=["x"])
+    update = await retrieve(begun, services(retriever=retriever, tab=roomy_tab()), runtime(k=2))
+    assert [passage["text"] for passage in update["passages"]] == ["a", "b"]
+    assert (update["searched"], update["relevant"], retriever.ks) == (2, [], [2])
+    assert update["decided"] == {"query": "blue sky", "retrieved": 2}
+
+
+async def test_nothing_found_is_no_error() -> None:
+    retriever = ScriptedRetriever(always=[])
+    update = await retrieve(state(), services(retriever=retriever, tab=roomy_tab()), runtime())
+    assert update["passages"] == []
+
+
+def test_a_passage_keeps_where_it_stands() -> None:
+    passage = as_passage(document("Text.", source="a.pdf", page=3, similarity=0.5))
+    assert passage == {
+        "id": "Text.",
+        "text": "Text.",
+        "source": "a.pdf",
+        "page": 3,
+        "row": None,
+        "similarity": 0.5,
+    }
+
+
+def test_a_document_of_any_retriever_will_do() -> None:
+    assert as_passage(Document(page_content="Text.")) == {
+        "id": "Text.",
+        "text": "Text.",
+        "source": "",
+        "page": None,
+        "row": None,
+        "similarity": None,
+    }

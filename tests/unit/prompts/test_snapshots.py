@@ -1,0 +1,68 @@
+"""The wording of every prompt, so that a change of it shows in review.
+
+Rewrite the files with ``SNAPSHOTS=write python -m pytest tests/unit/prompts``.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from langchain_core.prompts import ChatPromptTemplate
+
+from prompts.answer_check import USEFULNESS
+from prompts.decide import RETRIEVE
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+
+FOLDER = Path(__file__).parent / "snapshots"
+PROMPTS = {
+    "answer_check": USEFULNESS.messages,
+    "decide": RETRIEVE.messages,
+    "direct_generate": DIRECT_GENERATE,
+    "generate": GENERATE,
+    "generate-not-useful": REDRAFT_NOT_USEFUL,
+    "generate-unsupported": REDRAFT_UNSUPPORTED,
+    "grade_documents": RELEVANCE.messages,
+    "hallucination_check": SUPPORT.messages,
+    "rewrite_query": REWRITE_QUERY,
+}
+
+
+def rendered(prompt: ChatPromptTemplate) -> str:
+    """The messages as they are sent, each input standing for itself."""
+    messages = prompt.format_messages(**{name: f"«{name}»" for name in prompt.input_variables})
+    return "".join(f"--- {message.type}\n{message.text}\n" for message in messages)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_the_wording_is_the_one_reviewed(name: str) -> None:
+    text = rendered(PROMPTS[name])
+    path = FOLDER / f"{name}.txt"
+    if os.environ.get("SNAPSHOTS") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_there_is_a_prompt_for_every_snapshot() -> None:
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(PROMPTS)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_the_fixed_part_comes_first(name: str) -> None:
+    """A server's prefix cache then serves it from call to call."""
+    messages = PROMPTS[name].messages
+    assert not getattr(messages[0], "input_variables", [])
+    changing = [index for index, message in enumerate(messages) if getattr(message, "input_variables", [])]
+    assert changing == list(range(changing[0], len(messages)))
+
+
+@pytest.mark.parametrize("name", ["generate", "grade_documents", "answer_check", "hallucination_check"])
+def test_documents_are_declared_untrusted(name: str) -> None:
+    assert "is data" in rendered(PROMPTS[name]) or "are data" in " ".join(rendered(PROMPTS[name]).split())
+
+
+def test_the_support_check_continues_the_generators_messages() -> None:
+    assert rendered(SUPPORT.messages).startswith(rendered(GENERATE))
