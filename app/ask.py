@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def ask(options: argparse.Namespace) -> int:
     """Answer; exit code 0 for every outcome but a model that failed before there was any."""
     screen = Screen(quiet=options.quiet or options.json)
-    question = " ".join(options.question).strip()
+    # Bytes of the command line that are no text come as surrogates, which nothing can be written with.
+    question = " ".join(options.question).encode("utf-8", "replace").decode().strip()
     settings = overridden(load_settings(), options)
     check(question, options)
     state = answer(question, settings, options, screen)

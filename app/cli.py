@@ -40,11 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         from errors import SelfRAGError
+        from retrieval.clean import clean
 
         if options is not None and options.debug:
             raise
         if isinstance(error, SelfRAGError):
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {clean(str(error))}", file=sys.stderr)
             return error.exit_code
         line = (str(error).splitlines() or [""])[0]
         print(f"error: {type(error).__name__}: {line} (run with --debug for the details)", file=sys.stderr)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graph.state import Candidate, Citation, SelfRAGState
+from nodes.select import holds
 from prompts.choice import Verdict
 
 
@@ -37,7 +38,8 @@ def _claims(best: Candidate, citations: list[Citation]) -> list[dict[str, Any]]:
     shown = []
     for claim in best["claims"]:
         quote = claim["quote"]
-        number = numbers.get((passages[quote["passage"]], quote["start"], quote["end"])) if quote else None
+        cited = quote is not None and holds(claim)
+        number = numbers.get((passages[quote["passage"]], quote["start"], quote["end"])) if cited and quote else None
         verdict: Mapping[str, Any] | Verdict = claim["verdict"]
         shown.append({"text": claim["text"], **verdict, "citations": [number] if number else []})
     return shown

@@ -19,8 +19,12 @@ class Screen:
     def __init__(self, *, quiet: bool = False) -> None:
         from rich.console import Console
 
-        self.out: Console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-        self.err: Console = Console(file=sys.stderr, highlight=False, soft_wrap=True, quiet=quiet)
+        class Pipe(Console):
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError  # for app.cli, which knows what it means; rich would exit with 1
+
+        self.out: Console = Pipe(file=sys.stdout, highlight=False, soft_wrap=True)
+        self.err: Console = Pipe(file=sys.stderr, highlight=False, soft_wrap=True, quiet=quiet)
         self.live = self.err.is_terminal and not quiet
 
     def note(self, text: str) -> None:

@@ -46,12 +46,14 @@ class Trace:
         from langgraph.types import Overwrite
         from rich.text import Text
 
+        from retrieval.clean import clean
+
         path: Any = update["path"]
         step = (path.value if isinstance(path, Overwrite) else path)[-1]
         line = Text()
         line.append(f"{node:20}", style="bold")
         line.append(f"{step['seconds']:6.1f} s  ", style="dim")
-        line.append(describe(node, step["decided"]))
+        line.append(clean(describe(node, step["decided"])))
         self._screen.err.print(line)
 
 
@@ -121,11 +123,13 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     """The answer to stdout; on a terminal with its citations and cost, else these to stderr."""
     from rich.text import Text
 
+    from retrieval.clean import clean
+
     outcome = state["outcome"]
     on_terminal = screen.out.is_terminal
     if on_terminal:
         screen.out.print()
-    screen.out.print(Text(numbered_answer(state) if on_terminal else state["answer"]))
+    screen.out.print(Text(clean(numbered_answer(state) if on_terminal else state["answer"])))
     to = screen.out if on_terminal and not screen.err.quiet else screen.err
     for citation in state["citations"]:
         line = Text(f"  [{citation['id']}] {place(citation)}  ", style="cyan")
@@ -146,6 +150,8 @@ def show(state: SelfRAGState, screen: Screen) -> None:
 
 def numbered_answer(state: SelfRAGState) -> str:
     """The answer with the number of its citation behind each claim."""
+    from nodes.select import holds
+
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
@@ -157,7 +163,7 @@ def numbered_answer(state: SelfRAGState) -> str:
     for claim in best["claims"]:
         quote = claim["quote"]
         found = text.find(claim["text"], position)
-        if quote is None or found < 0:
+        if quote is None or found < 0 or not holds(claim):
             continue
         number = numbers.get((passages[quote["passage"]], quote["start"], quote["end"]))
         position = found + len(claim["text"])

@@ -23,16 +23,23 @@ REASON_TOKENS = 60
 WHY = "Why? Answer in one short sentence that names what is missing or wrong."
 
 
+MEANS: tuple[Means, ...] = ("logprobs", "schema", "text")
+
+
 @dataclass
 class Manner:
     """How this model is asked: found out at the first calls and kept for all that follow."""
 
     means: Means = "logprobs"
 
-    def step_down(self, tried: Means) -> None:
-        """Leave ``tried`` for the next means, unless another call has already."""
-        if self.means == tried:
-            self.means = "schema" if tried == "logprobs" else "text"
+    def left(self) -> tuple[Means, ...]:
+        """The means that may still serve, the present one first."""
+        return MEANS[MEANS.index(self.means) :]
+
+    def settle(self, means: Means) -> None:
+        """Keep to ``means``, which served, unless another call has gone further already."""
+        if means in self.left():
+            self.means = means
 
 
 @dataclass(frozen=True)
@@ -76,17 +83,18 @@ class Critic:
         return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
 
     async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
-        while True:
-            means = self.manner.means
+        """By the first means that serves. A request refused in every form, one too long perhaps, is unknown."""
+        refusal = "The model cannot be asked so."
+        for means in self.manner.left():
             try:
                 verdict = await self._ask(choice, messages, means)
-            except UnusableRequestError:
-                if means == "text":
-                    raise
-                verdict = None
+            except UnusableRequestError as error:
+                refusal = str(error)
+                continue
             if verdict is not None:
+                self.manner.settle(means)
                 return verdict
-            self.manner.step_down(means)
+        return choice.unknown(refusal)
 
     async def _ask(self, choice: Choice, messages: list[BaseMessage], means: Means) -> Verdict | None:
         """One verdict by ``means``; None when this model cannot be asked so."""

@@ -47,7 +47,7 @@ class Program:
             out, err = process.communicate(timeout=120)
         return Ended(process.returncode, out, err)
 
-    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "app", *arguments],
             cwd=self.folder,

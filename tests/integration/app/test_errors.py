@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.app.conftest import Ended, Program
 from tests.integration.app.contract import keep_to_the_contract
-from tests.integration.openai_server import CUT, HANG, OpenAIServer, say, status
+from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, say, status
 
 RENT = "When does the tenant pay the monthly rent?"
 
@@ -106,8 +106,8 @@ def test_an_embedded_model_that_is_not_there(program: Program, docs: Path) -> No
 
 
 @pytest.mark.parametrize("fault", [status(500, "overloaded"), CUT, say("")], ids=["500", "cut", "empty"])
-def test_a_generator_that_keeps_failing(program: Program, docs: Path, server: OpenAIServer, fault: object) -> None:
-    server.always = lambda asked: fault if asked.kind == "draft" else None  # type: ignore[return-value]
+def test_a_generator_that_keeps_failing(program: Program, docs: Path, server: OpenAIServer, fault: Fault) -> None:
+    server.always = lambda asked: fault if asked.kind == "draft" else None
     ended = program(RENT, "--docs", str(docs), "--json")
     result = json.loads(ended.out)
     keep_to_the_contract(result)

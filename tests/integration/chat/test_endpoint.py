@@ -23,7 +23,10 @@ from prompts.grade_documents import RELEVANCE
 from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, say, serving, status
 from tests.scripted import roomy_tab
 
-SKY = {"question": "Why is the sky blue today?", "passage": "The sky is blue today as air scatters light."}
+SKY: dict[str, Any] = {
+    "question": "Why is the sky blue today?",
+    "passage": "The sky is blue today as air scatters light.",
+}
 
 
 made: list[Chat] = []

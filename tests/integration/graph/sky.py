@@ -27,7 +27,10 @@ USEFUL = {"usefulness": "5"}
 
 def critic(script: dict[str, Any] | None = None, **otherwise: Any) -> ScriptedCritic:
     """Retrieves, finds ``AIR`` relevant and answers useful, unless told otherwise."""
-    usual = {"retrieve": "retrieve", "relevance": lambda text: "relevant" if text == AIR else "irrelevant"}
+    usual: dict[str, Any] = {
+        "retrieve": "retrieve",
+        "relevance": lambda text: "relevant" if text == AIR else "irrelevant",
+    }
     return ScriptedCritic(script or {}, {**usual, "support": "fully supported", "usefulness": "5", **otherwise})
 
 

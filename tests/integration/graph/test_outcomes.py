@@ -146,13 +146,13 @@ async def test_a_generator_that_fails_at_the_redraft_leaves_what_was_written() -
 
 @pytest.mark.parametrize("kind", ["retrieve", "relevance"])
 async def test_a_critic_that_cannot_be_reached_before_the_first_draft(kind: str) -> None:
-    final = await ask(ScriptedGenerator(), critic(**{kind: BROKEN}))
+    final = await ask(ScriptedGenerator(), critic(None, **{kind: BROKEN}))
     assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [("support", "abstained"), ("usefulness", "grounded")])
 async def test_a_critic_that_fails_at_one_check_leaves_what_the_other_says(kind: str, outcome: str) -> None:
-    final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(**{kind: BROKEN}))
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(None, **{kind: BROKEN}))
     assert (final["outcome"], final["stop_reason"]) == (outcome, "model_failed")
 
 

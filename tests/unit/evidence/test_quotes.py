@@ -48,6 +48,12 @@ def test_a_quote_carries_more_than_half_of_the_claim() -> None:
     assert quoted("alpha beta gamma.", half) == "alpha beta."
 
 
+def test_a_longer_quote_must_carry_clearly_more() -> None:
+    words = "amber basalt cobalt dolomite emerald feldspar gypsum halite iolite jasper kyanite lapis mica nickel onyx"
+    passages = [passage(f"{words.capitalize()}. {'Whereupon nothing further followed, ' * 7}pyrite.")]
+    assert quoted(f"{words} pyrite.", passages) == f"{words.capitalize()}."
+
+
 def test_words_of_the_question_carry_less() -> None:
     passages = [passage("Aspirin is a common medicine weight."), passage("Its mass is 180 g.")]
     claim = "Aspirin weight is 180 g."

@@ -28,7 +28,9 @@ async def through(node: Node, made: Services | None = None, meters: Meters | Non
     graph.add_edge(START, node.__name__)
     graph.add_edge(node.__name__, END)
     begun = state()
-    return await graph.compile().ainvoke({**begun, "usage": Overwrite(begun["usage"])})  # type: ignore[typeddict-item]
+    given: Any = {**begun, "usage": Overwrite(begun["usage"])}
+    after: dict[str, Any] = await graph.compile().ainvoke(given)
+    return after
 
 
 async def test_what_a_node_decided_goes_into_the_path_and_not_into_the_state() -> None:

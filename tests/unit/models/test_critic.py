@@ -52,7 +52,7 @@ async def test_case_and_leading_space_variants_are_summed() -> None:
     judge, model = critic(reply("Yes", top=top, read=9))
     found = await judge.choose(BLUE, thing="the sky")
     assert found["label"] == "blue"
-    assert found["probabilities"] == {"blue": pytest.approx(0.75), "other": pytest.approx(0.25)}
+    assert found["probabilities"] == pytest.approx({"blue": 0.75, "other": 0.25})
     ((_, asked),) = model.calls
     assert asked == {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
 
@@ -130,10 +130,14 @@ async def test_a_server_that_refuses_schemas_too_is_asked_in_words() -> None:
     model.done()
 
 
-async def test_a_server_that_refuses_everything_is_an_error() -> None:
-    judge, _ = critic(*[StatusError(400, "no such parameter")] * 3)
-    with pytest.raises(ModelError, match="no such parameter"):
-        await judge.choose(BLUE, thing="the sky")
+async def test_one_request_refused_in_every_form_is_unknown_and_the_next_is_asked_as_before() -> None:
+    certain = reply("yes", top=[("yes", -0.01)])
+    judge, model = critic(*[StatusError(400, "context too long")] * 3, certain)
+    refused = await judge.choose(BLUE, thing="the sky")
+    assert refused["label"] == "unknown"
+    assert "context too long" in (refused["reason"] or "")
+    assert (await judge.choose(BLUE, thing="the sky"))["probabilities"]
+    model.done()
 
 
 async def test_a_model_that_thinks_first_is_asked_by_schema() -> None:

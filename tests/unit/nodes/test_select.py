@@ -1,3 +1,4 @@
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ async def test_a_worse_redraft_does_not_replace_a_better_draft(before: Any, labe
 
 async def test_an_equal_redraft_does_not_either() -> None:
     begun = a_round("New.", "fully supported", "3")
-    before = (await select(state(**begun), services(tab=roomy_tab()), runtime()))["best"]
+    before = deepcopy((await select(state(**begun), services(tab=roomy_tab()), runtime()))["best"])
     before["draft"]["text"] = "Old."
     update = await select(state(**begun, best=before), services(tab=roomy_tab()), runtime())
     assert update["best"]["draft"]["text"] == "Old."

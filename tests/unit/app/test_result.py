@@ -1,0 +1,124 @@
+import json
+from typing import Any
+
+import pytest
+
+from app.result import result_of
+from app.show import describe, numbered_answer, place, shortened
+from nodes.finish import citations_of, marked
+from tests.integration.app.contract import keep_to_the_contract
+from tests.scripted import candidate_of, claim, draft, state, verdict
+
+STEPS = [
+    {"node": "decide", "seconds": 0.1, "decided": {"route": "retrieve", "verdict": verdict("retrieve")}},
+    {"node": "finish", "seconds": 0.1, "decided": {"outcome": "grounded", "stop_reason": "accepted"}},
+]
+
+
+def ended(best: Any, outcome: str, reason: str, **changes: Any) -> Any:
+    return state(
+        best=best,
+        outcome=outcome,
+        stop_reason=reason,
+        answer=marked(best) if best else "No answer.",
+        citations=citations_of(best) if best and outcome not in ("abstained", "stopped") else [],
+        seconds=1.23456,
+        path=STEPS,
+        **changes,
+    )
+
+
+MIXED = candidate_of(
+    draft("A. B. C.", ["alpha", "beta"]),
+    [
+        claim("A.", within="alpha"),
+        claim("B.", "no support", within="alpha", reason="It says nothing."),
+        claim("C.", "partially supported", within="beta"),
+    ],
+    support=0.5,
+)
+DIRECT = candidate_of(draft("4"))
+
+
+@pytest.mark.parametrize(
+    ("best", "outcome", "reason", "support", "usefulness", "claims"),
+    [
+        (MIXED, "partially_grounded", "claims_unsupported", 0.5, 1.0, [[1], [], [2]]),
+        (MIXED, "abstained", "claims_unsupported", 0.5, 1.0, [[], [], []]),
+        (DIRECT, "direct", "not_needed", None, 1.0, []),
+        (None, "abstained", "nothing_relevant", None, None, []),
+        (None, "stopped", "limit_calls", None, None, []),
+    ],
+)
+def test_the_result_of_each_outcome_keeps_to_the_contract(
+    best: Any, outcome: str, reason: str, support: float | None, usefulness: float | None, claims: list[list[int]]
+) -> None:
+    result = json.loads(json.dumps(result_of(ended(best, outcome, reason))))
+    keep_to_the_contract(result)
+    assert (result["support"], result["usefulness"]) == (support, usefulness)
+    assert [one["citations"] for one in result["claims"]] == claims
+    assert result["usage"]["seconds"] == 1.235
+
+
+def test_what_a_node_decided_lies_beside_its_name() -> None:
+    path = result_of(ended(MIXED, "grounded", "accepted"))["path"]
+    assert path[1] == {"node": "finish", "seconds": 0.1, "outcome": "grounded", "stop_reason": "accepted"}
+
+
+def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:
+    assert numbered_answer(ended(MIXED, "partially_grounded", "claims_unsupported")) == (
+        "A. [1] B. [not supported by the documents] C. [2] [only partly supported by the documents]"
+    )
+    assert numbered_answer(ended(DIRECT, "direct", "not_needed")) == "4"
+
+
+@pytest.mark.parametrize(
+    ("node", "decided", "said"),
+    [
+        ("decide", {"route": "retrieve", "mode": "always"}, "retrieve (mode always)"),
+        (
+            "decide",
+            {"route": "direct", "verdict": verdict("direct", {"retrieve": 0.1, "direct": 0.9}, "It is sums.")},
+            "direct  direct 0.90 (It is sums.)",
+        ),
+        ("retrieve", {"query": "sky", "retrieved": 3}, "3 passages for “sky”"),
+        (
+            "grade_documents",
+            {
+                "relevant": 1,
+                "grades": [{"source": "a/b.pdf", "page": 2, "row": None, "verdict": verdict("relevant")}],
+            },
+            "1 relevant: b.pdf p. 2 relevant",
+        ),
+        ("grade_documents", {"relevant": 0, "grades": []}, "nothing to grade"),
+        ("rewrite_query", {"query": "blue"}, "“blue”"),
+        ("rewrite_query", {"query": None}, "no other query found"),
+        ("generate", {"declined": True, "redraft": False, "text": "I don't know."}, "the draft declines"),
+        ("generate", {"declined": False, "redraft": False, "text": "Blue."}, "draft: Blue."),
+        ("generate", {"declined": False, "redraft": True, "text": None}, "redraft: the same as before"),
+        (
+            "hallucination_check",
+            {"claims": [{"text": "Blue.", "verdict": verdict("no support"), "quoted": False}]},
+            "no support: Blue.",
+        ),
+        ("answer_check", {"usefulness": [verdict("5")]}, "usefulness 5"),
+        ("direct_generate", {"text": "4"}, "draft: 4"),
+        ("select", {"accepted": True}, "accepted"),
+        ("select", {"accepted": False}, "not accepted"),
+        ("finish", {"outcome": "grounded", "stop_reason": "accepted"}, "grounded (accepted)"),
+        ("generate", {"stop": "limit_calls", "failure": None}, "stopped: limit_calls"),
+        ("decide", {"stop": "model_failed", "failure": "Gone."}, "stopped: model_failed: Gone."),
+    ],
+)
+def test_what_a_node_decided_in_a_few_words(node: str, decided: dict[str, Any], said: str) -> None:
+    assert describe(node, decided) == said
+
+
+def test_where_a_passage_stands() -> None:
+    assert place({"source": "/a/b.csv", "page": None, "row": 7}) == "b.csv row 7"
+    assert place({"source": "", "page": None, "row": None}) == "a passage"
+
+
+def test_a_long_text_is_one_short_line() -> None:
+    assert shortened("a\nb  c", 10) == "a b c"
+    assert shortened("x" * 20, 10) == "x" * 9 + "…"

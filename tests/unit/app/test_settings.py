@@ -1,0 +1,95 @@
+from pathlib import Path
+
+import pytest
+
+from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
+from app.settings import EMBEDDED, Settings, load_settings
+from errors import ModelError, RequestError
+from graph.context import Limits
+from tests.scripted import ScriptedRetriever
+
+
+@pytest.mark.parametrize(
+    ("environment", "model"),
+    [
+        ({}, EMBEDDED),
+        ({"OPENAI_API_KEY": ""}, EMBEDDED),
+        ({"OPENAI_API_KEY": "x"}, "gpt-4o-mini"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "gpt-4o-mini"),
+        ({"OPENAI_API_KEY": "x", "SELFRAG_CHAT_MODEL": "big"}, "big"),
+        ({"SELFRAG_CHAT_MODEL": "anthropic:claude"}, "anthropic:claude"),
+        ({"OPENAI_API_KEY": "x", "SELFRAG_CHAT_MODEL": "embedded"}, EMBEDDED),
+    ],
+)
+def test_the_chat_model(environment: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().chat_model == model
+
+
+def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFRAG_K", "0")
+    with pytest.raises(RequestError, match=r"SELFRAG_K is wrong: .* see \.env\.example"):
+        load_settings()
+
+
+def test_a_key_is_not_shown() -> None:
+    settings = Settings(openai_api_key="sk-secret")
+    assert "sk-secret" not in repr(settings) + str(settings)
+
+
+def test_the_home_holds_models_and_libraries(tmp_path: Path) -> None:
+    settings = Settings(selfrag_home=tmp_path)
+    assert settings.models_folder == tmp_path / "models"
+    assert settings.libraries_folder == tmp_path / "libraries"
+
+
+def test_limits_named_replace_the_models_own() -> None:
+    assert limits_of(Settings(selfrag_chat_model="big")) == Limits()
+    assert limits_of(Settings()) == EMBEDDED_LIMITS
+    named = limits_of(Settings(selfrag_limit_calls=3, selfrag_limit_seconds=7))
+    assert (named.model_calls, named.seconds, named.tokens) == (3, 7, EMBEDDED_LIMITS.tokens)
+
+
+def test_thresholds_named_replace_the_calibrated_ones() -> None:
+    remote = {"openai_api_key": "x", "openai_base_url": "http://127.0.0.1:9/v1"}
+    made = services_of(Settings(**remote), ScriptedRetriever())  # type: ignore[arg-type]
+    assert (made.thresholds.retrieve, made.thresholds.relevant) == (0.5, 0.5)
+    named = Settings(**remote, selfrag_threshold_relevant=0.0)  # type: ignore[arg-type]
+    assert services_of(named, ScriptedRetriever()).thresholds.relevant == 0.0
+
+
+def test_one_model_is_one_chat_and_another_critic_another() -> None:
+    settings = Settings(openai_api_key="x", openai_base_url="http://127.0.0.1:9/v1")
+    made = services_of(settings, ScriptedRetriever())
+    assert made.generator.chat is made.critic.chat  # type: ignore[attr-defined]
+    other = services_of(settings.model_copy(update={"selfrag_critic_model": "judge"}), ScriptedRetriever())
+    assert other.critic.chat.name.startswith("judge at")  # type: ignore[attr-defined]
+
+
+def test_the_context_is_as_the_settings_say() -> None:
+    context = context_of(Settings(selfrag_mode="always", selfrag_k=9), explain=True)
+    assert (context.mode, context.k, context.explain, context.limits, context.thresholds) == (
+        "always",
+        9,
+        True,
+        None,
+        None,
+    )
+
+
+def test_a_name_with_a_colon_is_a_provider_unless_an_endpoint_is_given() -> None:
+    assert chat_of("ollama:small", Settings()).name == "ollama:small"
+    endpoint = Settings(openai_base_url="http://127.0.0.1:9/v1")
+    assert chat_of("llama3:8b", endpoint).name == "llama3:8b at http://127.0.0.1:9/v1"
+
+
+def test_no_test_loads_the_embedded_model_by_accident() -> None:
+    with pytest.raises((ModelError, RequestError), match="no-model-in-tests"):
+        chat_file(load_settings())
+
+
+@pytest.mark.parametrize("name", ["minilm", "nowhere:model"])
+def test_a_wrong_embedding_model_is_named(name: str) -> None:
+    with pytest.raises(RequestError, match=name):
+        embeddings_of(Settings(selfrag_embedding_model=name))
