@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, cast
 
@@ -28,7 +29,8 @@ def ask(options: argparse.Namespace) -> int:
     from app.result import result_of
 
     if options.json:
-        sys.stdout.write(json.dumps(result_of(state), ensure_ascii=False, indent=2) + "\n")
+        readable = (sys.stdout.encoding or "").lower().startswith("utf")
+        print(json.dumps(result_of(state), ensure_ascii=not readable, indent=2), flush=True)
     else:
         from app.show import show
 
@@ -41,11 +43,12 @@ def ask(options: argparse.Namespace) -> int:
 def check(question: str, options: argparse.Namespace) -> None:
     """Refuse at once what cannot be answered, before any model is loaded."""
     from graph.fence import require_question
+    from retrieval.errors import shown
 
     require_question(question)
     for path in options.docs or ():
-        if not path.exists():
-            raise RequestError(f"{path} does not exist: check the path given to --docs.")
+        if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
+            raise RequestError(f"{shown(path)} does not exist: check the path given to --docs.")
 
 
 def overridden(settings: Settings, options: argparse.Namespace) -> Settings:

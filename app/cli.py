@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code. Errors are one sentence on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     options: argparse.Namespace | None = None
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding has no character for is no reason to fail
+        sys.stdout.reconfigure(errors="replace")
     try:
         options = parse(given)
         run = _command(options.command)
@@ -84,6 +87,13 @@ def _parser(usage: str, description: str, *, epilog: str | None = None) -> argpa
     return parser
 
 
+def _path(word: str) -> Path:
+    """A path; an empty one, as of a shell's variable that is not set, is not the working folder."""
+    if not word.strip():
+        raise argparse.ArgumentTypeError("a path is empty")
+    return Path(word)
+
+
 def _ask() -> argparse.ArgumentParser:
     parser = _parser(
         'python -m app [ask] "QUESTION" [options]  |  python -m app COMMAND [options]',
@@ -92,7 +102,7 @@ def _ask() -> argparse.ArgumentParser:
     )
     parser.add_argument("question", nargs="+", help="the question")
     parser.add_argument(
-        "--docs", action="append", type=Path, metavar="PATH", help="ask this file or folder alone; repeatable"
+        "--docs", action="append", type=_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
     parser.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
     parser.add_argument(
@@ -113,9 +123,9 @@ def _index() -> argparse.ArgumentParser:
         "python -m app index [PATH ...] [options]",
         "Add files or folders to the library, and bring everything in it in step with the disk.",
     )
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="a file or folder")
+    parser.add_argument("paths", nargs="*", type=_path, metavar="PATH", help="a file or folder")
     parser.add_argument("--list", action="store_true", help="list what is in the library")
-    parser.add_argument("--remove", action="append", type=Path, metavar="PATH", help="take it out of the library")
+    parser.add_argument("--remove", action="append", type=_path, metavar="PATH", help="take it out of the library")
     return parser
 
 

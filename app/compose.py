@@ -40,8 +40,9 @@ def services_of(settings: Settings, retriever: Searches, progress: Progress | No
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The default limits, longer for the embedded model, with those that the settings name."""
-    defaults = EMBEDDED_LIMITS if settings.chat_model == EMBEDDED else REMOTE_LIMITS
+    """The default limits, longer where the embedded model writes or judges, with those that the settings name."""
+    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
+    defaults = EMBEDDED_LIMITS if embedded else REMOTE_LIMITS
     named = {
         "rewrites": settings.selfrag_limit_rewrites,
         "drafts": settings.selfrag_limit_drafts,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,13 +24,21 @@ class Screen:
             def on_broken_pipe(self) -> None:
                 raise BrokenPipeError  # for app.cli, which knows what it means; rich would exit with 1
 
-        self.out: Console = Pipe(file=sys.stdout, highlight=False, soft_wrap=True)
-        self.err: Console = Pipe(file=sys.stderr, highlight=False, soft_wrap=True, quiet=quiet)
+        def console(stream: TextIO | None, quiet: bool = False) -> Console:
+            # Whether it is a terminal is not for FORCE_COLOR to say: scripts read what comes through a pipe.
+            on_terminal = stream is not None and stream.isatty()
+            file = stream or io.StringIO()  # none where the caller closed it: rich would take stdout for stderr
+            return Pipe(file=file, force_terminal=on_terminal, highlight=False, soft_wrap=True, quiet=quiet)
+
+        self.out: Console = console(sys.stdout)
+        self.err: Console = console(sys.stderr, quiet)
         self.live = self.err.is_terminal and not quiet
 
     def note(self, text: str) -> None:
         """Something that a person should know, on stderr."""
-        self.err.print(f"note: {text}", style="yellow", markup=False)
+        from retrieval.clean import clean
+
+        self.err.print(f"note: {clean(text)}", style="yellow", markup=False)
 
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from errors import RequestError
@@ -42,6 +44,18 @@ class Settings(BaseSettings):
     selfrag_limit_seconds: float | None = Field(None, gt=0)
     selfrag_call_seconds: float | None = Field(None, gt=0)
 
+    @field_validator("openai_base_url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        try:
+            parts = urlsplit(url or "http://none")
+            right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # a port that is no number, or half an IPv6 address
+            right = False
+        if not right:
+            raise PydanticCustomError("url", "it is no address like http://127.0.0.1:11434/v1")
+        return url
+
     @property
     def chat_model(self) -> str:
         """The chat model's name: as named, the endpoint's default, or ``embedded``."""
@@ -75,7 +89,10 @@ def load_settings() -> Settings:
     """
     from dotenv import load_dotenv
 
-    load_dotenv(Path(".env"), override=False)
+    try:
+        load_dotenv(Path(".env"), override=False)
+    except (OSError, ValueError) as error:
+        raise RequestError(f"The file .env cannot be read ({error}): write it anew after .env.example.") from error
     try:
         return Settings()
     except ValidationError as error:

@@ -129,11 +129,15 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     on_terminal = screen.out.is_terminal
     if on_terminal:
         screen.out.print()
-    screen.out.print(Text(clean(numbered_answer(state) if on_terminal else state["answer"])))
+    if on_terminal:
+        screen.out.print(Text(clean(numbered_answer(state))))
+    else:  # as it is: rich would turn the tabs of code into spaces
+        screen.out.file.write(clean(state["answer"]) + "\n")
+        screen.out.file.flush()
     to = screen.out if on_terminal and not screen.err.quiet else screen.err
     for citation in state["citations"]:
-        line = Text(f"  [{citation['id']}] {place(citation)}  ", style="cyan")
-        line.append(f"“{' '.join(citation['quote'].split())}”", style="italic")
+        line = Text(f"  [{citation['id']}] {clean(place(citation))}  ", style="cyan")
+        line.append(f"“{' '.join(clean(citation['quote']).split())}”", style="italic")
         to.print(line)
     usage = state["usage"]
     read = f"{usage['input_tokens']:,} tokens read"

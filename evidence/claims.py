@@ -139,7 +139,9 @@ def sentences(text: str) -> list[tuple[int, int]]:
         position = start + (bullet.end() if bullet else 0)
         begin = position
         for match in BOUNDARY.finditer(text, position, end):
-            if _is_boundary(text[begin : match.start()], text[match.end() : end]):
+            # What is near decides; whole sentences would make a long line of short ones cost its square.
+            before = text[max(begin, match.start() - 80) : match.start()]
+            if _is_boundary(before, text[match.end() : min(end, match.end() + 80)]):
                 spans.append((begin, match.end(1) if match.group(1) is not None else match.end(2)))
                 begin = match.end()
         spans.append((begin, end))

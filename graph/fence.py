@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import uuid
 from collections.abc import Awaitable, Coroutine
@@ -152,6 +153,16 @@ def require_question(question: object) -> str:
 
 _loop: asyncio.AbstractEventLoop | None = None
 _starting = Lock()
+
+
+def _forget_loop() -> None:
+    """A forked process has no thread that runs its parent's loop: work given to it would wait for ever."""
+    global _loop, _starting
+    _loop, _starting = None, Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_loop)
 
 
 def in_background(work: Coroutine[Any, Any, Update]) -> Update:

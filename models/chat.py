@@ -19,6 +19,7 @@ CALL_SECONDS = 120.0
 RETRIES = 2
 BACKOFF_SECONDS = 0.5
 PERMANENT = frozenset({400, 401, 403, 404, 405, 413, 422})
+KEY = re.compile(r"\b(?:\w*(?:sk|key)[-_]|Bearer\s)[\w*.\-]{6,}|(?<=provided: )\S{6,}", re.IGNORECASE)
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -31,8 +32,11 @@ class TransientModelError(ModelError):
 
 
 def text_of(message: BaseMessage) -> str:
-    """The reply without its thoughts; reasoning models put these in ``<think>`` blocks or in blocks apart."""
-    return THOUGHT.sub("", message.text).strip()
+    """The reply without its thoughts; reasoning models put these in ``<think>`` blocks or in blocks apart.
+
+    Half a character, as a reply cut off in the middle of one has it, could neither be sent nor printed.
+    """
+    return THOUGHT.sub("", message.text).strip().encode("utf-8", "replace").decode()
 
 
 def estimate_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
@@ -40,11 +44,17 @@ def estimate_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
     return sum(len(message.text.encode()) // 3 + 8 for message in messages) + max_tokens
 
 
+def max_tokens_of(tokens: int) -> dict[str, Any]:
+    """How most clients are told how many tokens a reply may have."""
+    return {"max_tokens": tokens}
+
+
 class Chat:
     """A chat model as the generator and the critic call it.
 
     ``make`` builds the LangChain model; it is called once for each event loop, since an HTTP client's
-    connections belong to the loop that opened them. ``name`` names the model in errors.
+    connections belong to the loop that opened them. ``name`` names the model in errors, which never show
+    ``secret``; ``bounded`` tells its client how many tokens a reply may have.
     """
 
     def __init__(
@@ -55,12 +65,16 @@ class Chat:
         call_seconds: float = CALL_SECONDS,
         retries: int = RETRIES,
         concurrency: int = 16,
+        secret: str | None = None,
+        bounded: Callable[[int], dict[str, Any]] = max_tokens_of,
     ) -> None:
         self.name = name
         self.call_seconds = call_seconds
         self.retries = retries
         self._make = make
         self._concurrency = concurrency
+        self._secret = secret
+        self._bounded = bounded
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
             WeakKeyDictionary()
         )
@@ -81,7 +95,7 @@ class Chat:
         `ModelError` for what no retry would mend.
         """
         model, turn = self._client()
-        arguments = {"max_tokens": max_tokens, **(bind or {})}
+        arguments = {**self._bounded(max_tokens), **(bind or {})}
         estimate = estimate_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
             async with turn:
@@ -94,7 +108,7 @@ class Chat:
                     cost = usage_of(reply, messages)
                     return reply if isinstance(reply, AIMessage) else AIMessage(reply.text)
                 except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
-                    failure, wait = classify(error, self.name, attempt)
+                    failure, wait = classify(error, self.name, attempt, self._secret)
                 finally:
                     tab.settle(estimate, cost)
             if not isinstance(failure, TransientModelError):
@@ -125,11 +139,12 @@ def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage]) -> Usage:
     """What the server says the call cost; an estimate where it says nothing that can be true."""
     reported = getattr(reply, "usage_metadata", None) or {}
     read, written = reported.get("input_tokens"), reported.get("output_tokens")
-    size = sum(len(message.text.encode()) for message in messages) + len(reply.text.encode())
+    length = len(reply.text.encode("utf-8", "replace"))
+    size = sum(len(message.text.encode()) for message in messages) + length
     if not isinstance(read, int) or not isinstance(written, int) or read <= 0 or written < 0:
-        return _estimated(messages, len(reply.text.encode()) // 3)
+        return _estimated(messages, length // 3)
     if read + written > 100 * (size + 1000):
-        return _estimated(messages, len(reply.text.encode()) // 3)
+        return _estimated(messages, length // 3)
     cached = (reported.get("input_token_details") or {}).get("cache_read") or 0
     return Usage(
         model_calls=1,
@@ -150,14 +165,16 @@ def _estimated(messages: Sequence[BaseMessage], output: int) -> Usage:
     )
 
 
-def classify(error: Exception, name: str, attempt: int) -> tuple[ModelError, float]:
-    """The error as ours, and the seconds to wait before another attempt where one makes sense."""
+def classify(error: Exception, name: str, attempt: int, secret: str | None = None) -> tuple[ModelError, float]:
+    """The error as ours, without ``secret``, and the seconds to wait before another attempt where one makes sense."""
     if isinstance(error, ModelError):
         return error, 0.0
     wait = BACKOFF_SECONDS * 2**attempt
     status = getattr(error, "status_code", None)
     kind = type(error).__name__
-    said = _first_line(error)
+    said = _first_line(error, secret)
+    if isinstance(error, TypeError) and "unexpected keyword" in said:  # a client library without this option
+        return UnusableRequestError(f"{name} cannot be asked so ({said})."), 0.0
     if status in (401, 403):
         return ModelError(f"The server of {name} refused the key: check OPENAI_API_KEY ({said})."), 0.0
     if status == 404:
@@ -200,8 +217,10 @@ def _retry_after(error: Exception) -> float:
     return 0.0
 
 
-def _first_line(error: Exception) -> str:
-    """The first line of what the error says, short, and without anything that looks like a key."""
+def _first_line(error: Exception, secret: str | None = None) -> str:
+    """The first line of what the error says, short, and without the secret or anything that looks like a key."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    line = re.sub(r"\b(?:sk|key|Bearer)[-_ ][\w*.\-]{6,}", "[key]", line)
+    if secret:
+        line = line.replace(secret, "[key]")
+    line = KEY.sub("[key]", line)
     return line if len(line) <= 200 else line[:200] + "…"

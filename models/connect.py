@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 
 from errors import ModelError
-from models.chat import Chat
+from models.chat import Chat, max_tokens_of
 
 CONNECT_SECONDS = 10.0
 REASONING = re.compile(r"^(o\d|gpt-5)")
+LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|::1")
+# Providers whose clients do not know ``max_tokens`` as an argument of a call.
+BOUNDED: dict[str, Callable[[int], dict[str, Any]]] = {
+    "ollama": lambda tokens: {"options": {"temperature": 0, "num_predict": tokens}},
+    "google_genai": lambda tokens: {"max_output_tokens": tokens},
+}
 
 
 def openai_chat(
@@ -32,14 +40,26 @@ def openai_chat(
             api_key=SecretStr(api_key or "none"),
             max_retries=0,
             stream_usage=True,
+            http_socket_options=(),  # those of the synchronous client, which is not used, come with a warning
             http_async_client=DefaultAsyncHttpxClient(
-                timeout=httpx2.Timeout(call_seconds, connect=min(CONNECT_SECONDS, call_seconds))
+                timeout=httpx2.Timeout(call_seconds, connect=min(CONNECT_SECONDS, call_seconds)),
+                trust_env=not is_local(base_url),
             ),
             **settings,
         )
 
-    where = f" at {base_url}" if base_url else ""
-    return Chat(make, name or f"{model}{where}", call_seconds=call_seconds)
+    where = f" at {without_password(base_url)}" if base_url else ""
+    return Chat(make, name or f"{model}{where}", call_seconds=call_seconds, secret=api_key)
+
+
+def is_local(url: str | None) -> bool:
+    """Whether the server is on this machine, which no proxy can reach."""
+    return url is not None and LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
+
+
+def without_password(url: str) -> str:
+    """The address as it may be shown."""
+    return re.sub(r"(?<=//)[^/@]*@", "", url).partition("?")[0]
 
 
 def provider_chat(spec: str, *, call_seconds: float) -> Chat:
@@ -57,4 +77,5 @@ def provider_chat(spec: str, *, call_seconds: float) -> Chat:
             line = (str(error).splitlines() or [""])[0]
             raise ModelError(f"{spec} cannot be used: {line[:200]}") from error
 
-    return Chat(make, spec, call_seconds=call_seconds)
+    bounded = BOUNDED.get(spec.partition(":")[0], max_tokens_of)
+    return Chat(make, spec, call_seconds=call_seconds, bounded=bounded)

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from graph.context import Context, Services
 from graph.state import Candidate, Citation, Outcome, SelfRAGState, StopReason
-from nodes.select import holds, supported
+from nodes.select import holds, supported, useful
 
 MARKS = {
     "partially supported": " [only partly supported by the documents]",
@@ -49,7 +49,7 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     if best["draft"]["declined"]:
         return "abstained", stop or "declined"
     if supported(best):
-        return "grounded", stop or ("accepted" if best["usefulness"] >= 0 else "not_useful")
+        return "grounded", stop or ("accepted" if useful(best) else "not_useful")
     if any(holds(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
     return "abstained", stop or "claims_unsupported"
@@ -68,7 +68,8 @@ def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
         "limit_seconds": "the limit on time was reached before an answer was confirmed",
         "model_failed": "the model failed before an answer was confirmed",
     }[reason]
-    if outcome == "abstained":
+    judged = reason in ("nothing_relevant", "declined", "claims_unsupported")
+    if outcome == "abstained" and judged:  # a run that was cut short knows nothing of the documents
         return f"The documents do not answer “{asked}”: {why}."
     return f"No answer to “{asked}”: {why}."
 

@@ -18,7 +18,7 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     round_ = round_of(state, runtime.context.weights)
     before = [state["best"]] if state["best"] else []
     best = max([*before, *round_], key=rank, default=None)
-    accepted = best is not None and supported(best) and best["usefulness"] >= 0
+    accepted = best is not None and supported(best) and useful(best)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     return {
         "best": best,
@@ -63,6 +63,11 @@ def supported(one: Candidate) -> bool:
     if not one["draft"]["passages"]:
         return True
     return bool(one["claims"]) and all(claim["verdict"]["label"] == "fully supported" for claim in one["claims"])
+
+
+def useful(one: Candidate) -> bool:
+    """Whether ISUSE is at least 3; one that was not rated counts as 3."""
+    return one["use"] is None or int(USEFULNESS.leaning(one["use"])) >= 3
 
 
 def holds(claim: Claim) -> bool:

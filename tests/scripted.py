@@ -377,13 +377,13 @@ def claim(text: str, label: str = "fully supported", *, reason: str | None = Non
 
 
 def candidate_of(
-    one: Draft, claims: Sequence[Claim] = (), *, support: float = 1.0, usefulness: float = 1.0, score: float = 1.0
+    one: Draft, claims: Sequence[Claim] = (), *, support: float = 1.0, use: str = "5", score: float = 1.0
 ) -> Candidate:
     return Candidate(
         draft=one,
         claims=list(claims),
         support=support,
-        usefulness=usefulness,
-        use=verdict("5"),
+        usefulness=(int(use) - 3) / 2,
+        use=verdict(use),
         score=score,
     )

@@ -46,7 +46,16 @@ def test_the_options_of_ask() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["ask"], ["why", "--mode", "x"], ["why", "--js"], ["graph", "x"], ["why", "--k", "1.5"]]
+    "words",
+    [
+        [],
+        ["ask"],
+        ["why", "--mode", "x"],
+        ["why", "--js"],
+        ["graph", "x"],
+        ["why", "--k", "1.5"],
+        ["why", "--docs", ""],
+    ],
 )
 def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:
     with pytest.raises(RequestError, match="see python -m app --help"):

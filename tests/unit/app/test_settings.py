@@ -33,6 +33,23 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
+@pytest.mark.parametrize(
+    "url", ["localhost:11434/v1", "http://", "http://host:port/v1", "http://[bad/v1", "ftp://host"]
+)
+def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(RequestError, match=r"OPENAI_BASE_URL is wrong: it is no address like http://"):
+        load_settings()
+
+
+def test_an_env_file_that_is_no_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHON_DOTENV_DISABLED")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_bytes(b"OPENAI_API_KEY=\xff\xfe")
+    with pytest.raises(RequestError, match=r"\.env cannot be read"):
+        load_settings()
+
+
 def test_a_key_is_not_shown() -> None:
     settings = Settings(openai_api_key="sk-secret")
     assert "sk-secret" not in repr(settings) + str(settings)
@@ -47,6 +64,7 @@ def test_the_home_holds_models_and_libraries(tmp_path: Path) -> None:
 def test_limits_named_replace_the_models_own() -> None:
     assert limits_of(Settings(selfrag_chat_model="big")) == Limits()
     assert limits_of(Settings()) == EMBEDDED_LIMITS
+    assert limits_of(Settings(selfrag_chat_model="big", selfrag_critic_model=EMBEDDED)) == EMBEDDED_LIMITS
     named = limits_of(Settings(selfrag_limit_calls=3, selfrag_limit_seconds=7))
     assert (named.model_calls, named.seconds, named.tokens) == (3, 7, EMBEDDED_LIMITS.tokens)
 

@@ -236,6 +236,25 @@ def test_thoughts_are_not_part_of_the_text(content: Any, text: str) -> None:
     assert text_of(AIMessage(content)) == text
 
 
+async def test_half_a_character_in_a_reply_is_replaced() -> None:
+    model = ScriptedChat(script=[reply("Blue \ud83d", read=9)])
+    assert text_of(await ask(model)) == "Blue ?"
+
+
+async def test_an_option_that_a_client_does_not_know_is_a_request_in_another_form() -> None:
+    model = ScriptedChat(script=[TypeError("create() got an unexpected keyword argument 'logprobs'")] * 3)
+    with pytest.raises(UnusableRequestError, match="the model cannot be asked so"):
+        await ask(model)
+    assert len(model.calls) == 1
+
+
+async def test_an_error_shows_no_secret_whatever_it_looks_like() -> None:
+    said = "Incorrect API key provided: swordfish. You can find yours elsewhere."
+    with pytest.raises(ModelError, match="provided: ") as error:
+        await ask(ScriptedChat(script=[StatusError(401, said)]), secret="swordfish")
+    assert "swordfish" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     "said", ["Incorrect API key provided: sk-proj-abcdef123456.", "bad Bearer abcdef-123456", "key_abcdef123456 is bad"]
 )

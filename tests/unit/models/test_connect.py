@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from errors import ModelError
-from models.connect import REASONING, openai_chat, provider_chat
+from models.connect import BOUNDED, REASONING, is_local, openai_chat, provider_chat
 
 
 def client(chat: Any) -> Any:
@@ -17,6 +17,40 @@ async def test_an_endpoint_is_asked_without_the_clients_own_retries() -> None:
     model = client(chat)
     assert (model.max_retries, model.temperature, model.model_name) == (0, 0, "small")
     await model.http_async_client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:11434/v1", True),
+        ("http://localhost/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("https://api.openai.com/v1", False),
+        ("http://localhost.example.com/v1", False),
+        ("http://127.0.0.1.example.com/v1", False),
+        (None, False),
+    ],
+)
+async def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
+    url: str | None, local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    model = client(openai_chat("small", base_url=url, api_key="secret", call_seconds=5))
+    assert is_local(url) == local
+    assert model.http_async_client.trust_env == (not local)
+    await model.http_async_client.aclose()
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    chat = openai_chat("small", base_url="https://me:swordfish@host/v1?key=tuna", api_key=None, call_seconds=5)
+    assert chat.name == "small at https://host/v1"
+
+
+def test_a_client_that_does_not_know_max_tokens_is_told_in_its_own_words() -> None:
+    assert BOUNDED["ollama"](7) == {"options": {"temperature": 0, "num_predict": 7}}
+    assert provider_chat("ollama:small", call_seconds=5)._bounded(7) == BOUNDED["ollama"](7)
+    assert provider_chat("anthropic:claude", call_seconds=5)._bounded(7) == {"max_tokens": 7}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from nodes.finish import citations_of, finish, marked, outcome_of
 from tests.scripted import candidate_of, claim, draft, roomy_tab, runtime, services, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
-USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], usefulness=-0.1)
+USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], use="2")
 PARTLY = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "partially supported")])
 MIXED = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")])
 NOTHING = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "no support")])
@@ -86,6 +86,15 @@ def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:
     cited = citations_of(best)
     assert [(one["id"], one["quote"]) for one in cited] == [(1, "beta"), (2, "alpha")]
     assert all(one["passage"][one["start"] : one["end"]] == one["quote"] for one in cited)
+
+
+@pytest.mark.parametrize(
+    ("stops", "begins"), [([], "The documents do not answer"), (stop("limit_calls"), "No answer to")]
+)
+async def test_a_run_that_was_cut_short_says_nothing_of_the_documents(stops: Any, begins: str) -> None:
+    update = await finish(state(best=NOTHING, stops=stops), services(tab=roomy_tab()), runtime())
+    assert update["outcome"] == "abstained"
+    assert update["answer"].startswith(begins)
 
 
 async def test_a_long_question_is_shortened_in_an_abstention() -> None:

@@ -8,7 +8,7 @@ from nodes.select import candidate, rank, select, supported
 from tests.scripted import candidate_of, claim, draft, roomy_tab, runtime, services, state, verdict
 
 GOOD = candidate_of(draft("Good.", ["a"]), [claim("Good.")])
-USELESS = candidate_of(draft("So what.", ["a"]), [claim("So what.")], usefulness=-1, score=9)
+USELESS = candidate_of(draft("So what.", ["a"]), [claim("So what.")], use="1", score=9)
 HALF = candidate_of(draft("Half.", ["a"]), [claim("Half."), claim("Bad.", "no support")], score=9)
 BAD = candidate_of(draft("Bad.", ["a"]), [claim("Bad.", "no support")], score=9)
 NOT_CHECKED = candidate_of(draft("New.", ["a"]), [], score=9)
@@ -49,6 +49,10 @@ async def test_usefulness_is_weighed_by_its_probabilities() -> None:
     begun["uses"] = [verdict("3", {"1": 0.3, "2": 0.1, "3": 0.4, "4": 0.1, "5": 0.1})]
     update = await select(state(**begun), services(tab=roomy_tab()), runtime())
     assert update["best"]["usefulness"] == pytest.approx(-0.2)
+    assert update["accepted"], "of more than two labels the most probable wins, and 3 is enough"
+    begun["uses"] = [verdict("2", {"1": 0.1, "2": 0.4, "3": 0.1, "4": 0.1, "5": 0.3})]
+    update = await select(state(**begun), services(tab=roomy_tab()), runtime())
+    assert update["best"]["usefulness"] > 0
     assert not update["accepted"]
 
 

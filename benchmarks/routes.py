@@ -1,0 +1,73 @@
+"""How well `decide` routes: accuracy at the threshold in force, and AUC.
+
+python -m benchmarks.routes                                  100 questions that nothing was tuned on
+python -m benchmarks.routes --questions data/routes_tuning.jsonl     the 160 that the prompt and threshold were
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from pathlib import Path
+
+from app.compose import services_of
+from app.screen import Screen
+from app.settings import load_settings
+from benchmarks.common import read_questions
+from evidence.passages import as_data
+from graph.context import Searches, Services
+from models.usage import Meter, Tab
+from prompts.decide import RETRIEVE
+
+DEFAULT = Path(__file__).resolve().parent.parent / "data" / "routes.jsonl"
+
+
+class Nothing:
+    """A retriever that is never asked."""
+
+    async def ainvoke(self, input: str, *, k: int) -> list[object]:  # noqa: A002 - LangChain's name
+        """Find nothing."""
+        return []
+
+
+def main() -> None:
+    """Ask, print what went wrong, then the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--questions", type=Path, default=DEFAULT)
+    options = parser.parse_args()
+    rows = read_questions(options.questions)
+    retriever: Searches = Nothing()  # type: ignore[assignment]
+    with Screen().downloads() as progress:
+        services = services_of(load_settings(), retriever, progress)
+    scores = asyncio.run(ask([row["question"] for row in rows], services))
+    threshold = services.thresholds.retrieve
+    expected = [row["route"] == "retrieve" for row in rows]
+    wrong = [
+        f"{score:5.2f}  {row['route']:8}  {row['question']}"
+        for row, score, retrieve in zip(rows, scores, expected, strict=True)
+        if (score >= threshold) != retrieve
+    ]
+    print("\n".join(wrong))
+    print(
+        f"\n{len(rows) - len(wrong)} of {len(rows)} right ({1 - len(wrong) / len(rows):.1%}) at {threshold}; "
+        f"AUC {auc(scores, expected):.3f}"
+    )
+
+
+async def ask(questions: list[str], services: Services) -> list[float]:
+    """P(retrieve) of each question."""
+    tab = Tab(Meter(calls=10**6, tokens=10**9, deadline=time.time() + 24 * 3600))
+    critic = services.metered(tab).critic
+    return [RETRIEVE.score(await critic.choose(RETRIEVE, question=as_data(question))) for question in questions]
+
+
+def auc(scores: list[float], positive: list[bool]) -> float:
+    """The share of pairs of a positive and a negative that the scores put in the right order, ties half."""
+    ups = [score for score, is_positive in zip(scores, positive, strict=True) if is_positive]
+    downs = [score for score, is_positive in zip(scores, positive, strict=True) if not is_positive]
+    return sum((up > down) + 0.5 * (up == down) for up in ups for down in downs) / (len(ups) * len(downs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""What reaches stdout and stderr, and in what form."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import ask as module
+from app.ask import ask, check
+from app.screen import Screen
+from app.show import show
+from errors import RequestError
+from tests.scripted import candidate_of, claim, draft
+from tests.unit.app.test_result import ended
+
+CODE = "all:\n\tgcc \u65e5"
+
+
+def code(**passage: Any) -> Any:
+    best = candidate_of(draft(CODE, ["alpha"]), [claim(CODE, within="alpha")])
+    best["draft"]["passages"][0].update(passage)
+    return ended(best, "grounded", "accepted")
+
+
+def test_through_a_pipe_the_answer_alone_is_on_stdout_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    show(code(), Screen())
+    out, err = capsys.readouterr()
+    assert out == CODE + "\n"
+    assert "alpha" in err
+    assert "\x1b" not in err
+
+
+def test_a_stderr_that_was_closed_leaves_stdout_to_the_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    show(code(), Screen())
+    assert capsys.readouterr().out == CODE + "\n"
+
+
+def test_the_name_of_a_file_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    show(code(source="a\x1b[2Jb.txt"), screen)
+    screen.note("a\x1b[2Jb.txt was left out")
+    assert "\x1b" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
+    monkeypatch.setattr(module, "answer", lambda *_: code())
+    given = {"mode": None, "strategy": None, "k": None, "fallback": None, "docs": None, "quiet": False, "json": True}
+    assert ask(Namespace(question=["why"], **given)) == 0
+    assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
+
+
+def test_a_document_whose_name_is_too_long_is_a_wrong_request() -> None:
+    with pytest.raises(RequestError, match="does not exist: check the path given to --docs"):
+        check("why", Namespace(docs=[Path("x" * 300)]))
+
+
+@pytest.mark.parametrize("option", ["--json", "--quiet"])
+def test_a_reader_that_leaves_is_no_error(option: str) -> None:
+    program = (
+        "import sys, app.ask, app.cli, tests.unit.app.test_screen as test\n"
+        "app.ask.answer = lambda *_: test.code()\n"
+        "sys.exit(app.cli.main(sys.argv[1:]))"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    root = Path(__file__).parents[3]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    ended_ = subprocess.run(
+        [sys.executable, "-c", program, "why", option],
+        cwd=root,
+        env=environment,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (ended_.returncode, ended_.stderr) == (0, b"")
