@@ -75,11 +75,14 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
 
 
 async def _run(question: str, services: Services, context: Context, screen: Screen) -> SelfRAGState:
+    from langsmith import tracing_context
+
     from app.show import Trace
     from graph.builder import build_graph
 
     final: SelfRAGState | None = None
-    with Trace(screen) as trace:
+    # LangSmith traces whatever runs while LANGSMITH_TRACING is set for something else; documents stay here.
+    with tracing_context(enabled=False), Trace(screen) as trace:
         stream = build_graph(services).astream(
             {"question": question}, context=context, stream_mode=["updates", "values"]
         )

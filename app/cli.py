@@ -41,12 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader left; Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
         from errors import SelfRAGError
         from retrieval.clean import clean
 
         if options is not None and options.debug:
-            raise
+            import traceback
+
+            traceback.print_exc()
         if isinstance(error, SelfRAGError):
             print(f"error: {clean(str(error))}", file=sys.stderr)
             return error.exit_code

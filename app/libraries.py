@@ -32,12 +32,14 @@ def open_library(folder: Path, settings: Settings, screen: Screen) -> Library:
 
 
 def library_to_ask(docs: Sequence[Path] | None, settings: Settings, screen: Screen) -> Library:
-    """The index to ask, in step with the disk. With no documents named and an empty library, the sample's."""
+    """The index to ask, in step with the disk. With no documents named and none in the library, the sample's."""
     if docs:
         return _in_step(open_docs(docs, settings, screen), screen)
     library = open_library(settings.libraries_folder / "library", settings, screen)
-    if not library.empty:
-        return _in_step(library, screen)
+    _sync(library, screen)  # first: its folders may have got their first document, or lost their last
+    if library.sources():
+        library.require_passages()
+        return library
     library.close()
     screen.note("your library is empty, so this asks the sample in data/library; add yours: python -m app index PATH")
     return _in_step(open_docs([SAMPLE], settings, screen), screen)
@@ -53,11 +55,15 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 
 
 def _in_step(library: Library, screen: Screen) -> Library:
+    _sync(library, screen)
+    library.require_passages()
+    return library
+
+
+def _sync(library: Library, screen: Screen) -> None:
     with screen.indexing() as progress:
         report = library.sync(progress)
     tell(report, screen)
-    library.require_passages()
-    return library
 
 
 def tell(report: SyncReport, screen: Screen) -> None:

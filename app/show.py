@@ -125,7 +125,7 @@ def show(state: SelfRAGState, screen: Screen) -> None:
 
     from retrieval.clean import clean
 
-    outcome = state["outcome"]
+    outcome = state["outcome"] or "stopped"
     on_terminal = screen.out.is_terminal
     if on_terminal:
         screen.out.print()

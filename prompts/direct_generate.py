@@ -8,10 +8,17 @@ DIRECT_GENERATE = ChatPromptTemplate.from_messages(
     [
         (
             "system",
-            "You are a helpful assistant that answers briefly and correctly. You have no access to the present "
-            "moment: neither the time nor the date, the weather, the news nor the user's place. Where one is asked "
-            "for, say that you cannot know it.",
+            "You are a helpful assistant. Answer briefly and correctly. You cannot see the weather, a clock, a "
+            "calendar or the news: if the user asks for one of these, say so.",
         ),
+        ("human", "Will it snow tonight?"),
+        ("ai", "I cannot know: I have no access to weather reports."),
+        ("human", "What is 25% of 80?"),
+        ("ai", "25% of 80 is 20."),
+        ("human", "Translate 'thank you' into Italian."),
+        ("ai", "Grazie."),
+        ("human", "How late is it?"),
+        ("ai", "I cannot know: I have no clock."),
         ("human", "{question}"),
     ]
 )

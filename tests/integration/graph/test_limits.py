@@ -7,6 +7,7 @@ import random
 import time
 
 import pytest
+from langchain_core.documents import Document
 
 from graph.context import Context, Limits
 from graph.fence import Meters
@@ -55,6 +56,26 @@ async def test_the_limit_on_seconds() -> None:
     final = await ask(generator, critic(), limits=Limits(seconds=0.2))
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "limit_seconds")
     assert final["seconds"] >= 0.2
+
+
+async def test_a_search_that_does_not_end_is_ended() -> None:
+    class Stuck(ScriptedRetriever):
+        async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+            await asyncio.sleep(3600)
+            raise AssertionError("unreachable")
+
+    async with asyncio.timeout(10):
+        final = await ask(ScriptedGenerator(), critic(), Stuck(), limits=Limits(seconds=0.1))
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "limit_seconds")
+
+
+async def test_a_search_that_gives_up_by_itself_is_an_error_of_its_own() -> None:
+    class Late(ScriptedRetriever):
+        async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+            raise TimeoutError("the embedding model did not answer")
+
+    with pytest.raises(TimeoutError, match="embedding model"):
+        await ask(ScriptedGenerator(), critic(), Late())
 
 
 async def test_a_limit_reached_at_the_checks_is_judged_by_what_was_checked() -> None:

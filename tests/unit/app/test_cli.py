@@ -63,6 +63,20 @@ def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("error", "code"), [(RequestError("No."), 2), (ModelError("Gone."), 3), (LookupError("odd"), 1)]
+)
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(
+    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(options: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "_command", lambda name: fail)
+    assert main(["why", "--debug"]) == code
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("error", "code", "said"),
     [
         (RequestError("No such file."), 2, "error: No such file.\n"),
@@ -85,12 +99,3 @@ def test_exit_codes(
     monkeypatch.setattr(cli, "_command", lambda name: fail)
     assert main(["why"]) == code
     assert capsys.readouterr() == ("", said)
-
-
-def test_debug_lets_the_error_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(options: object) -> int:
-        raise ModelError("gone")
-
-    monkeypatch.setattr(cli, "_command", lambda name: fail)
-    with pytest.raises(ModelError):
-        main(["why", "--debug"])

@@ -220,6 +220,21 @@ def test_each_event_loop_has_a_client_of_its_own() -> None:
     assert [len(model.calls) for model in made] == [2, 2]
 
 
+def test_a_client_goes_with_its_event_loop() -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def make() -> ScriptedChat:
+        model = ScriptedChat(script=[reply("x")])
+        loops.append(asyncio.get_running_loop())
+        model.metadata = {"loop": loops[-1]}  # as a real one's connections hold it
+        return model
+
+    one = Chat(make, "the model")
+    for _ in range(3):
+        asyncio.run(one.ask(ASK, roomy_tab(), max_tokens=1))
+    assert list(one._clients) == loops[-1:]
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [

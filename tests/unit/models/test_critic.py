@@ -149,6 +149,23 @@ async def test_a_model_that_thinks_first_is_asked_by_schema() -> None:
     model.done()
 
 
+async def test_a_model_whose_thoughts_have_no_mark_is_asked_by_schema_from_the_second_on() -> None:
+    thought, label = reply("Okay", top=[("Okay", -0.01)]), reply('{"label": "yes"}')
+    judge, model = critic(thought, label, thought, label, label)
+    for _ in range(3):
+        assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
+    assert ["logprobs" in bound for _, bound in model.calls] == [True, False, True, False, False]
+    model.done()
+
+
+async def test_a_model_that_gave_probabilities_is_asked_for_them_again_after_an_odd_reply() -> None:
+    sure, odd = reply("yes", top=[("yes", -0.01)]), reply("Paris", top=[("Paris", -0.01)])
+    judge, model = critic(sure, odd, odd, sure)
+    labels = [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(4)]
+    assert labels == ["blue", UNKNOWN, UNKNOWN, "blue"]
+    model.done()
+
+
 @pytest.mark.parametrize(
     ("said", "label"),
     [
@@ -243,7 +260,7 @@ async def test_a_reason_that_cannot_be_had_leaves_the_verdict() -> None:
 
 
 async def test_an_unknown_verdict_is_not_explained() -> None:
-    judge, model = critic(reply("Paris", top=[("Paris", -0.1)]))
+    judge, model = critic(reply("Paris", top=[("Paris", -0.1)]), reply("Paris"))
     assert (await judge.choose(BLUE, explain=True, thing="grass"))["label"] == UNKNOWN
     model.done()
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from errors import ModelError, RequestError
-from models.files import Fetcher, ModelFile, Part, Report, UnavailableError, ensure, from_index, verify_external
+from models.files import ensure, verify_external
+from models.sources import Fetcher, ModelFile, Part, Report, UnavailableError, from_index
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 PARTS = [CONTENT[start : start + 3000] for start in range(0, len(CONTENT), 3000)]
