@@ -24,7 +24,7 @@ EMBEDDED_LIMITS = Limits(seconds=600)
 
 def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
     """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
-    from models.calibration import EMBEDDED_THRESHOLDS
+    from models.calibration import EMBEDDED_THRESHOLDS, LEAST_SIMILAR
     from models.critic import Critic
     from models.generator import Generator
 
@@ -35,6 +35,7 @@ def services_of(settings: Settings, retriever: Searches, progress: Progress | No
     thresholds = Thresholds(
         retrieve=_first(settings.selfrag_threshold_retrieve, calibrated.get("retrieve"), 0.5),
         relevant=_first(settings.selfrag_threshold_relevant, calibrated.get("relevant"), 0.5),
+        similar=-1.0 if settings.selfrag_embedding_model else LEAST_SIMILAR,
     )
     return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings))
 

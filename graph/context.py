@@ -32,12 +32,16 @@ class Limits(BaseModel):
 
 
 class Thresholds(BaseModel):
-    """The least score with which a verdict of two labels is positive."""
+    """The least score with which a verdict of two labels is positive, and with which a passage is graded at all.
+
+    ``similar`` is a cosine between the question and a passage; below it the passage is irrelevant without a call.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     retrieve: float = Field(0.5, ge=0, le=1)
     relevant: float = Field(0.5, ge=0, le=1)
+    similar: float = Field(-1.0, ge=-1, le=1)
 
 
 class Weights(BaseModel):

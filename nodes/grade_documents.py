@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from evidence.passages import as_data
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import Passage, SelfRAGState
 from nodes.together import together
+from prompts.choice import Verdict
 from prompts.grade_documents import RELEVANCE
 
 
@@ -17,7 +19,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     """Grade all passages at once, each whole; one graded for an earlier query keeps its verdict."""
     context = runtime.context
     known = state["verdicts"]
-    ungraded = [passage for passage in state["passages"] if passage["id"] not in known]
+    hopeless = {} if state["searched"] > 1 else unlike(state["passages"], context.levels.similar)
+    ungraded = [passage for passage in state["passages"] if passage["id"] not in known | hopeless]
     verdicts = await together(
         services.critic.choose(
             RELEVANCE,
@@ -31,7 +34,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         passage["id"]: RELEVANCE.settle(verdict, context.levels.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)
     }
-    all_graded = known | graded
+    all_graded = known | hopeless | graded
     relevant = [
         passage["id"] for passage in state["passages"] if RELEVANCE.leaning(all_graded[passage["id"]]) == "relevant"
     ]
@@ -43,4 +46,13 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         "verdicts": all_graded,
         "relevant": relevant,
         "decided": {"relevant": len(relevant), "grades": grades},
+    }
+
+
+def unlike(passages: Sequence[Passage], least: float) -> dict[str, Verdict]:
+    """The passages that the search found for their words alone, too unlike the question to be worth a call."""
+    return {
+        passage["id"]: Verdict(label="irrelevant", probabilities=None, reason="Not graded: unlike the question.")
+        for passage in passages
+        if passage["similarity"] is not None and passage["similarity"] < least
     }

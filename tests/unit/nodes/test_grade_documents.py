@@ -54,3 +54,25 @@ async def test_the_critic_reads_the_question_and_the_passage_whole_as_data() -> 
 async def test_no_passages_need_no_critic() -> None:
     update = await grade_documents(state(), services(tab=roomy_tab()), runtime())
     assert update["relevant"] == []
+
+
+async def test_a_passage_unlike_the_question_costs_no_call() -> None:
+    critic = ScriptedCritic({"b": "relevant", "c": "relevant"})
+    far, near = passage("a") | {"similarity": 0.19}, passage("b") | {"similarity": 0.2}
+    begun = state(passages=[far, near, passage("c")])
+    update = await grade_documents(
+        begun, services(critic=critic, tab=roomy_tab()), runtime(thresholds=Thresholds(similar=0.2))
+    )
+    assert update["relevant"] == ["b", "c"]
+    assert update["verdicts"]["a"]["label"] == "irrelevant"
+    critic.done()
+
+
+async def test_similarity_to_a_rewritten_query_spares_no_grade() -> None:
+    critic = ScriptedCritic({"a": "relevant"})
+    begun = state(passages=[passage("a") | {"similarity": 0.0}], queries=["Why?", "because"], searched=2)
+    update = await grade_documents(
+        begun, services(critic=critic, tab=roomy_tab()), runtime(thresholds=Thresholds(similar=0.2))
+    )
+    assert update["relevant"] == ["a"]
+    critic.done()
