@@ -110,7 +110,9 @@ def summary(rows: list[dict[str, Any]], done: dict[str, dict[str, Any]]) -> None
     for kind, hits in kinds.items():
         print(f"  {kind}: {sum(hits)} of {len(hits)}")
     answered = [
-        (row, result) for row, result in results if row["outcome"] == "grounded" and result["outcome"] in ANSWERED
+        (row, result)
+        for row, result in results
+        if row["outcome"] == "grounded" and row.get("answer") and result["outcome"] in ANSWERED
     ]
     right = sum(bool(matches(row, result)) for row, result in answered)
     print(f"of {len(answered)} answered from documents, {right} hold the reference answer (by figures or words)")
