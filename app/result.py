@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from graph.state import Candidate, Citation, SelfRAGState
+from graph.state import Candidate, Citation, Claim, SelfRAGState
 from nodes.select import holds
-from prompts.choice import Verdict
 
 
 def result_of(state: SelfRAGState) -> dict[str, Any]:
@@ -32,14 +30,19 @@ def result_of(state: SelfRAGState) -> dict[str, Any]:
     }
 
 
+def citation_of(claim: Claim, best: Candidate, citations: list[Citation]) -> int | None:
+    """The number of the citation that carries the claim; None for a claim that does not hold."""
+    quote = claim["quote"]
+    if quote is None or not holds(claim):
+        return None
+    text = next(passage["text"] for passage in best["draft"]["passages"] if passage["id"] == quote["passage"])
+    place = (text, quote["start"], quote["end"])
+    return next((one["id"] for one in citations if (one["passage"], one["start"], one["end"]) == place), None)
+
+
 def _claims(best: Candidate, citations: list[Citation]) -> list[dict[str, Any]]:
-    passages = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
-    numbers = {(one["passage"], one["start"], one["end"]): one["id"] for one in citations}
     shown = []
     for claim in best["claims"]:
-        quote = claim["quote"]
-        cited = quote is not None and holds(claim)
-        number = numbers.get((passages[quote["passage"]], quote["start"], quote["end"])) if cited and quote else None
-        verdict: Mapping[str, Any] | Verdict = claim["verdict"]
-        shown.append({"text": claim["text"], **verdict, "citations": [number] if number else []})
+        number = citation_of(claim, best, citations)
+        shown.append({"text": claim["text"], **claim["verdict"], "citations": [number] if number else []})
     return shown

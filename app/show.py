@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.result import citation_of
 from app.screen import Screen
 from graph.state import SelfRAGState
 from prompts.choice import Verdict
@@ -154,25 +155,17 @@ def show(state: SelfRAGState, screen: Screen) -> None:
 
 def numbered_answer(state: SelfRAGState) -> str:
     """The answer with the number of its citation behind each claim."""
-    from nodes.select import holds
-
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    numbers: dict[tuple[str, int, int], int] = {
-        (one["passage"], one["start"], one["end"]): one["id"] for one in state["citations"]
-    }
-    passages = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
     text, position = state["answer"], 0
     for claim in best["claims"]:
-        quote = claim["quote"]
         found = text.find(claim["text"], position)
-        if quote is None or found < 0 or not holds(claim):
+        number = citation_of(claim, best, state["citations"])
+        if found < 0 or number is None:
             continue
-        number = numbers.get((passages[quote["passage"]], quote["start"], quote["end"]))
+        mark = f" [{number}]"
         position = found + len(claim["text"])
-        if number is not None:
-            mark = f" [{number}]"
-            text = text[:position] + mark + text[position:]
-            position += len(mark)
+        text = text[:position] + mark + text[position:]
+        position += len(mark)
     return text

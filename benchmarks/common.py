@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.compose import context_of, services_of
-from app.libraries import SAMPLE, open_docs
+from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
 from graph.context import Context, Services
@@ -20,10 +20,7 @@ def bound(docs: Sequence[Path] | None) -> Iterator[tuple[Services, Context]]:
     """Services over ``docs``, the sample library when none, and the context of the settings."""
     screen = Screen()
     settings = load_settings()
-    with open_docs(docs or [SAMPLE], settings, screen) as library:
-        with screen.indexing() as indexing:
-            library.sync(indexing)
-        library.require_passages()
+    with library_to_ask(docs or [SAMPLE], settings, screen) as library:
         with screen.downloads() as downloads:
             services = services_of(settings, library.store.as_retriever(), downloads)
         yield services, context_of(settings)
