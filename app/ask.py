@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from graph.context import Context, Services
     from graph.state import SelfRAGState
 
+# The options that beat a setting.
+OVERRIDES = {
+    "mode": "selfrag_mode",
+    "strategy": "selfrag_strategy",
+    "k": "selfrag_k",
+    "fallback": "selfrag_fallback",
+    "retrieve_threshold": "selfrag_threshold_retrieve",
+    "relevance_threshold": "selfrag_threshold_relevant",
+    "support_threshold": "selfrag_threshold_supported",
+    "weights": "selfrag_weights",
+    "constraints": "selfrag_constraints",
+}
+
 
 def ask(options: argparse.Namespace) -> int:
     """Answer; exit code 0 for every outcome but a model that failed before there was any."""
@@ -54,9 +67,9 @@ def check(question: str, options: argparse.Namespace) -> None:
 def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
     """The settings with the options that were given."""
     given = {
-        f"selfrag_{name}": getattr(options, name)
-        for name in ("mode", "strategy", "k", "fallback")
-        if getattr(options, name) is not None
+        setting: getattr(options, option)
+        for option, setting in OVERRIDES.items()
+        if getattr(options, option, None) is not None
     }
     if not 1 <= given.get("selfrag_k", 1) <= 50:
         raise RequestError(f"--k is {given['selfrag_k']}: choose from 1 to 50.")

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from app import VERSION
+from app.options import probability, weights
 
-COMMANDS = ("ask", "index", "pull", "graph")
+COMMANDS = ("ask", "index", "eval", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   index PATH...    add files or folders to the library, and bring it in step with the disk
+  eval DATASET     ask a question set through several systems and score what they say
   pull             fetch the embedded models ahead of time
   graph            print or draw the graph
 
@@ -114,6 +116,26 @@ def _ask() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fallback", choices=("abstain", "direct"), help="what to do when no document answers (abstain)"
     )
+    parser.add_argument(
+        "--retrieve-threshold", type=probability, metavar="P", help="the least P(retrieve) with which to search"
+    )
+    parser.add_argument(
+        "--relevance-threshold", type=probability, metavar="P", help="the least P(relevant) of a passage that is read"
+    )
+    parser.add_argument(
+        "--support-threshold",
+        type=probability,
+        metavar="P",
+        help="the least P(full) + P(partial) of a claim that holds",
+    )
+    parser.add_argument(
+        "--weights", type=weights, metavar="REL,SUP,USE", help="what ranks candidates, as in the paper (1,1,0.5)"
+    )
+    parser.add_argument(
+        "--constraints",
+        choices=("soft", "hard"),
+        help="hard: give no answer with an unsupported claim, or of little use (soft)",
+    )
     parser.add_argument("--explain", action="store_true", help="ask the critic for a reason with each verdict")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
@@ -131,6 +153,18 @@ def _index() -> argparse.ArgumentParser:
     return parser
 
 
+def _eval() -> argparse.ArgumentParser:
+    from app.evaluate import add_options
+
+    parser = _parser(
+        "python -m app eval DATASET [options]",
+        "Ask a question set through several systems, score what they say, and write tables and a report. "
+        "What was asked before is not asked again.",
+    )
+    add_options(parser)
+    return parser
+
+
 def _pull() -> argparse.ArgumentParser:
     return _parser("python -m app pull [options]", "Fetch the embedded models, for a machine without a network.")
 
@@ -144,6 +178,7 @@ def _graph() -> argparse.ArgumentParser:
 PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "ask": _ask,
     "index": _index,
+    "eval": _eval,
     "pull": _pull,
     "graph": _graph,
 }
@@ -154,6 +189,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from app.index import index
 
         return index
+    if name == "eval":
+        from app.evaluate import evaluate
+
+        return evaluate
     if name == "pull":
         from app.pull import pull
 

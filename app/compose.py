@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from app.settings import EMBEDDED, Settings
 from errors import RequestError
-from graph.context import Context, Limits, Services, Thresholds
+from evidence.fit import Fits
+from graph.context import Context, Limits, Services, Thresholds, Weights
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from graph.context import Searches
+    from models.calibration import Calibration
     from models.chat import Chat
     from models.files import Progress
 
@@ -24,20 +26,30 @@ EMBEDDED_LIMITS = Limits(seconds=600)
 
 def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
     """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
-    from models.calibration import EMBEDDED_THRESHOLDS, LEAST_SIMILAR
+    from models.calibration import LEAST_SIMILAR
     from models.critic import Critic
     from models.generator import Generator
 
     writer = chat_of(settings.chat_model, settings, progress)
     judge_name = settings.selfrag_critic_model or settings.chat_model
     judge = writer if judge_name == settings.chat_model else chat_of(judge_name, settings, progress)
-    calibrated = EMBEDDED_THRESHOLDS if judge_name == EMBEDDED else {}
+    calibrated = calibration_of(judge_name, settings)
+    levels = calibrated.thresholds if calibrated else {}
     thresholds = Thresholds(
-        retrieve=_first(settings.selfrag_threshold_retrieve, calibrated.get("retrieve"), 0.5),
-        relevant=_first(settings.selfrag_threshold_relevant, calibrated.get("relevant"), 0.5),
+        retrieve=_first(settings.selfrag_threshold_retrieve, levels.get("retrieve"), 0.5),
+        relevant=_first(settings.selfrag_threshold_relevant, levels.get("relevant"), 0.5),
+        supported=_first(settings.selfrag_threshold_supported, levels.get("supported"), 0.0),
         similar=-1.0 if settings.selfrag_embedding_model else LEAST_SIMILAR,
     )
-    return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings))
+    fits = calibrated.fits if calibrated else Fits()
+    return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings), fits)
+
+
+def calibration_of(critic: str, settings: Settings) -> Calibration | None:
+    """What was calibrated for the critic: only the embedded model's own file has any, another GGUF has none."""
+    from models.calibration import EMBEDDED as CALIBRATED
+
+    return CALIBRATED if critic == EMBEDDED and settings.selfrag_model_path is None else None
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -56,11 +68,14 @@ def limits_of(settings: Settings) -> Limits:
 
 def context_of(settings: Settings, *, explain: bool = False) -> Context:
     """The run's context as the settings say; limits and thresholds are the services'."""
+    relevance, support, usefulness = settings.selfrag_weights
     return Context(
         mode=settings.selfrag_mode,
         strategy=settings.selfrag_strategy,
         fallback=settings.selfrag_fallback,
         k=settings.selfrag_k,
+        constraints=settings.selfrag_constraints,
+        weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.options import weights
 from errors import RequestError
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
@@ -32,11 +33,14 @@ class Settings(BaseSettings):
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
     selfrag_fallback: Literal["abstain", "direct"] = "abstain"
+    selfrag_constraints: Literal["soft", "hard"] = "soft"
+    selfrag_weights: Annotated[tuple[float, float, float], NoDecode] = (1.0, 1.0, 0.5)
     selfrag_k: int = Field(4, ge=1, le=50)
     selfrag_chunk_size: int = Field(500, ge=50, le=20_000)
     selfrag_chunk_overlap: int = Field(50, ge=0, le=10_000)
     selfrag_threshold_retrieve: float | None = Field(None, ge=0, le=1)
     selfrag_threshold_relevant: float | None = Field(None, ge=0, le=1)
+    selfrag_threshold_supported: float | None = Field(None, ge=0, le=1)
     selfrag_limit_rewrites: int | None = Field(None, ge=0, le=20)
     selfrag_limit_drafts: int | None = Field(None, ge=1, le=20)
     selfrag_limit_calls: int | None = Field(None, ge=1)
@@ -55,6 +59,14 @@ class Settings(BaseSettings):
         if not right:
             raise PydanticCustomError("url", "it is no address like http://127.0.0.1:11434/v1")
         return url
+
+    @field_validator("selfrag_weights", mode="before")
+    @classmethod
+    def _are_weights(cls, given: object) -> object:
+        try:
+            return weights(given) if isinstance(given, str) else given
+        except ValueError:
+            raise PydanticCustomError("weights", "it is no list of three numbers like 1,1,0.5") from None
 
     @property
     def chat_model(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.result import citation_of
 from app.screen import Screen
 from graph.state import SelfRAGState
+from nodes.finish import marked
 from prompts.choice import Verdict
 
 if TYPE_CHECKING:
@@ -158,14 +159,4 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    text, position = state["answer"], 0
-    for claim in best["claims"]:
-        found = text.find(claim["text"], position)
-        number = citation_of(claim, best, state["citations"])
-        if found < 0 or number is None:
-            continue
-        mark = f" [{number}]"
-        position = found + len(claim["text"])
-        text = text[:position] + mark + text[position:]
-        position += len(mark)
-    return text
+    return marked(best, [citation_of(claim, best, state["citations"]) for claim in best["claims"]])

@@ -1,27 +1,16 @@
-"""The claims of a draft, which for now are its sentences, and the drafts that decline to claim anything."""
+"""The claims of a draft, each with what it needs to be understood, and the drafts that decline to claim anything."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
-ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st jr sr vs etc no nos fig figs eq eqs vol vols ed eds al art arts sec secs ch para pp p
-    approx ca cf e.g i.e eg ie viz inc ltd co corp dept est resp incl max min jan feb mar apr jun jul aug sep
-    sept oct nov dec u.s u.k a.m p.m""".split()
+from evidence.sentences import Line, lines, sentences, sentences_of
+
+REFERS = re.compile(
+    r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )
-# Abbreviations that may also end a sentence, and the words by which one sees that another begins.
-ENDING = frozenset("jr sr etc al inc ltd co corp est max min u.s u.k a.m p.m".split())
-OPENING = re.compile(
-    r"[\"'“‘(\[*_]*(?:The|This|That|These|Those|It|Its|He|She|They|We|You|His|Her|Their|There|Then|In|On|At|For|From|"
-    r"But|And|However|If|When|While|After|Before|Both|Each|Some|Most|All|No|As|To|An?)\b(?!\.)"
-)
-BOUNDARY = re.compile(
-    r"(?<=[.!?])([\"'”’)\]*_]*)\s+(?=[\"'“‘(\[*_]*(?:[^\W_a-z]|[a-z][A-Z]))|(?<=[。！？])([”’」』）]*)\s*(?=\S)"
-)
-BULLET = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
-FENCE = re.compile(r"^\s*(```|~~~)")
-# Headings, rules, the line under a table's head, and a line that is bold as a whole and states nothing.
-NOT_TEXT = re.compile(r"^\s*(?:#{1,6}\s.*|[-=_*]{3,}|\|[-:| ]+\||(\*\*|__)[^*_.!?]+\1:?)\s*$")
 INTERJECTION = re.compile(r"^(?:yes|no|correct|right|certainly|indeed|sure|exactly|true|false)[.!]$", re.IGNORECASE)
 
 _PASSAGES = r"(?:passages?|excerpts?|snippets?|contexts?|texts?)"
@@ -112,79 +101,108 @@ def declines(draft: str) -> bool:
     return not TAKEN_BACK.search(first, refusal.end()) and not any(RESUMED.match(other) for other in others)
 
 
-def split_claims(draft: str) -> list[str]:
-    """The draft's statements, each a verbatim slice, in order: sentences and list items; code stays whole.
+class Statement(NamedTuple):
+    """A claim as the draft has it: ``text`` begins at ``start``.
 
-    A line that only introduces others (it ends with a colon), a heading, and a question are none. A bare yes or
-    no belongs to the sentence that follows.
+    ``context`` is what it needs to be understood, or empty: the line that introduces its list or code (it ends with a
+    colon), the head of its table, or the sentence before it to which its pronoun refers.
     """
-    spans = sentences(draft)
-    for index in range(len(spans) - 1, 0, -1):
-        if INTERJECTION.match(draft[slice(*spans[index - 1])]):
-            spans[index - 1 : index + 1] = [(spans[index - 1][0], spans[index][1])]
-    claims = [draft[start:end] for start, end in spans]
-    stated = [claim for claim in claims if not claim.endswith((":", "：", "?", "？"))]
-    return stated or claims
+
+    text: str
+    context: str
+    start: int
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """The spans of a text's sentences, without bullets, list numbers and surrounding space."""
-    spans: list[tuple[int, int]] = []
-    for start, end in _lines(text):
-        line = text[start:end]
-        if FENCE.match(line):
-            spans.append((start, end))
-            continue
-        bullet = BULLET.match(line)
-        position = start + (bullet.end() if bullet else 0)
-        begin = position
-        for match in BOUNDARY.finditer(text, position, end):
-            # What is near decides; whole sentences would make a long line of short ones cost its square.
-            before = text[max(begin, match.start() - 80) : match.start()]
-            if _is_boundary(before, text[match.end() : min(end, match.end() + 80)]):
-                spans.append((begin, match.end(1) if match.group(1) is not None else match.end(2)))
-                begin = match.end()
-        spans.append((begin, end))
-    return [span for span in (_trim(text, *span) for span in spans) if span[0] < span[1]]
+def split_claims(draft: str) -> list[str]:
+    """The texts of the draft's statements."""
+    return [one.text for one in statements(draft)]
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
-    """The spans of lines, a fenced block of code being one, headings and rules left out."""
-    spans: list[tuple[int, int]] = []
-    position, fenced = 0, -1
-    for line in text.splitlines(keepends=True):
-        end = position + len(line)
-        if FENCE.match(line):
-            if fenced < 0:
-                fenced = position
-            else:
-                spans.append((fenced, end))
-                fenced = -1
-        elif fenced < 0 and not NOT_TEXT.match(line):
-            spans.append((position, end))
-        position = end
-    if fenced >= 0:
-        spans.append((fenced, position))
-    return spans
+def whole(text: str, context: str) -> str:
+    """The claim with the words that are part of it though they stand elsewhere: a lead-in, or a table's head.
+
+    A sentence to which a pronoun refers is a claim of its own, and no part of this one.
+    """
+    if not context.endswith((":", "：", "|")):
+        return text
+    return f"{context}\n{text}" if text.startswith(("|", "`", "~")) else f"{context} {text}"
 
 
-def _is_boundary(before: str, after: str) -> bool:
-    """Whether a full stop there ends a sentence: not after an abbreviation, an initial or a list number."""
-    word = re.search(r"([\w.]+)\.$", before)
-    if word is None:
-        return True
-    last = word.group(1).casefold()
-    initial = re.fullmatch(r"[a-z]", last) is not None
-    if len(before.split()) <= 1 and (initial or re.fullmatch(r"\d{1,2}", last)):
-        return False
-    if last in ENDING or (initial and last != "i"):
-        return OPENING.match(after) is not None
-    return last not in ABBREVIATIONS
+def statements(draft: str) -> list[Statement]:
+    """The draft's statements in order: sentences and list items; code stays whole.
+
+    A line that only introduces others (it ends with a colon), the head of a table, a heading, and a question are
+    none. A bare yes or no belongs to the sentence that follows, or to the list whose lead-in follows.
+    """
+    found = _in_context(draft)
+    for index in range(len(found) - 1, 0, -1):
+        before, this = found[index - 1 : index + 1]
+        if INTERJECTION.match(before.text):
+            next_to = not draft[before.start + len(before.text) : this.start].strip()
+            begin = before.start if next_to else this.start
+            text = draft[begin : this.start + len(this.text)]
+            found[index - 1 : index + 1] = [Statement(text, this.context, begin)]
+    return found or [Statement(draft[start:end], "", start) for start, end in sentences(draft)]
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and (text[start].isspace() or text[start] in "*_"):
-        start += 1
-    while end > start and (text[end - 1].isspace() or text[end - 1] in "*_"):
-        end -= 1
-    return start, end
+def places(draft: str, texts: Sequence[str]) -> list[int]:
+    """Where each of the claims ends, these being in the order of the draft."""
+    known = statements(draft)
+    ends: list[int] = []
+    position = 0
+    for text in texts:
+        starts = (one.start for one in known if one.start >= position and one.text == text)
+        start = next(starts, draft.find(text, position))
+        position = max(start, position) + (len(text) if start >= 0 else 0)
+        ends.append(position)
+    return ends
+
+
+class _Leads:
+    """The lead-ins in force, each with its indent: a list's holds for all its items, any other's until a blank line."""
+
+    def __init__(self) -> None:
+        self._stack: list[tuple[int, str]] = []
+        self._open = False
+
+    def over(self, line: Line) -> str:
+        """The lead-in of a line, with those that introduce it; empty where there is none."""
+        if line.kind == "item":
+            self._stack = [lead for lead in self._stack if lead[0] < line.indent]
+            self._open = True
+        elif line.kind != "code" and (line.apart or not self._open):
+            self._open = False
+            self._stack = self._stack if line.indent else []
+        lead = self._stack[-1][1] if self._stack and self._open else ""
+        self._open = self._open and line.kind in ("text", "row")
+        return lead
+
+    def add(self, line: Line, text: str) -> None:
+        """Let ``text`` introduce what follows the line."""
+        self._stack.append((line.indent if line.kind == "item" else -1, text))
+        self._open = line.kind != "title"
+
+
+def _in_context(draft: str) -> list[Statement]:
+    found: list[Statement] = []
+    leads, head, subject = _Leads(), "", ""
+    for line in lines(draft):
+        said = draft[line.start : line.end].strip()
+        lead = leads.over(line)
+        if line.kind == "title":
+            leads.add(line, said.strip("#*_: ") + ":")
+        elif line.kind == "head":
+            head = said
+        elif line.kind == "row":
+            found.append(Statement(said, head or lead, draft.index(said, line.start)))
+        for start, end in sentences_of(draft, line) if line.kind in ("text", "item", "code") else ():
+            text = draft[start:end]
+            refers = REFERS.match(text) is not None
+            introduces = text.endswith((":", "："))
+            if introduces:
+                leads.add(line, f"{lead} {text}".strip())
+            elif not text.endswith(("?", "？")):
+                found.append(Statement(text, lead or (subject if refers else ""), start))
+            keeps = refers or introduces or line.kind == "code" or INTERJECTION.match(text)
+            head, lead, subject = "", "", subject if keeps else text
+    return found

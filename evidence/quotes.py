@@ -6,20 +6,24 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from evidence.claims import sentences
-from evidence.words import SCALED, figures, fold, numbers, plain_figure, scaled, stems
+from evidence.figures import missing_figures
+from evidence.language import language_of
+from evidence.names import missing_names
+from evidence.sentences import sentences
+from evidence.words import stems
 from graph.state import Passage, Quote
 
 LEAST_COVERAGE = 0.5
 LONGEST_QUOTE = 400
-NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2,}\b")
+CLOSER = 0.25
 
 
-def find_quote(claim: str, passages: Sequence[Passage], question: str = "") -> Quote | None:
+def find_quote(claim: str, passages: Sequence[Passage], question: str = "", context: str = "") -> Quote | None:
     """The sentence, or two that follow each other, that covers most of the claim's words; None below a half.
 
-    Words of the question count half: a claim echoes them, so they carry it less. Of equal spans the shorter,
-    then the earlier passage, wins.
+    Words of the question count half: a claim echoes them, so they carry it less. Words of the claim's context,
+    which it needs to be understood, choose among the spans that carry it. Of equal spans the shorter, then the
+    earlier passage, wins.
     """
     wanted = stems(claim)
     if not wanted:
@@ -27,13 +31,16 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "") -> Q
     asked = stems(question)
     weight = {word: 0.5 if word in asked else 1.0 for word in wanted}
     total = sum(weight.values())
+    around = stems(context) - wanted - asked
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
         for start, end in spans_of(passage["text"]):
-            covered = sum(weight[word] for word in wanted & stems(passage["text"][start:end])) / total
+            words = stems(passage["text"][start:end])
+            covered = sum(weight[word] for word in wanted & words) / total
+            closer = CLOSER * len(around & words) / len(around) if around else 0.0
             # A longer span must carry clearly more than a shorter one.
-            rank = (round(covered - (end - start) / 4000, 6), -(end - start), -order)
+            rank = (round(covered + closer - (end - start) / 4000, 6), -(end - start), -order)
             if covered > LEAST_COVERAGE and (best is None or rank > best):
                 best = rank
                 chosen = Quote(passage=passage["id"], start=start, end=end)
@@ -47,27 +54,24 @@ def spans_of(text: str) -> list[tuple[int, int]]:
     return singles + pairs
 
 
-def missing_facts(claim: str, passages: Sequence[Passage], question: str) -> list[str]:
-    """The figures and names of a claim that stand neither in a passage nor in the question."""
-    text = "\n".join(passage["text"] for passage in passages) + "\n" + question
-    known = numbers(text)
-    missing = sorted(figures(claim) - known - _stated_in_full(claim, known))
-    words = fold(text)
-    inner = claim[1:] if claim[:1].isupper() else claim
-    for match in NAME.finditer(inner):
-        before = inner[: match.start()].rstrip()
-        opens = not before or before[-1] in ".:!?\"'“‘(-–—•*_"
-        if not opens and match.group() not in missing and not _names(words, fold(match.group())):
-            missing.append(match.group())
-    return missing
+def missing_facts(
+    claim: str, passages: Sequence[Passage], question: str, *, elsewhere: Sequence[Passage] = ()
+) -> list[str]:
+    """The figures, dates and names of a claim that stand in no passage, in whatever form they might.
 
-
-def _stated_in_full(claim: str, known: set[str]) -> set[str]:
-    """The figures of a claim's ``2.5 million`` where the passages write ``2,500,000``."""
-    pairs = SCALED.findall(fold(claim))
-    return {plain_figure(amount) for amount, scale in pairs if amount[0].isdigit() and scaled(amount, scale) in known}
-
-
-def _names(words: str, name: str) -> bool:
-    """Whether the folded text has the name, also where the claim has its plural."""
-    return name in words or (name.endswith("s") and re.search(rf"\b{re.escape(name[:-1])}\b", words) is not None)
+    A claim echoes its question. What only the question states is missing too where the quote contradicts it, or can
+    be about nothing but what it names itself. ``elsewhere`` are passages that were found and not read: a name
+    that one of the same document has is known, and so is one in the name of its file.
+    """
+    text = "\n".join(passage["text"] for passage in passages)
+    quote = find_quote(claim, passages, question)
+    near = next(
+        (one["text"][quote["start"] : quote["end"]] for one in passages if quote and one["id"] == quote["passage"]), ""
+    )
+    english = language_of(f"{text}\n{question}") in (None, "en")
+    sources = {passage["source"] for passage in passages}
+    beside = [re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", source) for source in sources]
+    beside += [passage["text"] for passage in elsewhere if passage["source"] in sources]
+    figures = missing_figures(claim, text, question, near, english=english)
+    names = missing_names(claim, text, question, near, elsewhere="\n".join(beside), english=english)
+    return figures + names

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
+from evidence.fit import Fits
 from models.usage import Tab
 from prompts.choice import Choice, Verdict
+
+Constraints = Literal["soft", "hard"]
+Part = TypeVar("Part", bound=BaseModel)
 
 
 class Limits(BaseModel):
@@ -34,20 +38,23 @@ class Limits(BaseModel):
 class Thresholds(BaseModel):
     """The least score with which a verdict of two labels is positive, and with which a passage is graded at all.
 
-    ``similar`` is a cosine between the question and a passage; below it the passage is irrelevant without a call.
+    ``supported`` is the least P(full) + P(partial) with which a claim is supported at all; at 0 the most probable
+    label decides. ``similar`` is a cosine between the question and a passage; below it the passage is irrelevant
+    without a call.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     retrieve: float = Field(0.5, ge=0, le=1)
     relevant: float = Field(0.5, ge=0, le=1)
+    supported: float = Field(0.0, ge=0, le=1)
     similar: float = Field(-1.0, ge=-1, le=1)
 
 
 class Weights(BaseModel):
     """The paper's w_rel, w_sup and w_use, which rank candidates."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     relevance: float = Field(1.0, ge=0)
     support: float = Field(1.0, ge=0)
@@ -55,7 +62,12 @@ class Weights(BaseModel):
 
 
 class Context(BaseModel):
-    """Settings of one run. ``thresholds`` and ``limits`` left out are those that come with the model."""
+    """Settings of one run. Each of ``thresholds`` and ``limits`` that is left out is the one that comes with the model.
+
+    ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
+    what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
+    3, is never given as an answer.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -64,6 +76,7 @@ class Context(BaseModel):
     fallback: Literal["abstain", "direct"] = "abstain"
     k: int = Field(4, ge=1, le=50)
     explain: bool = False
+    constraints: Constraints = "soft"
     weights: Weights = Weights()
     thresholds: Thresholds | None = None
     limits: Limits | None = None
@@ -114,6 +127,7 @@ class Services:
     retriever: Searches
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: Limits = field(default_factory=Limits)
+    fits: Fits = field(default_factory=Fits)
 
     def metered(self, tab: Tab) -> Services:
         """The same services, paying from ``tab``."""
@@ -124,7 +138,12 @@ class Services:
         context = context or Context()
         return context.model_copy(
             update={
-                "thresholds": context.thresholds or self.thresholds,
-                "limits": context.limits or self.limits,
+                "thresholds": _filled(context.thresholds, self.thresholds),
+                "limits": _filled(context.limits, self.limits),
             }
         )
+
+
+def _filled(given: Part | None, calibrated: Part) -> Part:
+    """What the caller set, and the rest as calibrated."""
+    return calibrated.model_copy(update=given.model_dump(exclude_unset=True)) if given else calibrated

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from models.usage import Usage, add_usage
 from prompts.choice import Verdict
@@ -46,9 +46,14 @@ class Quote(TypedDict):
 
 
 class Claim(TypedDict):
-    """One statement of a draft, its verdict (ISSUP) and the quote that carries it, if any."""
+    """One statement of a draft, its verdict (ISSUP) and the quote that carries it, if any.
+
+    ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
+    introduces a list, the head of a table, or the sentence to which its pronoun refers.
+    """
 
     text: str
+    context: NotRequired[str]
     verdict: Verdict
     quote: Quote | None
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from langgraph.runtime import Runtime
 
+from evidence.claims import places
 from graph.context import Context, Services
 from graph.state import Candidate, Citation, Outcome, SelfRAGState, StopReason
 from nodes.select import holds, supported, useful
@@ -37,11 +40,16 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 
 def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReason]:
-    """The outcome table of the design, by the best candidate and why the run ended."""
+    """The outcome table of the design, by the best candidate and why the run ended.
+
+    With hard constraints no candidate is an answer that has an unsupported claim or is rated below 3.
+    """
     best = state["best"]
     stop = state["stops"][0]["reason"] if state["stops"] else None
     if best is None:
         return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
+    if context.constraints == "hard" and not best["draft"]["declined"] and not (supported(best) and useful(best)):
+        return "abstained", stop or ("not_useful" if supported(best) else "claims_unsupported")
     if not best["draft"]["passages"]:
         if context.mode == "never":
             return "direct", stop or "mode_never"
@@ -62,7 +70,8 @@ def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
     why = {
         "nothing_relevant": "nothing found in them answers it",
         "declined": "what was found in them does not say",
-        "claims_unsupported": "an answer was drafted, but they support nothing in it",
+        "claims_unsupported": "an answer was drafted, but they do not support it",
+        "not_useful": "an answer was drafted, but it does not give what is asked",
         "limit_calls": "the limit on model calls was reached before an answer was confirmed",
         "limit_tokens": "the limit on tokens was reached before an answer was confirmed",
         "limit_seconds": "the limit on time was reached before an answer was confirmed",
@@ -74,15 +83,16 @@ def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
     return f"No answer to “{asked}”: {why}."
 
 
-def marked(best: Candidate) -> str:
-    """The draft, with what is not supported marked where it stands."""
-    text, position = best["draft"]["text"], 0
-    for claim in best["claims"]:
-        found = text.find(claim["text"], position)
-        mark = MARKS.get(claim["verdict"]["label"], "")
-        position = found + len(claim["text"])
-        text = text[:position] + mark + text[position:]
-        position += len(mark)
+def marked(best: Candidate, numbers: Sequence[int | None] = ()) -> str:
+    """The draft, with what is not supported marked where it stands, and each claim's number behind it, if any."""
+    text = best["draft"]["text"]
+    ends = places(text, [claim["text"] for claim in best["claims"]])
+    notes = [
+        (f" [{number}]" if number else "") + MARKS.get(claim["verdict"]["label"], "")
+        for claim, number in zip_longest(best["claims"], numbers)
+    ]
+    for end, note in reversed(list(zip(ends, notes, strict=True))):
+        text = text[:end] + note + text[end:]
     return text
 
 

@@ -7,26 +7,31 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.claims import declines
+from errors import ModelError
+from evidence.claims import declines, whole
 from evidence.passages import as_data, numbered
-from graph.context import Context, Services, Weights
-from graph.state import Candidate, Draft, Passage, SelfRAGState
-from nodes.select import rank, round_of
-from nodes.together import together
+from graph.context import Context, Services
+from graph.state import Candidate, Claim, Draft, Passage, SelfRAGState
+from nodes.select import best_of, round_of
+from nodes.together import survivors
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 
 
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Write this round's drafts. A redraft that says what was said before is dropped: it would loop."""
-    last = _last_of_this_query(state, runtime.context.weights)
+    """Write this round's drafts. A redraft that says what was said before is dropped: it would loop.
+
+    Of several drafts those that fail are left out, unless all do: then it raises the first failure.
+    """
+    last, failed = _last_of_this_query(state, runtime.context), 0
     if last:
         drafts = [await _redraft(state, services, last)]
     else:
         relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in relevant] if apart else [relevant]
-        drafts = await together(_draft(state, services, group) for group in groups)
+        drafts = await survivors((_draft(state, services, group) for group in groups), ModelError)
+        failed = len(groups) - len(drafts)
     said = [one["draft"] for one in (last, state["best"]) if last and one]
     new = [draft for draft in drafts if not any(_says_the_same(draft, one) for one in said)]
     return {
@@ -36,6 +41,7 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "drafts_left": state["drafts_left"] - 1 if new else 0,
         "decided": {
             "drafts": len(new),
+            "failed": failed,
             "redraft": last is not None,
             "declined": bool(new) and all(draft["declined"] for draft in new),
             "text": new[0]["text"] if new else None,
@@ -58,12 +64,15 @@ def _redraft(state: SelfRAGState, services: Services, last: Candidate) -> Awaita
     if not failed:
         writing = services.generator.write(REDRAFT_NOT_USEFUL, max_tokens=MAX_TOKENS, **inputs)
         return _written(state, passages, writing)
-    lines = "\n".join(
-        f"- {as_data(claim['text'])}" + (f" ({claim['verdict']['reason']})" if claim["verdict"]["reason"] else "")
-        for claim in failed
-    )
+    lines = "\n".join(_complaint(claim) for claim in failed)
     writing = services.generator.write(REDRAFT_UNSUPPORTED, max_tokens=MAX_TOKENS, failed=lines, **inputs)
     return _written(state, passages, writing)
+
+
+def _complaint(claim: Claim) -> str:
+    """A claim that failed, and why, as a line of the redraft's instructions."""
+    reason = claim["verdict"]["reason"]
+    return as_data(f"- {whole(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
 
 async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaitable[str]) -> Draft:
@@ -76,12 +85,12 @@ def _says_the_same(one: Draft, other: Draft) -> bool:
     return one["text"] == other["text"] and one["passages"] == other["passages"]
 
 
-def _last_of_this_query(state: SelfRAGState, weights: Weights) -> Candidate | None:
+def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | None:
     """The best of the last round's drafts, the one to mend; None before the first draft of a query.
 
     The best of all would do worse: while it stays the best, each redraft would be asked for the same.
     """
-    return max(round_of(state, weights), key=rank, default=None)
+    return best_of(round_of(state, context.weights), context.constraints)
 
 
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graph.context import Context, Services, Weights
+from graph.context import Constraints, Context, Services, Weights
 from graph.state import Candidate, Claim, Draft, SelfRAGState
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Verdict
@@ -15,9 +16,10 @@ from prompts.hallucination_check import SUPPORT
 
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rank this round's drafts with the best so far; accept it when it is supported and useful."""
-    round_ = round_of(state, runtime.context.weights)
+    context = runtime.context
+    round_ = round_of(state, context.weights)
     before = [state["best"]] if state["best"] else []
-    best = max([*before, *round_], key=rank, default=None)
+    best = best_of([*before, *round_], context.constraints)
     accepted = best is not None and supported(best) and useful(best)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     return {
@@ -41,7 +43,11 @@ def round_of(state: SelfRAGState, weights: Weights) -> list[Candidate]:
 
 
 def candidate(draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights) -> Candidate:
-    """The draft with its scores: support is the mean over claims, and 0 where there are none."""
+    """The draft with the paper's scores: f = w_rel · ISREL + w_sup · ISSUP + w_use · ISUSE.
+
+    ISREL is the mean over the draft's passages, ISSUP over its claims, and 0 where there are none. Each is
+    Σ weight · probability over the labels of its verdict; none is a log-probability.
+    """
     scores = [SUPPORT.score(claim["verdict"]) for claim in claims]
     support = sum(scores) / len(scores) if scores else 0.0
     usefulness = USEFULNESS.score(use) if use else 0.0
@@ -49,12 +55,20 @@ def candidate(draft: Draft, claims: list[Claim], use: Verdict | None, weights: W
     return Candidate(draft=draft, claims=claims, support=support, usefulness=usefulness, use=use, score=score)
 
 
-def rank(one: Candidate) -> tuple[int, float]:
-    """What may be claimed of a candidate comes first, its score second; a draft that declines is last."""
+def best_of(candidates: Sequence[Candidate], constraints: Constraints = "soft") -> Candidate | None:
+    """The candidate of the highest rank, the earlier of equals."""
+    return max(candidates, key=lambda one: rank(one, constraints), default=None)
+
+
+def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]:
+    """What may be claimed of a candidate comes first, its score second; a draft that declines is last.
+
+    With hard constraints one that may be given as an answer comes before all others.
+    """
     if one["draft"]["declined"]:
         return (0, one["score"])
     if supported(one):
-        return (3, one["score"])
+        return (4 if constraints == "hard" and useful(one) else 3, one["score"])
     return (2 if any(holds(claim) for claim in one["claims"]) else 1, one["score"])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 
 async def together(calls: Iterable[Awaitable[T]]) -> list[T]:
@@ -19,3 +20,23 @@ async def together(calls: Iterable[Awaitable[T]]) -> list[T]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def survivors(calls: Iterable[Awaitable[T]], failure: type[E]) -> list[T]:
+    """The results, in order, of the calls that did not raise ``failure``; raises the first where all did.
+
+    Any other error ends the calls, as in `together`.
+    """
+
+    async def attempt(call: Awaitable[T]) -> tuple[list[T], E | None]:
+        try:
+            return [await call], None
+        except failure as error:
+            return [], error
+
+    attempts = await together(attempt(call) for call in calls)
+    results = [result for found, _ in attempts for result in found]
+    errors = [error for _, error in attempts if error is not None]
+    if errors and not results:
+        raise errors[0]
+    return results

@@ -49,21 +49,21 @@ async def ask(
     graph = build_graph(made)
     context = Context(**settings) if settings else None
     final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question}), context=context))
-    look_at(final, limits, question)
+    look_at(final, limits, question, hard=settings.get("constraints") == "hard")
     return final
 
 
-def look_at(final: SelfRAGState, limits: Limits, question: str) -> None:
+def look_at(final: SelfRAGState, limits: Limits, question: str, *, hard: bool = False) -> None:
     assert final["question"] == final["queries"][0] == question
     assert final["usage"]["model_calls"] <= limits.model_calls
     assert final["usage"]["input_tokens"] + final["usage"]["output_tokens"] <= limits.tokens
     assert len(final["queries"]) <= limits.rewrites + 1
     assert json.loads(json.dumps(final)) == final
     assert json.loads(json.dumps(result_of(final)))["outcome"] == final["outcome"]
-    claims_no_more_than_the_verdicts(final)
+    claims_no_more_than_the_verdicts(final, hard=hard)
 
 
-def claims_no_more_than_the_verdicts(final: SelfRAGState) -> None:
+def claims_no_more_than_the_verdicts(final: SelfRAGState, *, hard: bool = False) -> None:
     best, outcome = final["best"], final["outcome"]
     labels = [claim["verdict"]["label"] for claim in best["claims"]] if best else []
     if outcome == "grounded":
@@ -78,8 +78,13 @@ def claims_no_more_than_the_verdicts(final: SelfRAGState) -> None:
         assert best is not None
         assert best["draft"]["passages"] == []
     if outcome in ("abstained", "stopped"):
-        assert best is None or not set(labels) & {"fully supported", "partially supported"}
+        assert best is None or hard or not set(labels) & {"fully supported", "partially supported"}
         assert final["citations"] == []
+    if hard:
+        assert outcome != "partially_grounded"
+        if outcome in ("grounded", "direct"):
+            assert best is not None
+            assert best["use"] is None or best["use"]["label"] not in ("1", "2")
     for citation in final["citations"]:
         assert citation["passage"][citation["start"] : citation["end"]] == citation["quote"]
 

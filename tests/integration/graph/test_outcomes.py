@@ -179,6 +179,83 @@ async def test_per_passage_ranks_a_candidate_for_each(settings: Any, texts: list
     generator.done()
 
 
+@pytest.mark.parametrize(
+    ("labels", "usefulness", "outcome", "reason"),
+    [
+        (("fully supported", "fully supported"), "5", "grounded", "accepted"),
+        (("fully supported", "fully supported"), "2", "abstained", "not_useful"),
+        (("fully supported", "partially supported"), "5", "abstained", "claims_unsupported"),
+        (("fully supported", "no support"), "5", "abstained", "claims_unsupported"),
+        (("fully supported", "unknown"), "5", "abstained", "claims_unsupported"),
+        (("fully supported", "no support"), "1", "abstained", "claims_unsupported"),
+    ],
+)
+async def test_with_hard_constraints_no_answer_is_given_that_is_not_supported_and_useful(
+    labels: tuple[str, str], usefulness: str, outcome: str, reason: str
+) -> None:
+    judge = critic({GOOD: labels[0], BAD: labels[1]}, usefulness=usefulness)
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"])
+    final = await ask(generator, judge, limits=ONCE, constraints="hard")
+    assert (final["outcome"], final["stop_reason"]) == (outcome, reason)
+    assert (GOOD in final["answer"]) == (outcome == "grounded")
+
+
+async def test_with_hard_constraints_the_loops_go_on_until_an_answer_may_be_given() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[GOOD])
+    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
+    final = await ask(generator, judge, constraints="hard")
+    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
+    generator.done()
+
+
+async def test_with_hard_constraints_a_direct_answer_of_little_use_is_not_given() -> None:
+    generator = ScriptedGenerator(direct=["4"])
+    judge = critic(retrieve="direct", usefulness="1")
+    final = await ask(generator, judge, question="What is 2+2?", constraints="hard")
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "not_useful")
+    assert final["answer"] == "No answer to “What is 2+2?”: an answer was drafted, but it does not give what is asked."
+
+
+@pytest.mark.parametrize(("constraints", "chosen"), [("soft", FULLER), ("hard", GOOD)])
+async def test_per_passage_keeps_the_best_that_may_be_given(constraints: str, chosen: str) -> None:
+    """With hard constraints one of little use does not win by the relevance of its passage."""
+    air, other = {"relevant": 0.9, "irrelevant": 0.1}, {"relevant": 0.2, "irrelevant": 0.8}
+    judge = critic(
+        relevance=lambda text: verdict("relevant", air if text == AIR else other),
+        usefulness=lambda text: "2" if text == FULLER else "3",
+    )
+    generator = ScriptedGenerator(drafts=[FULLER, GOOD], improved=[FULLER, FULLER])
+    final = await ask(
+        generator,
+        judge,
+        ScriptedRetriever(always=[AIR, f"{AIR} So it is."]),
+        limits=ONCE,
+        strategy="per-passage",
+        constraints=constraints,
+        thresholds={"relevant": 0.1},
+    )
+    assert final["best"] is not None
+    assert final["best"]["draft"]["text"] == chosen
+    assert final["outcome"] == "grounded"
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+async def test_per_passage_goes_on_without_a_draft_that_fails(broken: int) -> None:
+    drafts: list[Any] = [GOOD, GOOD]
+    drafts[broken] = BROKEN
+    retriever = ScriptedRetriever(always=[AIR, f"{AIR} So it is."])
+    final = await ask(ScriptedGenerator(drafts=drafts), critic(relevance="relevant"), retriever, strategy="per-passage")
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", GOOD)
+    assert final["stops"] == []
+
+
+async def test_per_passage_fails_when_all_drafts_do() -> None:
+    retriever = ScriptedRetriever(always=[AIR, f"{AIR} So it is."])
+    judge = critic(relevance="relevant")
+    final = await ask(ScriptedGenerator(drafts=[BROKEN, BROKEN]), judge, retriever, strategy="per-passage")
+    assert (final["outcome"], final["stop_reason"]) == ("stopped", "model_failed")
+
+
 async def test_the_thresholds_of_the_caller_are_used() -> None:
     judge = critic(relevance=verdict("relevant", {"relevant": 0.6, "irrelevant": 0.4}))
     final = await ask(ScriptedGenerator(), judge, limits=ONCE, thresholds={"relevant": 0.7})

@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from app import cli
+from app.ask import overridden
 from app.cli import main, parse
+from app.compose import context_of
+from app.settings import Settings
 from errors import ModelError, RequestError
+from graph.context import Weights
 
 
 @pytest.mark.parametrize(
@@ -45,10 +49,34 @@ def test_the_options_of_ask() -> None:
     assert options.debug
 
 
+def test_the_papers_controls() -> None:
+    words = "why --retrieve-threshold 0.3 --relevance-threshold 0 --weights 2,1,0.25 --constraints hard"
+    options = parse(words.split())
+    context = context_of(overridden(Settings(), options))
+    thresholds = overridden(Settings(), options)
+    assert (thresholds.selfrag_threshold_retrieve, thresholds.selfrag_threshold_relevant) == (0.3, 0)
+    assert context.weights == Weights(relevance=2, support=1, usefulness=0.25)
+    assert context.constraints == "hard"
+
+
+def test_an_option_that_is_not_given_leaves_the_setting() -> None:
+    settings = Settings(selfrag_weights=(3, 2, 1), selfrag_threshold_retrieve=0.4, selfrag_constraints="hard")
+    assert overridden(settings, parse(["why"])) == settings
+
+
 @pytest.mark.parametrize(
     "words",
     [
         [],
+        ["why", "--weights", "1,1"],
+        ["why", "--weights", "1,1,x"],
+        ["why", "--weights=-1,1,1"],
+        ["why", "--weights", "1,1,inf"],
+        ["why", "--weights", "1,1,nan"],
+        ["why", "--retrieve-threshold", "1.1"],
+        ["why", "--retrieve-threshold", "nan"],
+        ["why", "--relevance-threshold", "high"],
+        ["why", "--constraints", "firm"],
         ["ask"],
         ["why", "--mode", "x"],
         ["why", "--js"],

@@ -5,7 +5,7 @@ import pytest
 from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
 from app.settings import EMBEDDED, Settings, load_settings
 from errors import ModelError, RequestError
-from graph.context import Limits
+from graph.context import Limits, Weights
 from tests.scripted import ScriptedRetriever
 
 
@@ -94,6 +94,24 @@ def test_the_context_is_as_the_settings_say() -> None:
         None,
         None,
     )
+
+
+def test_weights_and_constraints_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFRAG_WEIGHTS", "0, 2,.5")
+    monkeypatch.setenv("SELFRAG_CONSTRAINTS", "hard")
+    context = context_of(load_settings())
+    assert (context.weights, context.constraints) == (Weights(relevance=0, support=2, usefulness=0.5), "hard")
+
+
+def test_the_weights_are_the_papers_unless_set() -> None:
+    assert context_of(Settings()).weights == Weights()
+
+
+@pytest.mark.parametrize("weights", ["1", "1,1", "1,1,1,1", "a,b,c", "1,1,-1", "nan,1,1"])
+def test_wrong_weights_are_named(weights: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFRAG_WEIGHTS", weights)
+    with pytest.raises(RequestError, match=r"SELFRAG_WEIGHTS is wrong: it is no list of three numbers like 1,1,0\.5"):
+        load_settings()
 
 
 def test_a_name_with_a_colon_is_a_provider_unless_an_endpoint_is_given() -> None:

@@ -1,11 +1,13 @@
 """Where a draft's claims begin and end, and which drafts claim nothing at all."""
 
 import itertools
+import random
 import time
 
 import pytest
 
-from evidence.claims import declines, sentences, split_claims
+from evidence.claims import declines, places, split_claims, statements, whole
+from evidence.sentences import sentences
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ from evidence.claims import declines, sentences, split_claims
         ("**Findings**\nIt is blue.", ["It is blue."]),
         ("**It is blue.** It is deep.", ["It is blue.", "It is deep."]),
         ("**Colour**: It is blue.", ["Colour**: It is blue."]),
-        ("| colour | depth |\n|---|:-:|\n| blue | deep |", ["| colour | depth |", "| blue | deep |"]),
+        ("| colour | depth |\n|---|:-:|\n| blue | deep |", ["| blue | deep |"]),
         (
             "Run it:\n```python\nprint('A. B')\n\nx = 1. + 2\n```\nIt prints.",
             ["```python\nprint('A. B')\n\nx = 1. + 2\n```", "It prints."],
@@ -81,6 +83,89 @@ from evidence.claims import declines, sentences, split_claims
 )
 def test_the_claims_of_a_draft(draft: str, claims: list[str]) -> None:
     assert split_claims(draft) == claims
+
+
+@pytest.mark.parametrize(
+    ("draft", "claims"),
+    [
+        # a list, and what introduces it
+        ("The tenant must:\n- pay rent\n- insure", ["The tenant must: pay rent", "The tenant must: insure"]),
+        ("It is so. One must:\n\n1. pay\n2. go", ["It is so.", "One must: pay", "One must: go"]),
+        ("One must:\n- pay:\n  - rent\n  - gas\n- go", ["One must: pay: rent", "One must: pay: gas", "One must: go"]),
+        ("One must:\n- pay. It is law.", ["One must: pay.", "It is law."]),
+        ("## Duties\n- pay\n- go\n\nAll done.", ["Duties: pay", "Duties: go", "All done."]),
+        ("**Duties:**\n- pay", ["Duties: pay"]),
+        ("## Duties\nOne must pay.", ["One must pay."]),
+        ("Causes:\nheat\nsalt\n\nThat was all.", ["Causes: heat", "Causes: salt", "That was all."]),
+        ("Here it is:\n\nThe tenant pays.", ["The tenant pays."]),
+        ("One must:\n- pay\n\nAll may:\n- stay", ["One must: pay", "All may: stay"]),
+        ("One must:\n- pay\nThe owner sleeps.\n- mends", ["One must: pay", "The owner sleeps.", "mends"]),
+        ("One must:\n- pay\n\n  in advance\n- go", ["One must: pay", "in advance", "One must: go"]),
+        ("Yes. One must:\n- pay", ["One must: pay"]),
+        ("租户必须：\n- 付租金", ["租户必须： 付租金"]),
+        # code and tables
+        ("Run it:\n\n```sh\na. B\n```\nIt prints.", ["Run it:\n```sh\na. B\n```", "It prints."]),
+        ("| a | b |\n|---|---|\n| 1 | 2. Two |\n| 3 | 4 |", ["| a | b |\n| 1 | 2. Two |", "| a | b |\n| 3 | 4 |"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\nIt is.\n| 3 | 4 |", ["| a | b |\n| 1 | 2 |", "It is.", "| 3 | 4 |"]),
+    ],
+)
+def test_a_claim_is_whole_with_what_introduces_it(draft: str, claims: list[str]) -> None:
+    assert [whole(one.text, one.context) for one in statements(draft)] == claims
+
+
+@pytest.mark.parametrize(
+    ("draft", "contexts"),
+    [
+        ("Ada wrote it. She was 27.", ["", "Ada wrote it."]),
+        ("Ada wrote it. She was 27. She died young.", ["", "Ada wrote it.", "Ada wrote it."]),
+        ("Ada wrote it. Babbage built it. It was large.", ["", "", "Babbage built it."]),
+        ("Rent is due.\n\nIt is 500 euros.", ["", "Rent is due."]),
+        ("She was 27.", [""]),
+        ("Yes. She was 27. It was late.", ["", ""]),
+    ],
+)
+def test_a_pronoun_refers_to_the_sentence_before_which_is_no_part_of_the_claim(draft: str, contexts: list[str]) -> None:
+    found = statements(draft)
+    assert [one.context for one in found] == contexts
+    assert [whole(one.text, one.context) for one in found] == split_claims(draft)
+
+
+def test_claims_are_found_again_where_they_stand() -> None:
+    draft = "The heat causes are:\n- heat\n- salt\n\nIt is so. It is so."
+    ends = places(draft, split_claims(draft))
+    assert ends == [draft.index("- heat") + 6, draft.index("salt") + 4, draft.index("so.") + 3, len(draft)]
+    assert places("A b.", ["nowhere", "A b."]) == [0, 4]
+
+
+def test_claims_of_any_text_are_verbatim_apart_and_in_order() -> None:
+    dice = random.Random(5)
+    parts = [
+        "It is.",
+        " ",
+        "\n",
+        "\n\n",
+        "- ",
+        "1. ",
+        "a:",
+        "```",
+        "| a |",
+        "|--|",
+        "# b",
+        "Yes.",
+        "e.g. C",
+        "5.",
+        "`d. E`",
+        "？",
+    ]
+    for _ in range(3000):
+        draft = "".join(dice.choices(parts, k=dice.randint(1, 12)))
+        position = 0
+        for claim in statements(draft):
+            assert claim.start >= position
+            assert draft[claim.start :].startswith(claim.text)
+            position = claim.start + len(claim.text)
+        ends = places(draft, split_claims(draft))
+        assert ends == sorted(ends)
 
 
 @pytest.mark.parametrize(

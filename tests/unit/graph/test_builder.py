@@ -66,7 +66,7 @@ def test_a_reason_why_there_is_no_answer_has_a_sentence() -> None:
             except KeyError:
                 continue
             worded.add(reason)
-    assert set(get_args(StopReason)) - worded == {"accepted", "not_useful", "not_needed", "mode_never", "fallback"}
+    assert set(get_args(StopReason)) - worded == {"accepted", "not_needed", "mode_never", "fallback"}
     assert set(get_args(Outcome)) == {"grounded", "partially_grounded", "abstained", "direct", "stopped"}
 
 

@@ -21,6 +21,9 @@ from tests.scripted import services
         {"k": "many"},
         {"temperature": 1},
         {"weights": {"support": -1}},
+        {"weights": {"relevance": float("nan")}},
+        {"weights": {"usefulness": float("inf")}},
+        {"constraints": "firm"},
         {"thresholds": {"relevant": 1.5}},
         {"limits": {"model_calls": 0}},
         {"limits": {"drafts": 0}},
@@ -51,6 +54,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
     assert (weights.relevance, weights.support, weights.usefulness) == (1, 1, 0.5)
     context = Context()
     assert (context.mode, context.strategy, context.fallback, context.k) == ("adaptive", "combined", "abstain", 4)
+    assert context.constraints == "soft"
 
 
 def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
@@ -59,3 +63,10 @@ def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
     assert made.completed(None).levels.relevant == 0.7
     own = Context(limits=Limits(drafts=1), thresholds=Thresholds(relevant=0.1))
     assert made.completed(own) == own
+
+
+def test_what_is_set_in_part_keeps_the_rest_as_calibrated() -> None:
+    made = services(limits=Limits(seconds=600), thresholds=Thresholds(retrieve=0.28, relevant=0.7, similar=0.2))
+    run = made.completed(Context(thresholds=Thresholds(retrieve=0.9), limits=Limits(drafts=1)))
+    assert run.levels == Thresholds(retrieve=0.9, relevant=0.7, similar=0.2)
+    assert run.bounds == Limits(seconds=600, drafts=1)

@@ -1,8 +1,14 @@
+import math
+from dataclasses import replace
+
 import pytest
 
 from graph.context import Thresholds
+from models.chat import Chat
+from models.critic import Critic
 from nodes.decide import decide
-from tests.scripted import ScriptedCritic, roomy_tab, runtime, services, state, verdict
+from prompts.decide import RETRIEVE
+from tests.scripted import ScriptedChat, ScriptedCritic, reply, roomy_tab, runtime, services, state, verdict
 
 
 @pytest.mark.parametrize(("label", "route"), [("retrieve", "retrieve"), ("direct", "direct"), ("unknown", "retrieve")])
@@ -19,6 +25,46 @@ async def test_the_threshold_decides(threshold: float, route: str) -> None:
     context = runtime(thresholds=Thresholds(retrieve=threshold))
     update = await decide(state(), services(critic=critic, tab=roomy_tab()), context)
     assert (update["route"], update["decision"]["label"]) == (route, route)
+
+
+def asked_by(yes: float, no: float) -> Critic:
+    """The real critic over a model that gives "search" and "math" these probabilities."""
+    top = [("search", math.log(yes)), ("math", math.log(no))]
+    chat = Chat(lambda: ScriptedChat(script=[reply("search", top=top)]), "scripted")
+    return Critic(chat)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "threshold", "route"),
+    [
+        (0.9, 0.1, 0.5, "retrieve"),
+        (0.1, 0.9, 0.5, "direct"),
+        (0.9, 0.1, 0.91, "direct"),
+        (0.3, 0.1, 0.7, "retrieve"),  # 0.75 of both: the rest of the mass is on no label
+        (0.3, 0.1, 0.8, "direct"),
+    ],
+)
+async def test_the_threshold_is_one_on_probabilities_normalised_over_the_labels(
+    yes: float, no: float, threshold: float, route: str
+) -> None:
+    """A ratio of log-probabilities would be 0.04 for the first of these, and 0.96 for the second."""
+    made = replace(services(), critic=asked_by(yes, no)).metered(roomy_tab())
+    update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
+    assert update["route"] == route
+    assert RETRIEVE.score(update["decision"]) == pytest.approx(yes / (yes + no))
+    inverted = math.log(yes) / (math.log(yes) + math.log(no))
+    assert (inverted >= 0.5) != (yes >= no)
+
+
+async def test_a_surer_yes_never_retrieves_less() -> None:
+    for threshold in (0.2, 0.5, 0.8):
+        routes = []
+        for percent in range(5, 100, 5):
+            made = replace(services(), critic=asked_by(percent / 100, 1 - percent / 100)).metered(roomy_tab())
+            update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
+            routes.append(update["route"])
+        assert routes == sorted(routes), "direct comes first, then retrieve"
+        assert routes.count("retrieve") == sum(percent / 100 >= threshold - 1e-9 for percent in range(5, 100, 5))
 
 
 @pytest.mark.parametrize(("mode", "route"), [("always", "retrieve"), ("never", "direct")])

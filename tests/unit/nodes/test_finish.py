@@ -14,7 +14,10 @@ NOTHING = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "no support")])
 UNKNOWN = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "unknown")])
 NOT_CHECKED = candidate_of(draft("Yes.", ["a"]), [])
 DECLINED = candidate_of(draft("I don't know.", ["a"], declined=True), [])
+MIXED_USELESS = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")], use="1")
 DIRECT = candidate_of(draft("4"), [])
+DIRECT_USELESS = candidate_of(draft("4"), [], use="2")
+HARD = {"constraints": "hard"}
 
 
 def stop(reason: str) -> list[dict[str, Any]]:
@@ -43,6 +46,22 @@ def stop(reason: str) -> list[dict[str, Any]]:
         ({"best": None, "stops": stop("model_failed")}, {}, "stopped", "model_failed"),
         ({"best": FULL, "stops": stop("model_failed")}, {}, "grounded", "model_failed"),
         ({"best": DIRECT, "route": "direct", "stops": stop("limit_calls")}, {}, "direct", "limit_calls"),
+        # hard constraints
+        ({"best": FULL}, HARD, "grounded", "accepted"),
+        ({"best": USELESS}, HARD, "abstained", "not_useful"),
+        ({"best": PARTLY}, HARD, "abstained", "claims_unsupported"),
+        ({"best": MIXED}, HARD, "abstained", "claims_unsupported"),
+        ({"best": NOTHING}, HARD, "abstained", "claims_unsupported"),
+        ({"best": MIXED_USELESS}, HARD, "abstained", "claims_unsupported"),
+        ({"best": DECLINED}, HARD, "abstained", "declined"),
+        ({"best": None}, HARD, "abstained", "nothing_relevant"),
+        ({"best": MIXED, "stops": stop("limit_tokens")}, HARD, "abstained", "limit_tokens"),
+        ({"best": NOT_CHECKED, "stops": stop("limit_tokens")}, HARD, "abstained", "limit_tokens"),
+        ({"best": FULL, "stops": stop("model_failed")}, HARD, "grounded", "model_failed"),
+        ({"best": None, "stops": stop("limit_calls")}, HARD, "stopped", "limit_calls"),
+        ({"best": DIRECT, "route": "direct"}, HARD, "direct", "not_needed"),
+        ({"best": DIRECT_USELESS, "route": "direct"}, HARD, "abstained", "not_useful"),
+        ({"best": DIRECT_USELESS, "route": "direct"}, {}, "direct", "not_needed"),
     ],
 )
 async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any], outcome: str, reason: str) -> None:
@@ -71,6 +90,14 @@ def test_what_is_not_supported_is_marked_where_it_stands() -> None:
         "It is. It is. [not supported by the documents] It may be. [only partly supported by the documents] "
         "It was. [not checked against the documents] Who knows?"
     )
+
+
+def test_a_mark_stands_behind_its_claim_and_not_behind_the_same_words_elsewhere() -> None:
+    best = candidate_of(
+        draft("The heat causes are:\n- heat\n- salt", ["a"]), [claim("heat", "no support"), claim("salt")]
+    )
+    assert marked(best) == "The heat causes are:\n- heat [not supported by the documents]\n- salt"
+    assert marked(best, [None, 1]) == "The heat causes are:\n- heat [not supported by the documents]\n- salt [1]"
 
 
 def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:

@@ -2,7 +2,10 @@ from typing import Any
 
 import pytest
 
+from errors import ModelError
 from graph.context import Limits
+from models.chat import TransientModelError
+from models.usage import LimitReachedError
 from nodes.generate import generate
 from nodes.select import candidate, rank
 from tests.scripted import (
@@ -68,7 +71,32 @@ async def test_per_passage_writes_one_draft_for_each() -> None:
     assert [[one["id"] for one in written["passages"]] for written in update["drafts"]] == [["a"], ["c"]]
     assert [written["declined"] for written in update["drafts"]] == [False, True]
     assert [written["relevance"] for written in update["drafts"]] == [0.9, 0.7]
-    assert update["decided"] == {"drafts": 2, "redraft": False, "declined": False, "text": "From a."}
+    assert update["decided"] == {"drafts": 2, "failed": 0, "redraft": False, "declined": False, "text": "From a."}
+
+
+@pytest.mark.parametrize("error", [TransientModelError("It timed out."), ModelError("It is broken.")])
+@pytest.mark.parametrize("broken", [0, 1])
+async def test_a_draft_that_fails_leaves_its_siblings(error: ModelError, broken: int) -> None:
+    said: list[Any] = ["From one.", "From one."]
+    said[broken] = error
+    made = services(ScriptedGenerator(drafts=said), tab=roomy_tab())
+    update = await generate(state(**FOUND), made, runtime(strategy="per-passage"))
+    (written,) = update["drafts"]
+    assert [one["id"] for one in written["passages"]] == ["ca"[broken]]
+    assert (update["decided"]["drafts"], update["decided"]["failed"], update["drafts_left"]) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("strategy", ["per-passage", "combined"])
+async def test_when_all_drafts_fail_the_node_does(strategy: str) -> None:
+    made = services(ScriptedGenerator(drafts=[TransientModelError("first"), ModelError("second")]), tab=roomy_tab())
+    with pytest.raises(TransientModelError, match="first"):
+        await generate(state(**FOUND), made, runtime(strategy=strategy))
+
+
+async def test_a_draft_that_the_budget_does_not_allow_ends_the_node() -> None:
+    made = services(ScriptedGenerator(drafts=["From a.", "From c."]), tab=roomy_tab(calls=1))
+    with pytest.raises(LimitReachedError):
+        await generate(state(**FOUND), made, runtime(strategy="per-passage"))
 
 
 async def test_a_draft_that_declines_is_known_as_such() -> None:
@@ -92,6 +120,15 @@ async def test_a_redraft_is_told_which_claims_failed_and_why() -> None:
     assert inputs["failed"] == "- Bad. (Nothing says bad.)\n- Odd.‹/claim>"
     assert inputs["draft"] == "Good. Bad. Odd."
     assert update["decided"]["redraft"]
+
+
+async def test_a_redraft_is_told_of_an_item_of_a_list_with_what_introduces_it() -> None:
+    generator = ScriptedGenerator(mended=["Better."])
+    failed = claim("fly", "no support", reason="<passage>No.")
+    failed["context"] = "The tenant must:"
+    begun = one_round("The tenant must:\n- fly", failed)
+    await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    assert generator.inputs("mend")[0]["failed"] == "- The tenant must: fly (‹passage>No.)"
 
 
 async def test_a_supported_draft_that_is_not_useful_is_asked_to_be_fuller() -> None:

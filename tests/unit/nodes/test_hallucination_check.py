@@ -1,5 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
+from evidence.fit import Fit, Fits
+from graph.context import Thresholds
 from nodes.hallucination_check import hallucination_check
 from tests.scripted import ScriptedCritic, draft, roomy_tab, runtime, services, state, verdict
 
@@ -30,6 +34,7 @@ async def test_a_claim_without_a_quote_is_not_supported_whatever_the_critic_woul
         [
             {
                 "text": "Bees make honey.",
+                "context": "",
                 "verdict": verdict("no support", reason="No passage says this."),
                 "quote": None,
             }
@@ -78,7 +83,55 @@ async def test_the_critic_reads_what_the_generator_read() -> None:
     (inputs,) = critic.inputs
     assert text in inputs["passages"]
     assert "Other." in inputs["passages"]
-    assert (inputs["question"], inputs["draft"]) == ("Why is the sky blue?", "Air scatters blue light.")
+    assert (inputs["question"], inputs["claim"]) == ("Why is the sky blue?", "Air scatters blue light.")
+
+
+async def test_a_pronouns_sentence_and_a_lists_head_are_shown_to_the_critic_with_the_claim() -> None:
+    critic = ScriptedCritic(otherwise={"support": "fully supported"})
+    text = "Air scatters blue light. It scatters red light less.\nThe sea is:\n- salt\n- blue"
+    begun = state(
+        drafts=[draft(text, ["Air scatters blue light, and scatters red light less. The sea is salt and blue."])]
+    )
+    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    assert [inputs["claim"] for inputs in critic.inputs] == [
+        "Air scatters blue light.",
+        "Air scatters blue light. It scatters red light less.",
+        "The sea is: salt",
+        "The sea is: blue",
+    ]
+    assert [claim["text"] for claim in update["claims"][0]] == [
+        "Air scatters blue light.",
+        "It scatters red light less.",
+        "salt",
+        "blue",
+    ]
+
+
+LIKELY = verdict("fully supported", {"fully supported": 0.6, "partially supported": 0.2, "no support": 0.2})
+
+
+@pytest.mark.parametrize(("least", "label"), [(0.0, "fully supported"), (0.8, "fully supported"), (0.81, "no support")])
+async def test_a_claim_whose_support_is_below_the_threshold_has_none(least: float, label: str) -> None:
+    begun = state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0)
+    context = runtime(thresholds=Thresholds(supported=least))
+    update = await hallucination_check(
+        begun, services(critic=ScriptedCritic(otherwise={"support": LIKELY}), tab=roomy_tab()), context
+    )
+    assert update["claims"][0][0]["verdict"]["label"] == label
+
+
+async def test_the_trained_critic_weighs_the_relevance_of_what_was_read() -> None:
+    """The same claim, the same reply: written from a passage that answers it holds, from another it does not."""
+    labels = []
+    for relevance in (0.95, 0.3):
+        one = draft("Air scatters blue light.", [SKY])
+        graded = {one["passages"][0]["id"]: verdict("relevant", {"relevant": relevance, "irrelevant": 1 - relevance})}
+        begun = state(drafts=[one], drafts_left=0, verdicts=graded)
+        fits = Fits(support=Fit(intercept=0.0, coefficients={"relevance": 1.0}))
+        bound = replace(services(critic=ScriptedCritic(otherwise={"support": LIKELY}), tab=roomy_tab()), fits=fits)
+        update = await hallucination_check(begun, bound, runtime(thresholds=Thresholds(supported=0.5)))
+        labels.append(update["claims"][0][0]["verdict"]["label"])
+    assert labels == ["fully supported", "no support"]
 
 
 async def test_each_draft_has_its_own_claims_and_one_that_declines_none() -> None:

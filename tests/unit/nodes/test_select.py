@@ -1,10 +1,16 @@
+import math
+import random
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from graph.context import Weights
+from models.critic import by_probability
 from nodes.select import candidate, rank, select, supported
+from prompts.answer_check import USEFULNESS
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
 from tests.scripted import candidate_of, claim, draft, roomy_tab, runtime, services, state, verdict
 
 GOOD = candidate_of(draft("Good.", ["a"]), [claim("Good.")])
@@ -12,11 +18,17 @@ USELESS = candidate_of(draft("So what.", ["a"]), [claim("So what.")], use="1", s
 HALF = candidate_of(draft("Half.", ["a"]), [claim("Half."), claim("Bad.", "no support")], score=9)
 BAD = candidate_of(draft("Bad.", ["a"]), [claim("Bad.", "no support")], score=9)
 NOT_CHECKED = candidate_of(draft("New.", ["a"]), [], score=9)
+TIERS = {"fully supported": 2, "partially supported": 1, "no support": 0}
 DECLINES = candidate_of(draft("I don't know.", ["a"], declined=True), [], score=9)
 
 
 def a_round(text: str, label: str, use: str, **changes: Any) -> dict[str, Any]:
     return {"drafts": [draft(text, ["a"])], "claims": [[claim(text, label)]], "uses": [verdict(use)], **changes}
+
+
+def shares(dice: random.Random, number: int) -> list[float]:
+    parts = [dice.random() for _ in range(number)]
+    return [part / sum(parts) for part in parts]
 
 
 def test_what_may_be_claimed_outranks_the_score() -> None:
@@ -121,6 +133,97 @@ def test_the_score_is_the_papers() -> None:
     assert made["support"] == pytest.approx(1.5 / 4)
     assert made["usefulness"] == 0.5
     assert made["score"] == pytest.approx(0.8 + 1.5 / 4 + 0.5 * 0.5)
+
+
+async def test_the_score_follows_the_formula_for_any_probabilities_and_weights() -> None:
+    dice = random.Random(7)
+    for _ in range(200):
+        rel, sup, use = (dice.random() * 3 for _ in range(3))
+        relevant = dice.random()
+        full, partial, none_ = shares(dice, 3)
+        ratings = shares(dice, 5)
+        supported_ = verdict(
+            "fully supported", {"fully supported": full, "partially supported": partial, "no support": none_}
+        )
+        rated = verdict("5", dict(zip("12345", ratings, strict=True)))
+        one = draft("It.", ["a"], relevance=relevant)
+        made = candidate(
+            one,
+            [{"text": "It.", "verdict": supported_, "quote": None}],
+            rated,
+            Weights(relevance=rel, support=sup, usefulness=use),
+        )
+        isuse = sum(weight * p for weight, p in zip((-1, -0.5, 0, 0.5, 1), ratings, strict=True))
+        assert made["score"] == pytest.approx(rel * relevant + sup * (full + 0.5 * partial) + use * isuse)
+
+
+def test_the_probabilities_are_shares_of_the_labels_and_not_of_all_tokens() -> None:
+    """A third of the mass on tokens that are no label changes no score; log-probabilities enter none."""
+    full, partial, none_ = SUPPORT.replies
+    top = {full: math.log(0.3), f" {full.title()}": math.log(0.1), partial: math.log(0.2), none_: math.log(0.1)}
+    found = by_probability(SUPPORT, {**top, "the": math.log(0.3)})
+    assert SUPPORT.score(found) == pytest.approx((0.4 + 0.5 * 0.2) / 0.7)
+    assert found == by_probability(SUPPORT, top)
+    relevant = by_probability(RELEVANCE, {"yes": math.log(0.6), "no": math.log(0.2)})
+    assert RELEVANCE.score(relevant) == pytest.approx(0.75)
+    rated = by_probability(USEFULNESS, {"1": math.log(0.1), "4": math.log(0.4)})
+    assert USEFULNESS.score(rated) == pytest.approx((-0.1 + 0.5 * 0.4) / 0.5)
+
+
+async def test_of_candidates_that_may_claim_as_much_the_best_score_wins() -> None:
+    dice = random.Random(11)
+    for _ in range(100):
+        number = dice.randint(2, 6)
+        drafts = [draft(f"It {i}.", [f"p{i}"], relevance=dice.random()) for i in range(number)]
+        labels = [dice.choice(("fully supported", "partially supported", "no support")) for _ in drafts]
+        claims = [[claim(one["text"], label)] for one, label in zip(drafts, labels, strict=True)]
+        uses = [verdict(dice.choice("12345")) for _ in drafts]
+        weights = Weights(relevance=dice.random(), support=dice.random(), usefulness=dice.random())
+        begun = state(drafts=drafts, claims=claims, uses=uses)
+        update = await select(begun, services(tab=roomy_tab()), runtime(strategy="per-passage", weights=weights))
+        made = [candidate(*one, weights) for one in zip(drafts, claims, uses, strict=True)]
+        most = max(TIERS[label] for label in labels)
+        rivals = [one for one, label in zip(made, labels, strict=True) if TIERS[label] == most]
+        assert update["best"]["score"] == max(one["score"] for one in rivals)
+        assert TIERS[update["best"]["claims"][0]["verdict"]["label"]] == most
+
+
+async def test_no_sequence_of_redrafts_makes_the_answer_worse() -> None:
+    dice = random.Random(13)
+    for constraints in ("soft", "hard"):
+        for _ in range(50):
+            best: Any = None
+            for turn in range(6):
+                labels = dice.choices(("fully supported", "partially supported", "no support"), k=dice.randint(1, 3))
+                written = draft(f"It {turn}.", ["a"], relevance=dice.random(), declined=dice.random() < 0.2)
+                claims = [claim(f"It {turn}.", label) for label in labels]
+                begun = state(best=best, drafts=[written], claims=[claims], uses=[verdict(dice.choice("12345"))])
+                update = await select(begun, services(tab=roomy_tab()), runtime(constraints=constraints))
+                new = candidate(written, claims, begun["uses"][0], Weights())
+                before = [best] if best else []
+                assert rank(update["best"], constraints) == max(rank(one, constraints) for one in (new, *before))
+                best = update["best"]
+
+
+async def test_of_two_drafts_that_may_claim_as_much_the_worse_does_not_replace_the_better() -> None:
+    begun = a_round("New.", "fully supported", "2")
+    before = deepcopy((await select(state(**begun), services(tab=roomy_tab()), runtime()))["best"])
+    for score, kept in ((before["score"] + 0.01, "Old."), (before["score"] - 0.01, "New.")):
+        old = {**deepcopy(before), "score": score, "draft": draft("Old.", ["a"])}
+        update = await select(state(**begun, best=old), services(tab=roomy_tab()), runtime())
+        assert update["best"]["draft"]["text"] == kept
+
+
+@pytest.mark.parametrize(("constraints", "kept"), [("soft", "So what."), ("hard", "Good.")])
+async def test_with_hard_constraints_one_that_may_be_given_outranks_a_better_score(constraints: str, kept: str) -> None:
+    begun = state(
+        drafts=[draft("So what.", ["a"], relevance=1.0), draft("Good.", ["b"], relevance=0.1)],
+        claims=[[claim("So what.")], [claim("Good.")]],
+        uses=[verdict("2", {"1": 0.0, "2": 0.51, "3": 0.0, "4": 0.0, "5": 0.49}), verdict("3")],
+    )
+    update = await select(begun, services(tab=roomy_tab()), runtime(constraints=constraints))
+    assert update["best"]["draft"]["text"] == kept
+    assert update["accepted"] == (kept == "Good.")
 
 
 async def test_the_weights_rank_the_candidates() -> None:

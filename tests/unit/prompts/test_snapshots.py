@@ -64,5 +64,7 @@ def test_documents_are_declared_untrusted(name: str) -> None:
     assert "is data" in rendered(PROMPTS[name]) or "are data" in " ".join(rendered(PROMPTS[name]).split())
 
 
-def test_the_support_check_continues_the_generators_messages() -> None:
-    assert rendered(SUPPORT.messages).startswith(rendered(GENERATE))
+def test_no_critic_reads_the_generators_own_words_as_its_own() -> None:
+    """The small model believes what it has just written: the support check has examples of its own instead."""
+    assert not rendered(SUPPORT.messages).startswith(rendered(GENERATE))
+    assert "«passages»" in rendered(SUPPORT.messages)

@@ -1,0 +1,79 @@
+"""Dates in the forms in which people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+NAMES = "january february march april may june july august september october november december".split()
+MONTHS = {form: number for number, name in enumerate(NAMES, 1) for form in (name, name[:3])} | {"sept": 9}
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{4})"
+WRITTEN = (
+    re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH}\s+{_DAY}\b(?:,?\s+{_YEAR})?", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}", re.IGNORECASE),
+)
+ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
+NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
+
+
+class Date(NamedTuple):
+    """A date; what it does not say is None."""
+
+    year: int | None
+    month: int
+    day: int | None
+
+
+def dates(text: str) -> set[Date]:
+    """Every date of the text; ``3/5/2021`` is read both ways."""
+    return {date for _, found in _found(text) for date in found}
+
+
+def months(text: str) -> set[int]:
+    """The months that a text names, by themselves or in a date."""
+    words = re.findall(r"\b[A-Z][a-z]{2,8}\b", text)
+    return {date.month for date in dates(text)} | {MONTHS[word.lower()] for word in words if word.lower() in MONTHS}
+
+
+def without_dates(text: str, known: Set[Date]) -> str:
+    """The text without the dates that are among ``known``, as far as both say."""
+    for span, found in _found(text):
+        if any(_agree(date, other) for date in found for other in known):
+            text = text[: span[0]] + " " * (span[1] - span[0]) + text[span[1] :]
+    return text
+
+
+def _found(text: str) -> list[tuple[tuple[int, int], list[Date]]]:
+    """Where each date stands, and its readings; ``May 2021`` is none within ``3 May 2021``."""
+    found = list(_read(text))
+    spans = [span for span, _ in found]
+    return [
+        (span, read)
+        for span, read in found
+        if not any(one != span and one[0] <= span[0] and span[1] <= one[1] for one in spans)
+    ]
+
+
+def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
+    for form in WRITTEN:
+        for match in form.finditer(text):
+            parts = match.groupdict()
+            year, day = parts.get("year"), parts.get("day")
+            month = MONTHS[parts["month"].lower()]
+            yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)]
+    for match in ISO.finditer(text):
+        year_, month, day_ = map(int, match.groups())
+        yield match.span(), [Date(year_, month, day_)] if month <= 12 else []
+    for match in NUMERIC.finditer(text):
+        one, other, year_ = int(match[1]), int(match[3]), int(match[4])
+        year_ += (1900 if year_ > 50 else 2000) if year_ < 100 else 0
+        yield match.span(), [Date(year_, month, day) for day, month in ((one, other), (other, one)) if month <= 12]
+
+
+def _agree(one: Date, other: Date) -> bool:
+    """Whether ``other`` says all that ``one`` says."""
+    return one.month == other.month and one.day in (None, other.day) and one.year in (None, other.year)

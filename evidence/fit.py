@@ -1,0 +1,111 @@
+"""A small trained critic: logistic regressions over the model's own probability and cheap evidence.
+
+The paper trains its critic; these are a few coefficients for one model, fitted by ``python -m benchmarks.fit_critic``
+and kept with the model's description. They change a verdict's probabilities, and nothing where a critic gives none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from evidence.words import figures, stems
+from prompts.choice import Verdict
+
+CLIP = 1e-4
+
+
+class Fit(BaseModel):
+    """One logistic regression. Evidence that it has no coefficient for is ignored, and that it lacks is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    intercept: float
+    coefficients: dict[str, float]
+
+    def probability(self, evidence: Mapping[str, float]) -> float:
+        """1 / (1 + exp(-(intercept + Σ coefficient · evidence)))."""
+        return expit(self.intercept + sum(value * evidence[name] for name, value in self.coefficients.items()))
+
+
+class Fits(BaseModel):
+    """The regressions that come with a critic; None leaves its verdicts as they are."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    relevance: Fit | None = None
+    support: Fit | None = None
+
+    def relevant(self, verdicts: Sequence[Verdict], evidence: Sequence[Mapping[str, float]]) -> list[Verdict]:
+        """The relevance verdicts with P(relevant) by the regression."""
+        fit = self.relevance
+        if fit is None:
+            return list(verdicts)
+        return [
+            _with(verdict, {"relevant": p, "irrelevant": 1 - p}) if verdict["probabilities"] else verdict
+            for verdict, p in zip(verdicts, map(fit.probability, evidence), strict=True)
+        ]
+
+    def supported(self, verdict: Verdict, evidence: Mapping[str, float]) -> Verdict:
+        """The support verdict with P(no support) by the regression; the model's own shares divide the rest."""
+        before = verdict["probabilities"]
+        if self.support is None or not before:
+            return verdict
+        p = self.support.probability(evidence)
+        full, partial = before["fully supported"], before["partially supported"]
+        share = full / (full + partial) if full + partial else 0.0
+        return _with(
+            verdict, {"fully supported": p * share, "partially supported": p * (1 - share), "no support": 1 - p}
+        )
+
+
+def relevance_evidence(
+    question: str, text: str, verdict: Verdict, best: float, similarity: float | None, rank: int
+) -> dict[str, float]:
+    """What is known of a passage: ``best`` is the best log-odds among the passages graded with it, ``rank`` from 0."""
+    odds = log_odds(verdict, "relevant")
+    return {
+        "log_odds": odds,
+        "behind_best": best - odds,
+        "similarity": similarity or 0.0,
+        "rank": float(rank),
+        "coverage": coverage(stems(question), stems(text)),
+    }
+
+
+def support_evidence(question: str, claim: str, quote: str, verdict: Verdict, relevance: float) -> dict[str, float]:
+    """What is known of a claim: ``relevance`` is the best log-odds of the passages that its draft was written from."""
+    asked, said, quoted = stems(question), stems(claim), stems(quote)
+    return {
+        "log_odds": log_odds(verdict, "fully supported", "partially supported"),
+        "relevance": relevance,
+        "quoted": coverage(said, quoted),
+        "asked": coverage(asked, quoted | said),
+        "new": coverage(said, said - asked),
+        "figures": float(bool(figures(claim))),
+    }
+
+
+def log_odds(verdict: Verdict, *positive: str) -> float:
+    """Of the positive labels together, clipped to ±9.2; 0 where the critic gave no probabilities."""
+    if not verdict["probabilities"]:
+        return 0.0
+    p = min(max(sum(verdict["probabilities"].get(label, 0.0) for label in positive), CLIP), 1 - CLIP)
+    return math.log(p / (1 - p))
+
+
+def coverage(wanted: set[str], found: set[str]) -> float:
+    """The share of ``wanted`` that is found; 0 where nothing is wanted."""
+    return len(wanted & found) / len(wanted) if wanted else 0.0
+
+
+def expit(value: float) -> float:
+    """The logistic function, without overflow."""
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
+
+
+def _with(verdict: Verdict, probabilities: dict[str, float]) -> Verdict:
+    label = max(probabilities, key=lambda name: probabilities[name])
+    return Verdict(label=label, probabilities=probabilities, reason=verdict["reason"])
