@@ -1,0 +1,283 @@
+"""``eval``: ask a question set through several systems, score what they say, and write the report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.screen import Screen
+    from app.settings import Settings
+    from evaluation.judgements import Judgements
+    from evaluation.records import Dataset, Example, Record, System
+    from evaluation.run import Tally
+    from graph.context import Context, Services
+    from retrieval.library import Library
+
+    ExtraSystems = Callable[[Services, Context], list[System]]
+
+BUILT_IN = ("self-rag", "plain", "closed-book")
+EMBEDDED_CONCURRENCY, REMOTE_CONCURRENCY = 1, 8
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What `evaluate` reads, but for ``quiet``."""
+    parser.add_argument("dataset", type=Path, metavar="DATASET", help="questions: JSONL, JSON, SQuAD 2.0 or CSV")
+    parser.add_argument(
+        "--docs", action="append", type=_path, metavar="PATH", help="ask of this file or folder; repeatable"
+    )
+    parser.add_argument(
+        "--systems", type=_systems, metavar="NAME,…", default=("self-rag", "plain"), help=f"of {', '.join(BUILT_IN)}"
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME:k=8,…",
+        help="self-rag with other settings, such as relevant=0.5,mode=always,drafts=1; repeatable",
+    )
+    parser.add_argument(
+        "--paragraphs", type=_range, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs"
+    )
+    parser.add_argument("--most", type=_count, metavar="N", help="ask N questions, drawn by --seed")
+    parser.add_argument(
+        "--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
+    parser.add_argument("--out", type=_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
+    parser.add_argument(
+        "--concurrency", type=_count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
+    )
+    parser.add_argument("--judge", action="store_true", help="let the model judge faithfulness, relevancy and pairs")
+
+
+def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
+    """Ask what was not asked yet, print the table, write the report; ``extra_systems`` are compared too.
+
+    Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
+    """
+    from app.compose import context_of, services_of
+    from app.libraries import library_to_ask
+    from app.screen import Screen
+    from app.settings import load_settings
+    from evaluation.datasets import load, name_of
+    from evaluation.selection import select
+
+    screen = Screen(quiet=options.quiet)
+    settings = load_settings()
+    _check_variants(options, settings)
+    folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
+    dataset = load(options.dataset, folder / "documents", options.paragraphs)
+    examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
+    with library_to_ask(_documents(options, dataset), settings, screen) as library:
+        with screen.downloads() as progress:
+            services = services_of(settings, library.store.as_retriever(), progress)
+        context = context_of(settings)
+        systems = _systems_of(options, services, context, extra_systems, _surroundings(settings, library))
+        records, judgements = _asked(options, settings, screen, folder, systems, examples, services, library)
+    _report(screen, folder, dataset, examples, records, judgements)
+    return 0
+
+
+def _asked(
+    options: argparse.Namespace,
+    settings: Settings,
+    screen: Screen,
+    folder: Path,
+    systems: Sequence[System],
+    examples: Sequence[Example],
+    services: Services,
+    library: Library,
+) -> tuple[list[Record], Judgements | None]:
+    import asyncio
+
+    from langsmith import tracing_context
+
+    from app.progress import asking, judging
+    from errors import SelfRAGError
+    from evaluation.run import run
+    from evaluation.store import NAME, Store
+
+    last: Tally | None = None
+    concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if _embedded(settings) else REMOTE_CONCURRENCY)
+
+    async def ask(store: Store) -> tuple[list[Record], Judgements | None]:
+        with asking(screen) as show:
+
+            def progress(tally: Tally) -> None:
+                nonlocal last
+                last = tally
+                show(tally)
+
+            by_system = await run(systems, examples, store, concurrency, progress)
+        records = [record for records in by_system.values() for record in records]
+        if not options.judge:
+            return records, None
+        from evaluation.judge import judge_records
+
+        embed = library.store.embeddings.embed_documents
+        with judging(screen) as tell:
+            return records, await judge_records(
+                services, embed, examples, records, folder / "judgements.jsonl", tell, concurrency=concurrency
+            )
+
+    with Store(folder / NAME) as store:
+        if store.damaged:
+            screen.note(
+                f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again."
+            )
+        try:
+            # LangSmith traces whatever runs while LANGSMITH_TRACING is set for something else; documents stay here.
+            with tracing_context(enabled=False):
+                return asyncio.run(ask(store))
+        except (KeyboardInterrupt, SelfRAGError):
+            if last:
+                kept = last.done - last.failed
+                screen.note(
+                    f"{kept} of {last.total} answers are kept in {store.path}: the same command goes on from there."
+                )
+            raise
+
+
+def _report(
+    screen: Screen,
+    folder: Path,
+    dataset: Dataset,
+    examples: Sequence[Example],
+    records: Sequence[Record],
+    judgements: Judgements | None,
+) -> None:
+    from app.progress import table
+    from errors import ModelError, RequestError
+    from evaluation.metrics import summarise
+    from evaluation.report import table_rows, write_report
+    from evaluation.store import NAME
+
+    failures = [record["error"] for record in records if record["error"]]
+    if failures and len(failures) == len(records):
+        raise ModelError(f"No question was answered: {failures[0]}")
+    summary = summarise(examples, records, judgements=judgements)
+    try:
+        written = write_report(folder, dataset, examples, records, summary, judgements)
+    except OSError as error:
+        raise RequestError(
+            f"The report cannot be written into {folder} ({error.strerror}): make room, or name another with --out."
+        ) from error
+    table(table_rows(summary), screen)
+    if failures:
+        screen.note(
+            f"{len(failures)} of {len(records)} questions failed; the same command asks them again: {failures[0]}"
+        )
+    names = [NAME, *(path.name for path in written)]
+    screen.err.print(f"written into {folder}: {', '.join(names)}", style="dim", markup=False)
+
+
+def _systems_of(
+    options: argparse.Namespace,
+    services: Services,
+    context: Context,
+    extra_systems: ExtraSystems | None,
+    surroundings: dict[str, Any],
+) -> list[System]:
+    """Those asked for, then the variants, then the extra ones, each with its surroundings in its fingerprint."""
+    from evaluation.self_rag import self_rag
+    from evaluation.systems import closed_book, placed, plain
+    from evaluation.variants import variant
+
+    made: dict[str, Callable[[], System]] = {
+        "self-rag": lambda: self_rag(services, context),
+        "plain": lambda: plain(services, context),
+        "closed-book": lambda: closed_book(services, context),
+    }
+    systems: list[System] = [made[name]() for name in options.systems]
+    for text in options.variant:
+        name, changed = variant(text, context, services)
+        systems.append(self_rag(services, changed, name))
+    if extra_systems:
+        systems += extra_systems(services, context)
+    _require_names([system.name for system in systems])
+    return [placed(system, surroundings) for system in systems]
+
+
+def _check_variants(options: argparse.Namespace, settings: Settings) -> None:
+    """Refuse what is wrong with the systems before any model is loaded."""
+    from app.compose import context_of
+    from evaluation.variants import variant
+    from graph.context import Services
+
+    nothing: Any = None
+    unbound = Services(nothing, nothing, nothing)
+    _require_names([*options.systems, *(variant(text, context_of(settings), unbound)[0] for text in options.variant)])
+
+
+def _require_names(names: Sequence[str]) -> None:
+    from errors import RequestError
+
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled:
+        raise RequestError(f"Two systems are named {doubled}: name each once.")
+
+
+def _documents(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path] | None:
+    """The documents named, the dataset's own, the sample for the sample's questions, or None for the library."""
+    from app.libraries import SAMPLE
+
+    own = dataset.documents or ((SAMPLE,) if options.dataset.resolve().parent == SAMPLE.parent else ())
+    return options.docs or own or None
+
+
+def _surroundings(settings: Settings, library: Library) -> dict[str, Any]:
+    """What every system's answers depend on."""
+    from evaluation.fingerprint import digest
+
+    files = [source.path for source in library.sources() if source.passages]
+    return {
+        "chat": settings.chat_model,
+        "critic": settings.selfrag_critic_model or settings.chat_model,
+        "file": settings.selfrag_model_path if _embedded(settings) else None,
+        "embeddings": library.store.model.name,
+        "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
+        "documents": digest(*sorted(f"{path.name}\0{_content(path)}" for path in files)),
+    }
+
+
+def _content(path: Path) -> str:
+    import hashlib
+
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _embedded(settings: Settings) -> bool:
+    from app.settings import EMBEDDED
+
+    return EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
+
+
+def _path(word: str) -> Path:
+    if not word.strip():
+        raise argparse.ArgumentTypeError("a path is empty")
+    return Path(word)
+
+
+def _systems(word: str) -> tuple[str, ...]:
+    names = tuple(filter(None, (name.strip() for name in word.split(","))))
+    unknown = next((name for name in names if name not in BUILT_IN), None)
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(f"{unknown or 'none'} is no system: choose of {', '.join(BUILT_IN)}")
+    return names
+
+
+def _count(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number from 1")
+    return int(word)
+
+
+def _range(word: str) -> tuple[int, int]:
+    first, _, last = word.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()) or not 1 <= int(first) <= int(last or first):
+        raise argparse.ArgumentTypeError(f"{word!r} is no range such as 25-48")
+    return int(first), int(last or first)

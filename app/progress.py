@@ -1,0 +1,101 @@
+"""How far an evaluation is: a bar on a terminal, a line now and then otherwise; and its table at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.screen import Screen
+    from evaluation.run import Tally
+
+LINE_SECONDS = 10.0
+
+
+@contextmanager
+def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
+    """Show each tally that the run gives: a bar, or a line at the start, at the end and every ten seconds."""
+    if not screen.live:
+        last = 0.0
+
+        def tell(tally: Tally) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if tally.done in (tally.kept, tally.total) or now - last >= LINE_SECONDS:
+                last = now
+                screen.err.print(f"{tally.done} of {tally.total} answers · {described(tally)}", markup=False)
+
+        yield tell
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("asking"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=screen.err, transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def advance(tally: Tally) -> None:
+            bars.update(task, completed=tally.done, total=tally.total, description=described(tally))
+
+        yield advance
+
+
+@contextmanager
+def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
+    """Show how many judgements are done; a line at the end where there is no terminal."""
+    if not screen.live:
+
+        def tell(done: int, total: int) -> None:
+            if done == total:
+                screen.err.print(f"{done} of {total} judgements", markup=False)
+
+        yield tell
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen.err, transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+def described(tally: Tally) -> str:
+    """What was kept, failed and spent, the rate, and the time that is left."""
+    usage = tally.usage
+    parts = [f"{tally.kept} kept from before"] if tally.kept else []
+    parts += [f"{tally.failed} failed"] if tally.failed else []
+    if tally.rate:
+        parts.append(f"{60 * tally.rate:.1f} a minute")
+    if tally.seconds_left:
+        parts.append(f"{duration(tally.seconds_left)} left")
+    about = "about " if usage["estimated"] else ""
+    tokens = usage["input_tokens"] + usage["output_tokens"]
+    return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words of at most two units."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
+    """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
+    if screen.out.is_terminal:
+        from rich.table import Table
+        from rich.text import Text
+
+        framed = Table()
+        for cell in rows[0]:
+            framed.add_column(Text(cell))
+        for row in rows[1:]:
+            framed.add_row(*(Text(cell) for cell in row))
+        screen.out.print(framed, soft_wrap=False)
+        return
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        screen.out.print(line.rstrip(), markup=False)

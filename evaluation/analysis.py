@@ -1,0 +1,188 @@
+"""Where our system wins and where it does not, in counts and plain sentences made by code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evaluation.judgements import Judgements, Pair
+from evaluation.records import Example, Record
+from evaluation.scores import abstained, right
+
+OURS, BASELINE = "self-rag", "plain"
+SHORT_QUESTION, LONG_QUESTION = 7, 13
+FEW = 5
+KINDS = ("expected", "length", "relevant", "searches", "outcome")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Questions of one kind: whose answer is right by the labels, and whose the judge preferred.
+
+    ``what`` completes 'on …'. Questions without labels count in ``questions`` and with the judge alone.
+    """
+
+    kind: str
+    what: str
+    questions: int
+    both: int
+    ours: int
+    other: int
+    neither: int
+    preferred: int
+    not_preferred: int
+    undecided: int
+
+    @property
+    def labelled(self) -> int:
+        """Questions with labels."""
+        return self.both + self.ours + self.other + self.neither
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Counts for all questions and for each kind, and what they say."""
+
+    overall: Group
+    groups: list[Group]
+    lines: list[str]
+
+
+def analysis(
+    examples: Sequence[Example],
+    records: Sequence[Record],
+    judgements: Judgements,
+    *,
+    ours: str = OURS,
+    other: str = BASELINE,
+) -> Analysis:
+    """Compare ``ours`` with ``other`` on the examples that both were asked."""
+    mine = {record["example"]: record for record in records if record["system"] == ours and not record["error"]}
+    theirs = {record["example"]: record for record in records if record["system"] == other and not record["error"]}
+    shared = [example for example in examples if example.id in mine and example.id in theirs]
+    pairs = {pair.example: pair for pair in judgements.pairs if {pair.one, pair.other} == {ours, other}}
+
+    def group(kind: str, what: str, members: Iterable[Example]) -> Group:
+        chosen = list(members)
+        outcomes = [(correct(one, mine[one.id]), correct(one, theirs[one.id])) for one in chosen]
+        verdicts = [pairs[one.id].verdict for one in chosen if one.id in pairs]
+        return Group(
+            kind=kind,
+            what=what,
+            questions=len(chosen),
+            both=outcomes.count((True, True)),
+            ours=outcomes.count((True, False)),
+            other=outcomes.count((False, True)),
+            neither=outcomes.count((False, False)),
+            preferred=verdicts.count(ours),
+            not_preferred=verdicts.count(other),
+            undecided=verdicts.count(None),
+        )
+
+    kinds = {example.id: kinds_of(example, mine[example.id], ours) for example in shared}
+    names = dict.fromkeys(pair for found in kinds.values() for pair in found.items())
+    groups = [
+        group(kind, what, (one for one in shared if kinds[one.id].get(kind) == what))
+        for kind, what in sorted(names, key=lambda name: KINDS.index(name[0]))
+    ]
+    overall = group("all", "all questions", shared)
+    return Analysis(
+        overall, groups, lines_of(overall, groups, labelled_pairs(examples, records, pairs.values()), ours, other)
+    )
+
+
+def correct(example: Example, record: Record) -> bool | None:
+    """Whether the system did what the labels want: abstain from what is unanswerable, else answer rightly."""
+    return abstained(record) if example.answerable is False else right(example, record)
+
+
+def labelled_pairs(
+    examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]
+) -> list[tuple[Pair, str]]:
+    """The pairs of which exactly one system is correct by the labels, with its name."""
+    by_id = {example.id: example for example in examples}
+    told = {
+        (record["system"], record["example"]): correct(by_id[record["example"]], record)
+        for record in records
+        if record["example"] in by_id
+    }
+    found = []
+    for pair in pairs:
+        one, other = told.get((pair.one, pair.example)), told.get((pair.other, pair.example))
+        if one is not None and other is not None and one != other:
+            found.append((pair, pair.one if one else pair.other))
+    return found
+
+
+def agreement_of(examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]) -> float | None:
+    """Verdicts that name the correct system / verdicts on pairs of which exactly one is correct; None without any."""
+    decided = [(pair.verdict, name) for pair, name in labelled_pairs(examples, records, pairs) if pair.verdict]
+    return sum(verdict == name for verdict, name in decided) / len(decided) if decided else None
+
+
+def kinds_of(example: Example, record: Record, ours: str) -> dict[str, str]:
+    """What kind of question it is, by its labels, its length, and what our system did with it."""
+    words = len(example.question.split())
+    relevant = sum(seen["relevant"] is True for seen in record["seen"])
+    searches = len(record["queries"]) if record["seen"] else 0
+    if words <= SHORT_QUESTION:
+        length = f"questions of at most {SHORT_QUESTION} words"
+    elif words < LONG_QUESTION:
+        length = f"questions of {SHORT_QUESTION + 1} to {LONG_QUESTION - 1} words"
+    else:
+        length = f"questions of at least {LONG_QUESTION} words"
+    kinds = {"expected": _expected(example), "length": length}
+    if searches:
+        kinds["relevant"] = f"questions with {_few(relevant)} of the passages first found relevant to {ours}"
+        kinds["searches"] = f"questions that {ours} searched for {'once' if searches == 1 else 'more than once'}"
+    kinds["outcome"] = f"questions that {ours} ended as {record['outcome'].replace('_', ' ')}"
+    return kinds
+
+
+def lines_of(
+    overall: Group, groups: Sequence[Group], told: Sequence[tuple[Pair, str]], ours: str, other: str
+) -> list[str]:
+    """The counts as sentences: all questions, the judge, then the kinds with the greatest differences first."""
+    lines = []
+    if overall.labelled:
+        lines.append(
+            f"Of {overall.labelled} questions with labels, both are right on {overall.both}, {ours} alone on "
+            f"{overall.ours}, {other} alone on {overall.other}, neither on {overall.neither}."
+        )
+    judged = overall.preferred + overall.not_preferred + overall.undecided
+    if judged:
+        lines.append(
+            f"Of {judged} pairs of answers, the judge preferred {ours} on {overall.preferred} and {other} on "
+            f"{overall.not_preferred}; on {overall.undecided} it saw a tie, or its two orders disagreed."
+        )
+    if told:
+        decided = [(pair, name) for pair, name in told if pair.verdict]
+        agreed = sum(pair.verdict == name for pair, name in decided)
+        lines.append(
+            f"Where exactly one of the two is right ({len(told)}), the judge decided {len(decided)} "
+            f"and agreed with the labels on {agreed}."
+        )
+    large = sorted((one for one in groups if one.labelled >= FEW), key=lambda one: one.other - one.ours)
+    lines += [_line(one, f"{ours} wins", ours, other) for one in large if one.ours > one.other]
+    lines += [_line(one, f"{ours} loses", ours, other) for one in reversed(large) if one.ours < one.other]
+    even = [one.what for one in large if one.ours == one.other]
+    return [*lines, f"Neither is ahead on {'; '.join(even)}."] if even else lines
+
+
+def _line(group: Group, who: str, ours: str, other: str) -> str:
+    return (
+        f"{who} on {group.what} ({group.labelled}): {ours} alone is right on {group.ours}, "
+        f"{other} alone on {group.other}."
+    )
+
+
+def _expected(example: Example) -> str:
+    if example.route == "direct":
+        return "questions that need no documents"
+    if example.answerable is False:
+        return "unanswerable questions"
+    return "answerable questions" if example.answerable or example.references else "questions without labels"
+
+
+def _few(count: int) -> str:
+    return {0: "none", 1: "one"}.get(count, "two or more")

@@ -1,0 +1,213 @@
+"""Rows of fields, from JSON or a table, as examples: every name under which a field is known is here."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from errors import RequestError
+from evaluation.fingerprint import digest
+from evaluation.records import Example, Gold
+
+# Where the row stands, in words, and its fields.
+Row = tuple[str, Mapping[str, Any]]
+SEPARATORS = ",;\t|"
+COLUMNS = "answer or reference, answerable, route, source, page"
+TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+OUTCOMES = {"grounded": True, "partially_grounded": True, "abstained": False, "direct": None}
+
+
+class _FieldError(Exception):
+    """A field that cannot be what it says; the message is the rest of a sentence."""
+
+
+def examples_of(name: str, rows: Sequence[Row]) -> tuple[Example, ...]:
+    """The examples of a file's rows. Raises `RequestError` naming the file ``name`` and the row's place."""
+    used: set[str] = set()
+    examples = []
+    for place, fields in rows:
+        try:
+            examples.append(_example(fields, used))
+        except _FieldError as error:
+            raise RequestError(f"{name}, {place}: {error}.") from error
+    return tuple(examples)
+
+
+def rows_of_csv(name: str, text: str) -> list[Row]:
+    """The rows of a table with a header, whatever its separator.
+
+    Raises `RequestError` where there is no column ``question``.
+    """
+    header = text.lstrip().partition("\n")[0]
+    separator = next((one for one in SEPARATORS if "question" in _names(header, one)), ",")
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    rows: list[Row] = []
+    names: list[str] = []
+    began = 1
+    try:
+        for cells in records:
+            place, began = f"line {began}", records.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not names:
+                names = [_plain(cell) for cell in cells]
+                _require_question(name, place, names)
+                continue
+            if len(cells) > len(names):
+                raise RequestError(
+                    f"{name}, {place}: this row has {len(cells)} cells and the header {len(names)}: put quotation "
+                    f"marks around cells that hold {separator!r}."
+                )
+            rows.append((place, dict(zip(names, cells, strict=False))))
+    except csv.Error as error:
+        raise RequestError(f"{name}, line {records.line_num}: this is no table ({error}): export it anew.") from error
+    return rows
+
+
+def with_id(id_: str, used: set[str]) -> str:
+    """``id_``, or with a number behind it where it is used already; it is used from now on."""
+    free, number = id_, 1
+    while free in used:
+        number += 1
+        free = f"{id_}-{number}"
+    used.add(free)
+    return free
+
+
+def whole(text: str) -> str:
+    """The text without half characters, which JSON can spell and nothing can send."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+
+
+def _example(fields: Mapping[str, Any], used: set[str]) -> Example:
+    question = _text(fields, "question")
+    if not question:
+        raise _FieldError("the field question is missing or empty: write one")
+    outcome = _one_of(fields, ("outcome",), tuple(OUTCOMES))
+    answerable = _answerable(fields)
+    if answerable is None and outcome:
+        answerable = OUTCOMES[outcome]
+    route: Any = _one_of(fields, ("route", "expected_route"), ("retrieve", "direct"))
+    if route is None and "has_answer" in fields:
+        route = "retrieve"
+    references = () if answerable is False else _references(fields)
+    gold = () if answerable is False else _gold(fields)
+    if answerable is None and route != "direct" and outcome != "direct" and (references or gold):
+        answerable = True
+    return Example(
+        id=with_id(_text(fields, "id") or digest(question)[:12], used),
+        question=question,
+        route=route,
+        answerable=answerable,
+        references=references,
+        gold=gold,
+        plausible=_texts(fields, "plausible", "plausible_answers"),
+    )
+
+
+def _references(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    if "ideal_answer" in fields:  # beside it, ``reference`` is a place in the document
+        return _texts(fields, "ideal_answer")
+    names = ("answer", "answers", "reference", "references", "reference_answer", "reference_answers")
+    return _texts(fields, *names)
+
+
+def _gold(fields: Mapping[str, Any]) -> tuple[Gold, ...]:
+    """From ``gold``, a span or an object or a list of these, and the fields beside it."""
+    given = fields.get("gold")
+    entries = given if isinstance(given, list) else [given]
+    found = []
+    for entry in entries:
+        own: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"text": entry}
+        gold = Gold(
+            source=_text(own, "source") or _text(fields, "source", "gold_source") or None,
+            page=_number(own, "page") or _number(fields, "page", "gold_page"),
+            row=_number(own, "row") or _number(fields, "row", "gold_row"),
+            text=_text(own, "text", "passage") or _text(fields, "passage", "gold_passage", "gold_text") or None,
+        )
+        if gold != Gold():
+            found.append(gold)
+    return tuple(dict.fromkeys(found))
+
+
+def _answerable(fields: Mapping[str, Any]) -> bool | None:
+    given = _first(fields, "answerable", "has_answer")
+    if given is None or given == "":
+        return None
+    truth = given if isinstance(given, bool) else TRUTH.get(str(given).strip().casefold())
+    if truth is None:
+        raise _FieldError(f"answerable is {_shown(given)}: write true or false")
+    return truth
+
+
+def _one_of(fields: Mapping[str, Any], names: Sequence[str], allowed: Sequence[str]) -> str | None:
+    given = _text(fields, *names).casefold()
+    if given and given not in allowed:
+        raise _FieldError(f"{names[0]} is {_shown(given)}: write {', '.join(allowed[:-1])} or {allowed[-1]}")
+    return given or None
+
+
+def _texts(fields: Mapping[str, Any], *names: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in names:
+        given = fields.get(name)
+        found += [_as_text(name, one) for one in (given if isinstance(given, list) else [given])]
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _text(fields: Mapping[str, Any], *names: str) -> str:
+    return next(filter(None, (_as_text(name, fields.get(name)) for name in names)), "")
+
+
+def _as_text(name: str, given: Any) -> str:
+    if given is None:
+        return ""
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise _FieldError(f"{name} is {_shown(given)}: write a text")
+    return whole(str(given))
+
+
+def _number(fields: Mapping[str, Any], *names: str) -> int | None:
+    given = _first(fields, *names)
+    if given is None or given == "":
+        return None
+    try:
+        number = int(str(given).strip())
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise _FieldError(f"{names[0]} is {_shown(given)}: write a number, counting from 1")
+    return number
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _shown(given: Any) -> str:
+    said = repr(given)
+    return said if len(said) <= 60 else said[:59] + "…"
+
+
+def _require_question(name: str, place: str, names: list[str]) -> None:
+    doubled = [one for one, count in Counter(filter(None, names)).items() if count > 1]
+    if doubled:
+        raise RequestError(f"{name}, {place}: the column {doubled[0]} is there twice: give each column its own name.")
+    if "question" not in names:
+        there = ", ".join(filter(None, names))[:200]
+        raise RequestError(
+            f"{name}, {place}: the column question is missing, the columns are {there}: name one question, and any of "
+            f"{COLUMNS}."
+        )
+
+
+def _names(header: str, separator: str) -> list[str]:
+    cells: list[str] = next(csv.reader([header], delimiter=separator, skipinitialspace=True), [])
+    return [_plain(cell) for cell in cells]
+
+
+def _plain(cell: str) -> str:
+    return "_".join(cell.casefold().split())

@@ -1,0 +1,123 @@
+"""Figures as SVG whose colours follow the reader's scheme: matplotlib draws, variables colour."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from evaluation.markup import Html, text
+
+# Each role is drawn in a colour that nothing else has, which is then replaced by the role's variable.
+INK, MUTED, RULE, PAPER = "#010101", "#010102", "#010103", "#010104"
+SERIES = tuple(f"#0102{number:02x}" for number in range(8))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+LIGHT = {
+    "ink": "#1c2024",
+    "muted": "#5b6470",
+    "rule": "#dde1e6",
+    "paper": "#ffffff",
+    **dict(
+        zip(
+            (f"series-{number}" for number in range(8)),
+            ("#1b5fb0", "#b8470b", "#0d7a5f", "#7a3fc0", "#8f6400", "#b3195f", "#4d5866", "#0c7187"),
+            strict=True,
+        )
+    ),
+}
+DARK = {
+    "ink": "#e8ebef",
+    "muted": "#a3adb9",
+    "rule": "#363d46",
+    "paper": "#14171b",
+    **dict(
+        zip(
+            (f"series-{number}" for number in range(8)),
+            ("#72b2f7", "#ff9c62", "#4fcfa6", "#bf9fff", "#e0bd4a", "#ff8cbc", "#aab4c0", "#58cde0"),
+            strict=True,
+        )
+    ),
+}
+ROLES = dict(zip((INK, MUTED, RULE, PAPER, *SERIES), LIGHT, strict=True))
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "grid.color": RULE,
+    "grid.linewidth": 0.8,
+    "figure.facecolor": "none",
+    "lines.linewidth": 1.8,
+}
+
+
+def variables(colours: Mapping[str, str]) -> str:
+    """The roles as declarations of CSS variables."""
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+def colour(number: int) -> str:
+    """The colour of the series with that number; beyond the eighth they begin anew."""
+    return SERIES[number % len(SERIES)]
+
+
+def marker(number: int) -> str:
+    """The marker of the series with that number."""
+    return MARKERS[number % len(MARKERS)]
+
+
+def figure(width: float, height: float, columns: int = 1, share_y: bool = False) -> tuple[Figure, list[Axes]]:
+    """A figure of so many points, with so many axes side by side; draw within ``rc_context(SETTINGS)``."""
+    made = Figure(figsize=(width / 72, height / 72), layout="constrained")
+    FigureCanvasSVG(made)
+    return made, list(made.subplots(1, columns, squeeze=False, sharey=share_y)[0])
+
+
+def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Html:
+    """The figure as an SVG element; ``name`` keeps its ids apart from those of other figures; without a title
+    it is an ornament.
+
+    With ``standalone`` it brings its own background and colours for both schemes, for use as an image file.
+    """
+    out = io.StringIO()
+    with rc_context({**SETTINGS, "svg.hashsalt": name}):
+        made.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    svg = out.getvalue()
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r'\b(id=")|(url\(#)|(href="#)', lambda match: f"{match.group()}{name}-", body)
+    body = body.replace("'DejaVu Sans'", "system-ui, sans-serif")
+    for drawn, role in ROLES.items():
+        body = body.replace(drawn, f"var(--{role})")
+    width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', body).groups()  # type: ignore[union-attr]
+    inner = body[body.index(">") + 1 :]
+    own = ""
+    if standalone:
+        own = (
+            f"<style>svg{{{variables(LIGHT)}}}@media (prefers-color-scheme:dark){{svg{{{variables(DARK)}}}}}</style>"
+            f'<rect width="{width}" height="{height}" rx="6" fill="var(--paper)"/>'
+        )
+    label = f'role="img" aria-label="{text(title)}"><title>{text(title)}</title>' if title else 'aria-hidden="true">'
+    return Html(
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" stroke-linejoin="round" '
+        f"{label}{own}{inner.strip()}"
+    )

@@ -1,0 +1,169 @@
+"""What went wrong, to be read: each failure with its question, answer, verdicts, passages and trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evaluation.markup import Html, joined, marked, tag
+from evaluation.records import Example, Record
+from evaluation.rows import Row, rows_of
+from evaluation.scores import is_gold
+
+MOST = 60
+KINDS = {
+    "wrong": "Wrong answer",
+    "answered": "Answered though unanswerable",
+    "abstained": "Abstained though answerable",
+    "misquoted": "Right answer whose quote misses the gold",
+    "misrouted": "Wrong route",
+}
+
+
+def kinds_of(row: Row) -> list[str]:
+    """The kinds of failure that a row shows; none if all that is known of it is right."""
+    example, scores = row.example, row.scores
+    shown = {
+        "wrong": not scores.abstained and example.answerable is not False and scores.right is False,
+        "answered": not scores.abstained and example.answerable is False,
+        "abstained": scores.abstained and example.answerable is True,
+        "misquoted": scores.citation_gold is False,
+        "misrouted": scores.route_right is False,
+    }
+    return [kind for kind, found in shown.items() if found]
+
+
+def failures(examples: Sequence[Example], records: Sequence[Record]) -> Html:
+    """All failures by system and kind, folded; of each kind the first 60 of a system."""
+    return joined(*(_system(name, list(rows.values())) for name, rows in rows_of(examples, records).items()))
+
+
+def _system(name: str, rows: list[Row]) -> Html:
+    found = {kind: [row for row in rows if kind in kinds_of(row)] for kind in KINDS}
+    counts = " · ".join(f"{KINDS[kind].lower()} {len(some)}" for kind, some in found.items() if some)
+    if not counts:
+        return tag("p", tag("strong", name), f": no failures among {len(rows)} examples.")
+    heading = tag("summary", tag("strong", name), tag("span", f" {counts} (of {len(rows)} examples)", class_="muted"))
+    return tag("details", heading, *(_kind(KINDS[kind], some) for kind, some in found.items() if some), class_="system")
+
+
+def _kind(title: str, rows: list[Row]) -> Html:
+    more = len(rows) - MOST
+    rest = tag("p", f"{more} more are in the records.", class_="muted") if more > 0 else None
+    return joined(tag("h3", f"{title} ({len(rows)})"), *map(_case, rows[:MOST]), rest)
+
+
+def _case(row: Row) -> Html:
+    example, record = row.example, row.record
+    wanted: list[object] = [tag("span", one, class_="said") for one in example.references] or ["no reference"]
+    if example.answerable is False:
+        wanted = ["no answer: the documents do not hold one"]
+        if example.plausible:
+            wanted.append(tag("span", "plausible but wrong: " + "; ".join(example.plausible), class_="muted"))
+    gold = [
+        " · ".join(_place(one.source, one.page, one.row) + ([f"“{one.text}”"] if one.text else []))
+        for one in example.gold
+    ]
+    how = [record["outcome"], record["stop_reason"]]
+    if record["confidence"] is not None:
+        how.append(f"confidence {record['confidence']:.2f}")
+    return tag(
+        "details",
+        tag("summary", example.question),
+        tag(
+            "dl",
+            _term("Expected", *wanted),
+            _term("Gold", *gold) if gold else None,
+            _term(
+                "Answer",
+                tag("span", record["answer"] or "none", class_="said" if record["answer"] else "muted"),
+                tag("span", " · ".join(one for one in how if one), class_="muted"),
+            ),
+            _term("Route", _route(row)),
+            _term("Searched for", *record["queries"]) if record["queries"] else None,
+            _term("Claims", _claims(record)) if record["said"] else None,
+            _term("Quotes", *map(_quote, record["citations"])) if record["citations"] else None,
+            _term("Passages", *_passages(row)) if record["seen"] else None,
+            _term("Trace", _trace(record["decisions"])) if record["decisions"] else None,
+            _term("Cost", _cost(record)),
+        ),
+        class_="case",
+    )
+
+
+def _term(name: str, *values: object) -> Html:
+    return joined(tag("dt", name), *(tag("dd", value) for value in values))
+
+
+def _place(source: str | None, page: int | None, row: int | None) -> list[str]:
+    return [
+        *([source] if source else []),
+        *([f"page {page}"] if page is not None else []),
+        *([f"row {row}"] if row is not None else []),
+    ]
+
+
+def _route(row: Row) -> str:
+    score = row.record["route_score"]
+    parts = [row.record["route"] or "none", f"P(retrieve) {score:.2f}" if score is not None else ""]
+    expected = f"expected {row.example.route}" if row.example.route else ""
+    return " · ".join(part for part in [*parts, expected] if part)
+
+
+def _claims(record: Record) -> Html:
+    lines = [
+        tag(
+            "tr",
+            tag("td", said["text"], class_="said"),
+            tag("td", said["label"] or "–"),
+            tag("td", "–" if said["score"] is None else f"{said['score']:.2f}", class_="number"),
+            tag(
+                "td", f"“{said['quote']}”" if said["quote"] else "no quote", class_="said" if said["quote"] else "muted"
+            ),
+        )
+        for said in record["said"]
+    ]
+    head = tag("tr", *(tag("th", name, scope="col") for name in ("claim", "verdict", "score", "quote")))
+    return tag("div", tag("table", tag("thead", head), tag("tbody", *lines)), class_="wide")
+
+
+def _quote(citation: Mapping[str, Any]) -> Html:
+    place = " · ".join(_place(citation.get("source"), citation.get("page"), citation.get("row")))
+    return joined(
+        tag("span", f"“{citation.get('quote') or ''}”", class_="said"), " ", tag("span", place, class_="muted")
+    )
+
+
+def _passages(row: Row) -> Iterable[Html]:
+    quotes = [one["quote"] for one in row.record["said"] if one["quote"]]
+    quotes += [str(one["quote"]) for one in row.record["citations"] if one.get("quote")]
+    for rank, seen in enumerate(row.record["seen"], 1):
+        judged = {True: "judged relevant", False: "judged irrelevant", None: "not judged"}[seen["relevant"]]
+        score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
+        label = {True: "gold", False: "not gold", None: "not labelled"}[is_gold(row.example, seen)]
+        place = " · ".join(_place(seen["source"], seen["page"], seen["row"]))
+        line = tag(
+            "p",
+            f"{rank} · {place} · {judged}{score} · ",
+            tag("span", label, class_="gold" if label == "gold" else None),
+        )
+        yield joined(line, tag("blockquote", marked(seen["text"], quotes)))
+
+
+def _trace(decisions: Sequence[Mapping[str, Any]]) -> Html:
+    steps = []
+    for step in decisions:
+        rest = {key: one for key, one in step.items() if key not in ("node", "seconds")}
+        seconds = step.get("seconds")
+        took = f" {seconds:.1f} s" if isinstance(seconds, int | float) else ""
+        shown = json.dumps(rest, ensure_ascii=False, default=str) if rest else ""
+        steps.append(tag("li", tag("strong", step.get("node", "step")), took, " ", tag("code", shown)))
+    return tag("ol", *steps)
+
+
+def _cost(record: Record) -> str:
+    cost = record["cost"]
+    read = f"{cost['input_tokens']:,} tokens read ({cost['cached_input_tokens']:,} from a cache)"
+    written = f"{cost['output_tokens']:,} written{' (estimated)' if cost['estimated'] else ''}"
+    return f"{cost['model_calls']} model calls · {read}, {written} · {cost['seconds']:.1f} s"

@@ -1,0 +1,58 @@
+"""What an answer depends on, as one digest: records are reused only where it is the same."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def fingerprint(name: str, settings: Mapping[str, Any], code: Sequence[str]) -> str:
+    """SHA-256 over a system's name, its settings, and the code that it runs.
+
+    ``code`` are files and folders below the project, of whose Python comments, docstrings and layout do not count.
+    """
+    parts = [name, settings, digest_of_code(tuple(code))]
+    return digest(json.dumps(parts, sort_keys=True, default=str))
+
+
+@cache
+def digest_of_code(code: tuple[str, ...], root: Path = ROOT) -> str:
+    """SHA-256 over the ``.py`` and ``.json`` files among ``code``, each with its place below ``root``.
+
+    Raises `FileNotFoundError` for an entry that is not there.
+    """
+    files: set[Path] = set()
+    for entry in code:
+        path = root / entry
+        files |= {one for kind in ("*.py", "*.json") for one in path.rglob(kind)} if path.is_dir() else {path}
+    return digest(*(f"{path.relative_to(root).as_posix()}\0{_content(path)}" for path in sorted(files)))
+
+
+def digest(*parts: str) -> str:
+    """SHA-256 over texts, none of which can run into the next, as 64 hexadecimal digits."""
+    sum_ = hashlib.sha256()
+    for part in parts:
+        sum_.update(hashlib.sha256(part.encode("utf-8", "replace")).digest())
+    return sum_.hexdigest()
+
+
+def _content(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return text
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a file that is being edited
+        return text
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return ast.dump(tree)

@@ -1,0 +1,234 @@
+"""Let a model judge the answers: faithfulness and answer relevancy as RAGAS defines them, and pairs in both orders."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from evaluation.analysis import OURS, agreement_of
+from evaluation.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS
+from evaluation.judge_store import Replies, key_of
+from evaluation.judgements import Judgements, Pair
+from evaluation.records import Example, Record
+from evaluation.scores import abstained, answer_of
+from evidence.claims import split_claims
+from evidence.passages import as_data, numbered
+from graph.context import Chooses, Services, WritesText
+from graph.state import Passage
+from models.chat import TransientModelError
+from models.usage import Meter, Tab
+from nodes.together import together
+from prompts.choice import UNKNOWN, Choice, Verdict
+from prompts.hallucination_check import SUPPORT
+
+QUESTIONS_EACH = 3
+CONCURRENCY = 4
+LISTED = re.compile(r"^\s*(?:[-*•]|\d+[.):])\s*")
+Embed = Callable[[list[str]], Any]
+T = TypeVar("T")
+
+
+async def judge_records(
+    services: Services,
+    embed: Embed,
+    examples: Sequence[Example],
+    records: Sequence[Record],
+    store_path: Path,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    ours: str = OURS,
+    concurrency: int = CONCURRENCY,
+) -> Judgements:
+    """Judge every record that has no error, and ``ours`` against each other system.
+
+    ``embed`` maps texts to rows of an array. Replies are appended to ``store_path`` (JSONL) and not asked for again.
+    ``progress`` is told how many of all judgements are done. What a model's failure left open is None, and asked again
+    the next time.
+    """
+    known = {example.id for example in examples}
+    judged = [record for record in records if record["error"] is None and record["example"] in known]
+    by_example: dict[str, dict[str, Record]] = {example.id: {} for example in examples}
+    for record in judged:
+        by_example[record["example"]][record["system"]] = record
+    duels = [
+        (mine[ours], record)
+        for mine in by_example.values()
+        for name, record in mine.items()
+        if ours in mine and name != ours
+    ]
+    total = 2 * len(judged) + len(duels)
+    turn, done = asyncio.Semaphore(concurrency), 0
+
+    async def counted(work: Callable[[], Awaitable[T]]) -> T:
+        nonlocal done
+        async with turn:
+            result = await work()
+        done += 1
+        if progress:
+            progress(done, total)
+        return result
+
+    # Kept in the order of the examples: what shares its passages is asked together, for the server's prompt cache.
+    ordered = [record for one in by_example.values() for record in one.values()]
+    metered = services.metered(Tab(Meter(calls=10**9, tokens=10**12, deadline=time.time() + 10**8)))
+    with Replies(store_path) as replies:
+        judge = Judge(metered.critic, metered.generator, replies)
+        every: list[Any] = [
+            together(counted(partial(judge.faithfulness, record)) for record in ordered),
+            together(counted(partial(judge.questions, record)) for record in ordered),
+            together(counted(partial(judge.pair, one, other)) for one, other in duels),
+        ]
+        faithful, asked, pairs = await together(every)
+    names = [(record["system"], record["example"]) for record in ordered]
+    relevancy = await asyncio.to_thread(relevancies, embed, ordered, asked)
+    return Judgements(
+        faithfulness=dict(zip(names, faithful, strict=True)),
+        relevancy=dict(zip(names, relevancy, strict=True)),
+        pairs=pairs,
+        agreement=agreement_of(examples, judged, pairs),
+    )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Asks the critic and the generator, each question once."""
+
+    critic: Chooses
+    generator: WritesText
+    replies: Replies
+
+    async def faithfulness(self, record: Record) -> float | None:
+        """RAGAS' faithfulness: |claims that the passages fully support| / |claims|.
+
+        None for an abstention, without passages, and when the judge gave no verdict on some claim.
+        """
+        passages = passages_of(record)
+        if abstained(record) or not passages:
+            return None
+        answer = answer_of(record)
+        inputs = {"question": as_data(record["question"]), "passages": numbered(passages), "draft": as_data(answer)}
+        about = {"kind": "faithfulness", "system": record["system"], "example": record["example"]}
+        labels = [
+            await self._choose(SUPPORT, {**about, "claim": claim}, claim=as_data(claim), **inputs)
+            for claim in split_claims(answer)
+        ]
+        if not labels or UNKNOWN in labels:
+            return None
+        return sum(label == "fully supported" for label in labels) / len(labels)
+
+    async def questions(self, record: Record) -> list[str] | None:
+        """Questions that the answer answers; none for an abstention, None when the judge wrote none."""
+        if abstained(record):
+            return []
+        about = {"kind": "questions", "system": record["system"], "example": record["example"]}
+        written = await self._write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
+        lines = [LISTED.sub("", line).strip() for line in (written or "").splitlines()]
+        return [line for line in lines if line][:QUESTIONS_EACH] or None
+
+    async def pair(self, one: Record, other: Record) -> Pair:
+        """Both orders of two answers; what says the same is a tie without being asked."""
+        systems = one["system"], other["system"]
+        if shown(one) == shown(other):
+            return Pair(one["example"], *systems, first_says=None, second_says=None, verdict=None)
+        first = await self._preferred(one, other, passages_of(one, other))
+        second = await self._preferred(other, one, passages_of(one, other))
+        return Pair(one["example"], *systems, first, second, verdict=first if first == second else None)
+
+    async def _preferred(self, first: Record, second: Record, passages: Sequence[Passage]) -> str | None:
+        about = {
+            "kind": "preference",
+            "example": first["example"],
+            "first": first["system"],
+            "second": second["system"],
+        }
+        label = await self._choose(
+            PREFERENCE,
+            about,
+            question=as_data(first["question"]),
+            passages=numbered(passages),
+            first=as_data(shown(first)),
+            second=as_data(shown(second)),
+        )
+        return {"first": first["system"], "second": second["system"]}.get(label)
+
+    async def _choose(self, choice: Choice, about: Mapping[str, Any], **inputs: Any) -> str:
+        async def ask() -> Verdict | None:
+            verdict = await self.critic.choose(choice, **inputs)
+            return None if failed(verdict) else verdict
+
+        key = key_of(_name(self.critic), choice.messages.format_messages(**inputs))
+        verdict = await self.replies.once(key, about, ask)
+        return str(verdict["label"]) if verdict else UNKNOWN
+
+    async def _write(
+        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: str
+    ) -> str | None:
+        async def ask() -> str | None:
+            try:
+                return await self.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
+            except TransientModelError:
+                return None
+
+        key = key_of(_name(self.generator), prompt.format_messages(**inputs))
+        text: str | None = await self.replies.once(key, about, ask)
+        return text
+
+
+def failed(verdict: Verdict) -> bool:
+    """Whether the model failed, rather than replied something that is no label."""
+    return verdict["label"] == UNKNOWN and not (verdict["reason"] or "").startswith("The reply")
+
+
+def shown(record: Record) -> str:
+    """The answer as the judge of pairs reads it; all abstentions say the same."""
+    return NO_ANSWER if abstained(record) else answer_of(record).strip()
+
+
+def passages_of(*records: Record) -> list[Passage]:
+    """What the systems read, each once: the first search, what later ones noted, and what was cited."""
+    texts: list[str] = []
+    for record in records:
+        texts += [seen["text"] for seen in record["seen"]]
+        texts += [text for one in record["decisions"] for text in _texts(one.get("passages"))]
+        texts += [text for one in record["citations"] for text in _texts([one.get("passage")])]
+    return [
+        Passage(id=text, text=text, source="", page=None, row=None, similarity=None) for text in dict.fromkeys(texts)
+    ]
+
+
+def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[list[str] | None]) -> list[float | None]:
+    """RAGAS' answer relevancy: the mean cosine between the question and those generated from its answer.
+
+    0 for an abstention, None where no question was generated.
+    """
+    import numpy as np
+
+    texts = dict.fromkeys(
+        text for record, asked in zip(records, questions, strict=True) if asked for text in (record["question"], *asked)
+    )
+    rows = np.asarray(embed(list(texts)), dtype=float) if texts else np.zeros((0, 1))
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    vectors = dict(zip(texts, rows, strict=True))
+    found: list[float | None] = []
+    for record, asked in zip(records, questions, strict=True):
+        if asked:
+            found.append(float(np.mean([vectors[record["question"]] @ vectors[one] for one in asked])))
+        else:
+            found.append(None if asked is None else 0.0)
+    return found
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []
+
+
+def _name(model: object) -> str:
+    return str(getattr(getattr(model, "chat", None), "name", type(model).__name__))

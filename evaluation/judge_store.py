@@ -1,0 +1,89 @@
+"""The judge's replies, kept as they come, so that nothing is asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from langchain_core.messages import BaseMessage
+
+from errors import RequestError
+
+
+def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
+    """What identifies a question put to a model: its name and every word that it reads."""
+    said = json.dumps([model, *([message.type, message.text] for message in messages)])
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+class Replies:
+    """Replies by key in a JSONL file, one line each, appended and flushed as they come.
+
+    A last line that was torn by a kill is cut off when the file is opened; a line that is no reply is passed over.
+    Raises `RequestError` where the file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, Any] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._lines: TextIO | None = None
+
+    def __enter__(self) -> Replies:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._path.exists():
+                self._read()
+            self._lines = self._path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._lines is not None:
+            self._lines.close()
+
+    async def once(self, key: str, about: Mapping[str, Any], ask: Callable[[], Awaitable[Any]]) -> Any:
+        """The reply kept under ``key``, else what ``ask`` gives, kept from now on; None is no reply and not kept."""
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if key not in self._known:
+                reply = await ask()
+                if reply is None:
+                    return None
+                self._keep(key, about, reply)
+            return self._known[key]
+
+    def _keep(self, key: str, about: Mapping[str, Any], reply: Any) -> None:
+        if self._lines is None:
+            raise RuntimeError("replies are kept only within `with`")
+        try:
+            self._lines.write(json.dumps({"key": key, **about, "reply": reply}) + "\n")
+            self._lines.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._known[key] = reply
+
+    def _read(self) -> None:
+        text = self._path.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]
+        if len(whole) < len(text):
+            with self._path.open("r+b") as file:
+                file.truncate(len(whole))
+        for line in whole.splitlines():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict) and isinstance(row.get("key"), str) and row.get("reply") is not None:
+                self._known[row["key"]] = row["reply"]
+
+    def _unwritable(self, error: OSError) -> RequestError:
+        reason = error.strerror or error
+        return RequestError(f"{self._path} cannot be written ({reason}): make room, or name another folder with --out.")

@@ -1,0 +1,195 @@
+"""Every metric of every system from the records of an evaluation, and the paired differences between systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluation.judgements import Judgements, Pair
+from evaluation.records import Example, Record
+from evaluation.rows import Row, Terms, average, over, rows_of, value
+from evaluation.statistics import Estimate, aurc_estimate, calibration, difference, median, risk_coverage
+from evaluation.summary import BASELINE, KINDS, PAIRED, PLAIN, Compared, Preference, Summary, SystemSummary
+from evaluation.verdicts import Scored, agreement, graded, of_passages, ranked, spreads, supported
+
+__all__ = ["Summary", "summarise"]
+
+
+def summarise(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> Summary:
+    """Every metric with its interval; of several records of a system and example the last that did not fail counts."""
+    rows = rows_of(examples, records)
+    judged = judgements or Judgements()
+    baseline = BASELINE if BASELINE in rows or not rows else next(iter(rows))
+    failed = {
+        name: len({one["example"] for one in records if one["system"] == name and one["error"]} - set(asked))
+        for name, asked in rows.items()
+    }
+    return Summary(
+        examples=len(examples),
+        answerable=sum(example.answerable is True for example in examples),
+        unanswerable=sum(example.answerable is False for example in examples),
+        systems=tuple(
+            system_summary(name, list(asked.values()), failed[name], rows.get(PLAIN, {}), judged)
+            for name, asked in rows.items()
+        ),
+        differences=tuple(
+            compared(name, asked, baseline, rows[baseline], key)
+            for name, asked in rows.items()
+            if name != baseline
+            for key in PAIRED
+        ),
+        preferences=preferences(judged.pairs),
+        judge_agreement=judged.agreement,
+        baseline=baseline,
+    )
+
+
+def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements) -> SystemSummary:
+    """All figures of one system."""
+    passages, claims = list(graded(rows)), list(supported(rows))
+    routes = [
+        Scored(row.example.id, row.record["route_score"], row.example.route == "retrieve")
+        for row in rows
+        if row.record["route_score"] is not None and row.example.route is not None
+    ]
+    scored = dict(zip(KINDS, (routes, passages, claims), strict=True))
+    metrics = {
+        **of_answers(rows, plain),
+        **of_costs(rows),
+        **of_passages(rows, passages),
+        "routing_accuracy": average(row.scores.route_right for row in rows),
+        "routing_auc": ranked(routes),
+        "support_agreement": over(rows, agreement),
+        "support_auc": ranked(claims),
+        "faithfulness": average(judged.faithfulness.get((name, row.example.id)) for row in rows),
+        "relevancy": average(judged.relevancy.get((name, row.example.id)) for row in rows),
+    }
+    sure = [row for row in rows if answered(row) and row.record["confidence"] is not None]
+    unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
+    confidence = [row.record["confidence"] or 0.0 for row in sure]
+    wrong = [not row.scores.right for row in sure]
+    metrics["aurc"] = aurc_estimate(confidence, wrong, unanswered)
+    return SystemSummary(
+        name=name,
+        n=len(rows),
+        failed=failed,
+        metrics=metrics,
+        calibration={
+            kind: calibration([one.label for one in found], [one.score for one in found])
+            for kind, found in scored.items()
+            if found
+        },
+        risk_coverage=risk_coverage(confidence, wrong, unanswered),
+        relevance=spreads(passages),
+    )
+
+
+def of_answers(rows: list[Row], plain: dict[str, Row]) -> dict[str, Estimate]:
+    """The metrics of answers, abstentions and quotes."""
+    return {
+        **{key: over(rows, terms, count_rows=key == "abstention_f1") for key, terms in TERMS.items()},
+        "exact_match": average(row.scores.exact_match for row in rows),
+        "containment": average(row.scores.containment for row in rows),
+        "kept": over(rows, lambda row: kept(row, plain.get(row.example.id))),
+        "citation_gold": average(row.scores.citation_gold for row in rows),
+        "supported": average(row.scores.supported_share for row in rows),
+    }
+
+
+def answered(row: Row) -> bool:
+    """Whether it is an answer that can be judged."""
+    return row.scores.right is not None and not row.scores.abstained
+
+
+def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
+    """Right here too, of what plain gets right."""
+    if plain is None or plain.scores.right is None or row.scores.right is None:
+        return None
+    return float(plain.scores.right and row.scores.right), float(plain.scores.right)
+
+
+def seconds(row: Row) -> tuple[float, float]:
+    """The wall-clock time of one example."""
+    return row.record["cost"]["seconds"], 1.0
+
+
+def right(row: Row) -> tuple[float, float] | None:
+    """Of an example that could be answered, whether it was, rightly."""
+    return None if row.example.answerable is False else value(row.scores.right)
+
+
+def right_answered(row: Row) -> tuple[float, float] | None:
+    """Of an answer, whether it is right."""
+    return None if row.scores.right is None else (float(row.scores.right), float(not row.scores.abstained))
+
+
+def coverage(row: Row) -> tuple[float, float] | None:
+    """Of an example that can be judged, whether it was answered."""
+    return None if row.scores.right is None else (float(not row.scores.abstained), 1.0)
+
+
+def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
+    """Terms of precision, recall or F1, whose denominators weigh abstentions and unanswerable examples."""
+
+    def terms(row: Row) -> tuple[float, float] | None:
+        if row.example.answerable is None:
+            return None
+        gave_up, hopeless = row.scores.abstained, not row.example.answerable
+        return above * (gave_up and hopeless), abstained * gave_up + unanswerable * hopeless
+
+    return terms
+
+
+TERMS: dict[str, Terms] = {
+    "right": right,
+    "f1": lambda row: value(row.scores.f1),
+    "squad_f1": lambda row: value(row.scores.squad_f1),
+    "abstention_precision": abstention(1, 1, 0),
+    "abstention_recall": abstention(1, 0, 1),
+    "abstention_f1": abstention(2, 1, 1),
+    "right_answered": right_answered,
+    "coverage": coverage,
+    "seconds": seconds,
+}
+
+
+def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
+    """Means and medians of calls, tokens and seconds."""
+    costs = [row.record["cost"] for row in rows]
+    figures = {
+        "seconds": [cost["seconds"] for cost in costs],
+        "model_calls": [float(cost["model_calls"]) for cost in costs],
+        "input_tokens": [float(cost["input_tokens"]) for cost in costs],
+        "cached_tokens": [float(cost["cached_input_tokens"]) for cost in costs],
+        "uncached_tokens": [float(cost["input_tokens"] - cost["cached_input_tokens"]) for cost in costs],
+        "output_tokens": [float(cost["output_tokens"]) for cost in costs],
+    }
+    return {key: average(values) for key, values in figures.items()} | {
+        f"{key}_median": median(values) for key, values in figures.items()
+    }
+
+
+def compared(name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str) -> Compared:
+    """The metric of ``name`` less the baseline's, over the examples for which both have it."""
+    shared = [(TERMS[key](row), TERMS[key](others[example])) for example, row in rows.items() if example in others]
+    known = [(one, other) for one, other in shared if one is not None and other is not None]
+    one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
+    other = [pair[1][0] for pair in known], [pair[1][1] for pair in known]
+    return Compared(name, baseline, key, difference(one, other))
+
+
+def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
+    """The judge's verdicts by pair of systems."""
+    found: dict[tuple[str, str], list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault((pair.one, pair.other), []).append(pair)
+    return tuple(
+        Preference(
+            one,
+            other,
+            one_wins=sum(pair.verdict == one for pair in same),
+            other_wins=sum(pair.verdict == other for pair in same),
+            neither=sum(pair.verdict not in (one, other) for pair in same),
+            contradictions=sum(pair.first_says != pair.second_says for pair in same),
+        )
+        for (one, other), same in found.items()
+    )

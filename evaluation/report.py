@@ -1,0 +1,255 @@
+"""The report of an evaluation: one HTML page that needs nothing else, two CSV files and the picture for a README."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from evaluation import pictures
+from evaluation.analysis import analysis
+from evaluation.drawing import DARK, LIGHT, variables
+from evaluation.failures import failures
+from evaluation.judgements import Judgements
+from evaluation.markup import Html, joined, tag
+from evaluation.records import Dataset, Example, Record
+from evaluation.style import STYLE
+from evaluation.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
+from evaluation.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+
+__all__ = ["markdown", "table_rows", "write_report"]
+
+SAFE = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def write_report(
+    folder: Path,
+    dataset: Dataset,
+    examples: Sequence[Example],
+    records: Sequence[Record],
+    summary: Summary,
+    judgements: Judgements | None = None,
+) -> list[Path]:
+    """Write ``report.html``, ``records.csv``, ``metrics.csv``, ``summary.json``, ``overview.svg``; return the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        "report.html": page(dataset.name, examples, records, summary, judgements),
+        "records.csv": records_csv(examples, records),
+        "metrics.csv": metrics_csv(summary),
+        "summary.json": json.dumps(summary.as_json(), ensure_ascii=False, indent=1),
+        "overview.svg": pictures.overview(summary),
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content.encode("utf-8", errors="replace"))
+    return [folder / name for name in files]
+
+
+def page(
+    name: str,
+    examples: Sequence[Example],
+    records: Sequence[Record],
+    summary: Summary,
+    judgements: Judgements | None = None,
+) -> Html:
+    """The whole page."""
+    unknown = summary.examples - summary.answerable - summary.unanswerable
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=SAFE),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"Evaluation: {name}"),
+        tag(
+            "style",
+            Html(f":root{{{variables(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}{STYLE}"),
+        ),
+    )
+    counts = [f"{summary.examples} examples", f"{summary.answerable} answerable", f"{summary.unanswerable} not"]
+    counts += [f"{unknown} unlabelled"] if unknown else []
+    body = tag(
+        "main",
+        tag("h1", f"Evaluation: {name}"),
+        tag("p", ", ".join(counts), ". Brackets and bars are 95 % bootstrap intervals over examples.", class_="muted"),
+        tag("div", pictures.overview(summary), class_="wide picture"),
+        _section("figures", "Figures", _figures(summary)),
+        _section("differences", f"Differences from {summary.baseline}", *_differences(summary)),
+        _section("analysis", "When it wins, and when it does not", *_analysis(examples, records, judgements)),
+        _section("preferences", "What the judge prefers", *_preferences(summary)),
+        _section("calibration", "Calibration of the verdicts", *_calibration(summary)),
+        _section(
+            "risk",
+            "Risk against coverage",
+            *_drawn(
+                enumerate(summary.systems),
+                pictures.risk_coverage(summary),
+                "Answers are taken from the surest to the least sure. A marker is where the system itself stops; "
+                "a system without confidences has only that.",
+                "one",
+            ),
+        ),
+        _section(
+            "cost",
+            "Cost against quality",
+            *_drawn(
+                enumerate(summary.systems),
+                pictures.cost_quality(summary),
+                "Up and to the left is better. Lines are 95 % intervals.",
+                "two",
+            ),
+        ),
+        _section(
+            "relevance",
+            "Relevance scores by label",
+            *_drawn((), pictures.relevance(summary), "Each row is scaled to its highest bar; counts are in brackets."),
+        ),
+        _section("failures", "Failures to read", failures(examples, records)),
+        _section("definitions", "How each figure is defined", _definitions()),
+    )
+    return joined(Html("<!doctype html>\n"), tag("html", head, tag("body", body), lang="en"))
+
+
+def _analysis(
+    examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
+) -> list[Html | None]:
+    """Sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
+    if not {"self-rag", "plain"} <= {record["system"] for record in records}:
+        return []
+    lines = analysis(examples, records, judgements or Judgements({}, {}, [])).lines
+    return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
+
+
+def _section(key: str, title: str, *content: object) -> Html | None:
+    return tag("section", tag("h2", title), *content, id=key) if content else None
+
+
+def _figures(summary: Summary) -> Html:
+    names = [
+        tag("th", pictures.chip(number, "figures"), one.name, scope="col") for number, one in enumerate(summary.systems)
+    ]
+    body = []
+    for group, metrics in groupby(METRICS, key=lambda metric: metric.group):
+        known = [one for one in metrics if any(system[one.key].n for system in summary.systems)]
+        if known:
+            title = tag("th", group, colspan=len(summary.systems) + 1, scope="rowgroup")
+            body.append(tag("tbody", tag("tr", title, class_="group"), *(_figure(one, summary) for one in known)))
+    asked = [tag("td", one.n, tag("small", f"{one.failed} failed" if one.failed else "")) for one in summary.systems]
+    last = tag("tbody", tag("tr", tag("th", "Examples asked", scope="row"), *asked))
+    table = tag("table", tag("thead", tag("tr", tag("th", ""), *names)), *body, last, class_="figures")
+    return tag("div", table, class_="wide", tabindex="0", role="region", aria_label="All metrics")
+
+
+def _figure(metric: Metric, summary: Summary) -> Html:
+    values = [one.value for system in summary.systems if (one := system[metric.key]).value is not None]
+    said = {shown(value, metric.unit) for value in values}
+    top = max(values, key=lambda value: metric.better * value, default=None) if metric.better else None
+    best = shown(top, metric.unit) if top is not None else None
+    cells = []
+    for system in summary.systems:
+        one = system[metric.key]
+        value = shown(one.value, metric.unit)
+        strong = value == best and len(said) > 1
+        note = tag("small", f"{bounds(one, metric.unit)} n {one.n}") if one.value is not None else None
+        cells.append(tag("td", tag("b", value) if strong else value, note))
+    return tag("tr", tag("th", metric.title, scope="row", title=metric.formula), *cells)
+
+
+def _differences(summary: Summary) -> list[Html]:
+    if not summary.differences:
+        return []
+    names = ("metric", "difference", "95 % interval", "p", "n", "reading")
+    body = []
+    for system, found in groupby(summary.differences, key=lambda one: one.system):
+        title = tag("th", f"{system} − {summary.baseline}", colspan=len(names), scope="rowgroup")
+        body.append(tag("tbody", tag("tr", title, class_="group"), *map(_difference, found)))
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    note = (
+        "Over the examples that both were asked. p is from a permutation test that exchanges the two systems example "
+        "by example; it is not corrected for the number of comparisons."
+    )
+    return [tag("p", note, class_="muted"), tag("div", tag("table", head, *body, class_="differences"), class_="wide")]
+
+
+def _difference(one: Compared) -> Html:
+    metric, gap = BY_KEY[one.metric], one.difference
+    cells = [shown(gap.value, metric.unit, sign=True), bounds(gap, metric.unit, sign=True), p_shown(gap.p), gap.n]
+    return tag(
+        "tr", tag("th", metric.title, scope="row"), *(tag("td", cell, class_="number") for cell in cells), _reading(one)
+    )
+
+
+def _reading(one: Compared) -> Html:
+    """Who is better, where the interval leaves 0 out."""
+    gap = one.difference
+    if gap.value is None or gap.low is None or gap.high is None:
+        return tag("td", "not known", class_="muted")
+    if gap.low <= 0 <= gap.high:
+        return tag("td", "no clear difference", class_="muted")
+    ahead = one.system if gap.value * BY_KEY[one.metric].better > 0 else one.baseline
+    return tag("td", f"{ahead} is better")
+
+
+def _preferences(summary: Summary) -> list[Html]:
+    found: list[Html] = []
+    if summary.judge_agreement is not None:
+        found.append(tag("p", f"The judge agrees with {summary.judge_agreement:.0%} of the labels."))
+    if summary.preferences:
+        lines = [
+            tag(
+                "tr",
+                tag("th", f"{one.one} / {one.other}", scope="row"),
+                *(
+                    tag("td", count, class_="number")
+                    for count in (one.one_wins, one.other_wins, one.neither, one.contradictions)
+                ),
+            )
+            for one in summary.preferences
+        ]
+        names = ("one / other", "one wins", "other wins", "neither", "changed with the order")
+        head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+        found.append(tag("div", tag("table", head, tag("tbody", *lines)), class_="wide"))
+    return found
+
+
+def _calibration(summary: Summary) -> list[Html]:
+    drawn = pictures.calibration(summary)
+    if not drawn:
+        return []
+    lines = [
+        tag(
+            "tr",
+            tag("th", f"{system.name}, {kind}", scope="row"),
+            *(tag("td", cell, class_="number") for cell in cells),
+        )
+        for system in summary.systems
+        for kind, one in system.calibration.items()
+        for cells in [(shown(one.error, "score"), shown(one.brier, "score"), one.n)]
+    ]
+    names = ("", "expected calibration error", "Brier score", "n")
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    inside = [(number, one) for number, one in enumerate(summary.systems) if one.calibration]
+    note = "On the dotted line a score is the share that is true. Bins hold about equally many scores."
+    table = tag("div", tag("table", head, tag("tbody", *lines)), class_="wide")
+    return [*_drawn(inside, drawn, note), table]
+
+
+def _drawn(systems: Iterable[tuple[int, SystemSummary]], panels: list[Html], note: str, kind: str = "") -> list[Html]:
+    """The panels under their note and a legend of the systems, if any."""
+    if not panels:
+        return []
+    legend = [tag("span", pictures.chip(number, kind or "three"), one.name) for number, one in systems]
+    return [
+        tag("p", note, class_="muted"),
+        tag("p", *legend, class_="legend") if legend else Html(""),
+        tag("div", *(tag("figure", panel) for panel in panels), class_=f"panels {kind}".rstrip()),
+    ]
+
+
+def _definitions() -> Html:
+    terms = [joined(tag("dt", metric.title), tag("dd", metric.formula)) for metric in METRICS]
+    note = (
+        "A share that is 0 or 1 in the data has no spread to resample, so its interval collapses; read its n. "
+        "Labels that are missing make n smaller and count for nothing."
+    )
+    return joined(tag("p", note, class_="muted"), tag("details", tag("summary", "Formulas"), tag("dl", *terms)))

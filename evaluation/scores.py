@@ -1,0 +1,237 @@
+"""What one record is worth: each score is a pure function of an example and a system's record of it.
+
+None is 'not known': a label that a score needs is missing.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evaluation.records import Example, Record, Seen
+from evidence.claims import declines
+from evidence.words import CJK, figures, fold, numbers, stems
+from nodes.finish import MARKS
+
+ARTICLES = frozenset(("a", "an", "the"))
+BARE = frozenset(("yes", "no", "true", "false", "none"))
+SHORT = 8
+CITED = re.compile(r"\s*\[\d{1,2}(?:\s*,\s*\d{1,2})*\]")
+
+
+@lru_cache(maxsize=16384)
+def tokens(text: str) -> tuple[str, ...]:
+    """SQuAD's normalised tokens: folded, punctuation removed, split at white space, ``a``, ``an``, ``the`` left out."""
+    kept = "".join(one for one in fold(text) if one not in string.punctuation and unicodedata.category(one)[0] != "P")
+    return tuple(word for word in kept.split() if word not in ARTICLES)
+
+
+def contains(text: str, span: str) -> bool:
+    """Whether the span's tokens occur contiguously in the text's; of unspaced scripts, its characters."""
+    wanted, given = tokens(span), tokens(text)
+    if not wanted:
+        return False
+    if CJK.search(span):
+        return "".join(wanted) in "".join(given)
+    return f" {' '.join(wanted)} " in f" {' '.join(given)} "
+
+
+def answer_of(record: Record) -> str:
+    """The answer as the system meant it: without the marks of unsupported claims and numbered citations."""
+    answer = record["answer"]
+    for mark in MARKS.values():
+        answer = answer.replace(mark, "")
+    return CITED.sub("", answer)
+
+
+def abstained(record: Record) -> bool:
+    """outcome in (abstained, stopped), or the answer declines; an empty answer does."""
+    return record["outcome"] in ("abstained", "stopped") or declines(answer_of(record))
+
+
+def exact_match(answer: str, references: Sequence[str]) -> float:
+    """1 if tokens(answer) == tokens(reference) for some reference, else 0 (SQuAD's)."""
+    return float(any(tokens(answer) == tokens(reference) for reference in references))
+
+
+def token_f1(answer: str, references: Sequence[str]) -> float:
+    """max over references of 2PR / (P + R), P and R: the shares of common tokens in answer and reference (SQuAD's)."""
+    return max((_f1(tokens(answer), tokens(reference)) for reference in references), default=0.0)
+
+
+def _f1(said: tuple[str, ...], wanted: tuple[str, ...]) -> float:
+    if not said or not wanted:
+        return float(said == wanted)
+    common = sum((Counter(said) & Counter(wanted)).values())
+    return 2 * common / (len(said) + len(wanted))
+
+
+def containment(answer: str, references: Sequence[str]) -> float:
+    """1 if some reference's tokens occur contiguously in the answer's, else 0."""
+    return float(any(contains(answer, reference) for reference in references))
+
+
+def holds_long(answer: str, reference: str, question: str) -> bool:
+    """For a reference of more than 8 tokens: |stems(reference) ∩ stems(answer + question)| >= ½ |stems(reference)|.
+
+    The answer itself must add one of the stems that the question lacks and, when the reference has figures that the
+    question lacks, one of those.
+    """
+    wanted, asked, said = stems(reference), stems(question), stems(answer)
+    if len(tokens(reference)) <= SHORT or 2 * len(wanted & (said | asked)) < len(wanted):
+        return False
+    new = figures(reference) - numbers(question)
+    return bool((wanted - asked) & said) and (not new or bool(new & numbers(answer)))
+
+
+def right_answer(answer: str, references: Sequence[str], question: str = "") -> bool:
+    """Some reference is contained in the answer, or F1 >= ½, or a long reference is held (``holds_long``)."""
+    return (
+        containment(answer, references) > 0
+        or token_f1(answer, references) >= 0.5
+        or any(holds_long(answer, reference, question) for reference in references)
+    )
+
+
+def right(example: Example, record: Record) -> bool | None:
+    """Whether the system answered, and rightly: an answer to an unanswerable question is wrong. None if unlabelled."""
+    if example.answerable is False:
+        return False
+    if not example.references:
+        return None
+    return not abstained(record) and right_answer(answer_of(record), example.references, example.question)
+
+
+def draft_right(example: Example, record: Record) -> bool | None:
+    """``right`` of what was drafted: of an abstention, the claims that were judged and withheld; None if none were."""
+    text = answer_of(record)
+    if abstained(record):
+        text = " ".join(said["text"] for said in record["said"])
+    if declines(text) or (example.answerable is not False and not example.references):
+        return None
+    return example.answerable is not False and right_answer(text, example.references, example.question)
+
+
+def answer_f1(example: Example, record: Record) -> float | None:
+    """Token F1, 0 if abstained; None for unanswerable examples and without references."""
+    if example.answerable is False or not example.references:
+        return None
+    return 0.0 if abstained(record) else token_f1(answer_of(record), example.references)
+
+
+def squad_f1(example: Example, record: Record) -> float | None:
+    """SQuAD 2.0's F1: of unanswerable examples 1 if abstained else 0, of the others ``answer_f1``."""
+    return float(abstained(record)) if example.answerable is False else answer_f1(example, record)
+
+
+def spans_of(example: Example) -> tuple[str, ...]:
+    """The texts that tell a gold passage: the gold spans, and references of 1 to 8 tokens but a bare yes or no."""
+    texts = [gold.text for gold in example.gold if gold.text and tokens(gold.text)]
+    for reference in example.references:
+        found = tokens(reference)
+        if 0 < len(found) <= SHORT and not (len(found) == 1 and found[0] in BARE):
+            texts.append(reference)
+    return tuple(dict.fromkeys(texts))
+
+
+def holds_gold(example: Example, text: str, source: str | None) -> bool | None:
+    """Whether a text holds a gold span and stems from a gold source, where one is given; None without a span.
+
+    Texts are never gold for an unanswerable example.
+    """
+    if example.answerable is False:
+        return False
+    spans = spans_of(example)
+    if not spans:
+        return None
+    sources = [gold.source for gold in example.gold if gold.source]
+    if sources and source is not None and not any(_same_source(source, gold) for gold in sources):
+        return False
+    return any(contains(text, span) for span in spans)
+
+
+def _same_source(one: str, other: str) -> bool:
+    one, other = one.replace("\\", "/"), other.replace("\\", "/")
+    return one == other or one.endswith("/" + other) or other.endswith("/" + one)
+
+
+def is_gold(example: Example, seen: Seen) -> bool | None:
+    """``holds_gold`` of a retrieved passage."""
+    return holds_gold(example, seen["text"], seen["source"])
+
+
+def recall_at_k(example: Example, record: Record) -> float | None:
+    """1 if some passage of the first search is gold, else 0; None if unanswerable, unlabelled or not searched for."""
+    labels = [is_gold(example, seen) for seen in record["seen"]]
+    if example.answerable is False or not labels or None in labels:
+        return None
+    return float(any(labels))
+
+
+def context_precision(example: Example, record: Record) -> float | None:
+    """RAGAS': Σ_k precision@k · gold_k / Σ_k gold_k over the ranks of the first search; 0 if none is gold."""
+    if recall_at_k(example, record) is None:
+        return None
+    found, total = 0, 0.0
+    for rank, seen in enumerate(record["seen"], 1):
+        if is_gold(example, seen):
+            found += 1
+            total += found / rank
+    return total / found if found else 0.0
+
+
+def citation_gold(example: Example, record: Record) -> bool | None:
+    """Of a right answer with citations: whether some quote holds a gold span; None for others."""
+    if not right(example, record) or not record["citations"]:
+        return None
+    labels = [holds_gold(example, one.get("quote") or "", one.get("source")) for one in record["citations"]]
+    return None if None in labels else any(labels)
+
+
+def supported_share(record: Record) -> float | None:
+    """Claims that the system itself judged fully supported / claims that it judged; None if abstained or none."""
+    labels = [said["label"] for said in record["said"] if said["label"] is not None]
+    if abstained(record) or not labels:
+        return None
+    return sum(label == "fully supported" for label in labels) / len(labels)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All scores of one record; the functions of this module say what each is."""
+
+    abstained: bool
+    right: bool | None
+    exact_match: float | None
+    f1: float | None
+    containment: float | None
+    squad_f1: float | None
+    route_right: bool | None
+    recall_at_k: float | None
+    context_precision: float | None
+    citation_gold: bool | None
+    supported_share: float | None
+
+
+def score(example: Example, record: Record) -> Scores:
+    """Every score of one record; exact match and containment are 0 if abstained, None where ``answer_f1`` is."""
+    declined, f1, answer = abstained(record), answer_f1(example, record), answer_of(record)
+    counts = 0.0 if declined else 1.0
+    return Scores(
+        abstained=declined,
+        right=right(example, record),
+        exact_match=None if f1 is None else counts * exact_match(answer, example.references),
+        f1=f1,
+        containment=None if f1 is None else counts * containment(answer, example.references),
+        squad_f1=squad_f1(example, record),
+        route_right=None if example.route is None or record["route"] is None else record["route"] == example.route,
+        recall_at_k=recall_at_k(example, record),
+        context_precision=context_precision(example, record),
+        citation_gold=citation_gold(example, record),
+        supported_share=supported_share(record),
+    )

@@ -1,0 +1,146 @@
+"""Self-RAG as a system that is evaluated: the graph, and its final state as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from evaluation.fingerprint import fingerprint
+from evaluation.records import Cost, Example, Record, Said, Seen
+from graph.builder import SelfRAG, build_graph
+from graph.context import Context, Services
+from graph.state import Candidate, Passage, SelfRAGState
+from prompts.choice import UNKNOWN, Choice, Verdict
+from prompts.decide import RETRIEVE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+
+CODE = ("prompts", "nodes", "evidence", "graph", "models", "retrieval", "evaluation/self_rag.py")
+ANSWERED = ("grounded", "partially_grounded", "direct")
+
+
+@dataclass
+class SelfRAGSystem:
+    """The graph with one context's settings."""
+
+    name: str
+    fingerprint: str
+    graph: SelfRAG
+    context: Context
+
+    async def ask(self, example: Example) -> Record:
+        """Run the graph over one question. Raises what the graph raises, a question that is too long among it."""
+        searches: list[list[Passage]] = []
+        final: SelfRAGState | None = None
+        stream = self.graph.astream(
+            {"question": example.question},
+            context=self.context,
+            config={"recursion_limit": self.context.bounds.steps},
+            stream_mode=["updates", "values"],
+        )
+        async for mode, chunk in stream:
+            if mode == "values":
+                final = cast("SelfRAGState", chunk)
+            else:
+                found = cast("dict[str, Any]", chunk).get("retrieve", {}).get("passages")
+                searches += [found] if found is not None else []
+        if final is None:
+            raise RuntimeError("the graph ended without a state")
+        return record_of(self.name, example, final, searches)
+
+
+def self_rag(services: Services, context: Context, name: str = "self-rag") -> SelfRAGSystem:
+    """Self-RAG over ``services``; what ``context`` leaves out comes with them."""
+    context = services.completed(context)
+    own = fingerprint(name, context.model_dump(mode="json"), CODE)
+    return SelfRAGSystem(name, own, build_graph(services), context)
+
+
+def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> Record:
+    """The record of a finished run; ``searches`` are the passages that each search found.
+
+    The first search's are ``seen``, the others' stand with their decisions. Of an abstention, ``said`` are the claims
+    of the draft that was withheld.
+    """
+    best = state["best"]
+    answered = state["outcome"] in ANSWERED
+    failure = next((stop["failure"] for stop in state["stops"] if stop["reason"] == "model_failed"), None)
+    return Record(
+        system=name,
+        example=example.id,
+        question=example.question,
+        route=_route_of(state),
+        route_score=_score(RETRIEVE, state["decision"]),
+        outcome=state["outcome"] or "stopped",
+        stop_reason="model_failed" if failure else state["stop_reason"],
+        answer=state["answer"] if answered else "",
+        confidence=confidence_of(state),
+        queries=state["queries"],
+        seen=[_seen(passage, state["verdicts"].get(passage["id"])) for one in searches[:1] for passage in one],
+        said=_said(best) if best else [],
+        citations=[dict(citation) for citation in state["citations"]],
+        usefulness=best["usefulness"] if best and best["use"] else None,
+        cost=Cost(**state["usage"], seconds=state["seconds"]),
+        decisions=_decisions(state, searches),
+        error=failure,
+    )
+
+
+def confidence_of(state: SelfRAGState) -> float:
+    """How sure an answer is, in 0..1: the support of its claims times the mean relevance of its passages.
+
+    0 for an abstention; of an answer without passages, 1 - P(retrieve).
+    """
+    best = state["best"]
+    if best is None or state["outcome"] not in ANSWERED:
+        return 0.0
+    if not best["draft"]["passages"]:
+        return 1.0 - RETRIEVE.score(state["decision"]) if state["decision"] else 1.0
+    return best["support"] * best["draft"]["relevance"]
+
+
+def _decisions(state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> list[dict[str, Any]]:
+    decisions = [{"node": step["node"], "seconds": step["seconds"], **step["decided"]} for step in state["path"]]
+    retrieved = [decision for decision in decisions if decision["node"] == "retrieve"]
+    for decision, found in list(zip(retrieved, searches, strict=False))[1:]:
+        decision["passages"] = [passage["text"] for passage in found]
+    return decisions
+
+
+def _route_of(state: SelfRAGState) -> Literal["retrieve", "direct"] | None:
+    """The route that ``decide`` took, whatever came later; None where it took none."""
+    taken = next((step["decided"].get("route") for step in state["path"] if step["node"] == "decide"), None)
+    return cast("Literal['retrieve', 'direct'] | None", taken)
+
+
+def _score(choice: Choice, verdict: Verdict | None) -> float | None:
+    return None if verdict is None or verdict["label"] == UNKNOWN else choice.score(verdict)
+
+
+def _seen(passage: Passage, verdict: Verdict | None) -> Seen:
+    return Seen(
+        text=passage["text"],
+        source=passage["source"],
+        page=passage["page"],
+        row=passage["row"],
+        similarity=passage["similarity"],
+        relevance=_score(RELEVANCE, verdict),
+        relevant=None if verdict is None else RELEVANCE.leaning(verdict) == "relevant",
+    )
+
+
+def _said(best: Candidate) -> list[Said]:
+    texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
+    said = []
+    for claim in best["claims"]:
+        quote = claim["quote"]
+        said.append(
+            Said(
+                text=claim["text"],
+                label=claim["verdict"]["label"],
+                score=_score(SUPPORT, claim["verdict"]),
+                quote=texts[quote["passage"]][quote["start"] : quote["end"]] if quote else None,
+            )
+        )
+    return said

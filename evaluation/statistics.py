@@ -1,0 +1,256 @@
+"""Estimates with 95 % bootstrap intervals, paired differences, ranking and calibration of scores.
+
+A metric of an example set is a ratio of sums over examples, Σa / Σb: means have b = 1; precision, recall and
+F1 = 2·TP / (2·TP + FP + FN) are such ratios too. So a resample is a vector of counts, and all resamples of a metric
+are two matrix products. All is seeded: the same input gives the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 2000
+PERMUTATIONS = 10_000
+SEED = 20231017
+BLOCK = 2_000_000  # cells of a matrix of resamples that are held at once
+
+Floats = NDArray[np.float64]
+Numbers = Sequence[float] | Floats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval over ``n`` units; None where nothing is known."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference with its 95 % interval and the two-sided p of a permutation test over ``n`` examples."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Scores that lie next to each other: their mean, the share of them that is positive, and how many they are."""
+
+    score: float
+    share: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Bins, expected calibration error Σ n_b/n · |score_b - share_b|, and Brier score mean (score - label)²."""
+
+    bins: tuple[Bin, ...]
+    error: float | None
+    brier: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """Of all examples the share answered at confidence >= threshold, and the share of those that is wrong."""
+
+    coverage: float
+    risk: float
+    threshold: float
+
+
+NOTHING = Estimate(None, None, None, 0)
+
+
+@lru_cache(maxsize=6)
+def resamples(n: int, times: int = RESAMPLES, seed: int = SEED) -> Floats:
+    """How often each of n units is drawn in each of ``times`` resamples with replacement; times × n."""
+    drawn = np.random.default_rng(seed).integers(0, n, (times, n)) + n * np.arange(times)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=times * n).reshape(times, n).astype(np.float64)
+    counts.flags.writeable = False
+    return counts
+
+
+def interval(values: Floats) -> tuple[float | None, float | None]:
+    """The 2.5 and 97.5 percentiles of the resampled values, of those that are defined."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return None, None
+    low, high = np.percentile(known, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def ratio(above: Numbers, below: Numbers, n: int | None = None) -> Estimate:
+    """Σ above / Σ below over examples; ``n`` is what the value is said to be over, by default Σ below."""
+    a, b = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    count = round(float(b.sum())) if n is None else n
+    if not b.sum() > 0:
+        return Estimate(None, None, None, count if n is not None else 0)
+    drawn = resamples(len(a))
+    low, high = interval(_over(drawn @ a, drawn @ b))
+    return Estimate(float(a.sum() / b.sum()), low, high, count)
+
+
+def mean(values: Numbers) -> Estimate:
+    """The mean over examples."""
+    return ratio(values, np.ones(len(values)))
+
+
+def median(values: Numbers) -> Estimate:
+    """The median over examples."""
+    known = np.sort(np.asarray(values, dtype=np.float64))
+    if not known.size:
+        return NOTHING
+    drawn = np.random.default_rng(SEED).integers(0, len(known), (RESAMPLES, len(known)))
+    low, high = interval(np.median(known[drawn], axis=1))
+    return Estimate(float(np.median(known)), low, high, len(known))
+
+
+def _over(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def difference(
+    one: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers], permutations: int = PERMUTATIONS
+) -> Difference:
+    """Σa/Σb of ``one`` minus that of ``other``, both over the same examples in the same order.
+
+    The interval resamples examples; p comes from exchanging the two systems at random example by example, which for
+    means is the sign-flip test: p = (1 + #{|permuted| >= |observed|}) / (1 + permutations).
+    """
+    (a, b), (c, d) = ([np.asarray(side, dtype=np.float64) for side in pair] for pair in (one, other))
+    if not (b.sum() > 0 and d.sum() > 0):
+        return Difference(None, None, None, None, len(a))
+    drawn = resamples(len(a))
+    observed = float(a.sum() / b.sum() - c.sum() / d.sum())
+    low, high = interval(_over(drawn @ a, drawn @ b) - _over(drawn @ c, drawn @ d))
+    random = np.random.default_rng(SEED)
+    extreme = total = 0
+    step = max(1, BLOCK // len(a))
+    for start in range(0, permutations, step):
+        swap = random.integers(0, 2, (min(step, permutations - start), len(a))).astype(np.float64)
+        above, below = swap @ (c - a), swap @ (d - b)
+        permuted = _over(a.sum() + above, b.sum() + below) - _over(c.sum() - above, d.sum() - below)
+        permuted = permuted[np.isfinite(permuted)]
+        extreme += int((np.abs(permuted) >= abs(observed) - 1e-12).sum())
+        total += permuted.size
+    return Difference(observed, low, high, (1 + extreme) / (1 + total), len(a))
+
+
+def auc(labels: Sequence[bool], scores: Numbers) -> float | None:
+    """P(score of a positive > score of a negative) + ½ P(equal); None without both classes."""
+    found = _aucs(np.asarray(labels, dtype=bool), np.asarray(scores, dtype=np.float64), np.ones((1, len(labels))))
+    return float(found[0]) if found.size and np.isfinite(found[0]) else None
+
+
+def auc_estimate(labels: Sequence[bool], scores: Numbers, clusters: Sequence[str] | None = None) -> Estimate:
+    """AUC with a bootstrap stratified by class.
+
+    With ``clusters`` (the example that each score belongs to) whole clusters are drawn, stratified by the classes that
+    they hold, because the scores of one example are not independent. ``n`` is the number of scores.
+    """
+    value = auc(labels, scores)
+    if value is None:
+        return Estimate(None, None, None, len(labels))
+    truth, points = np.asarray(labels, dtype=bool), np.asarray(scores, dtype=np.float64)
+    names = clusters if clusters is not None else [str(number) for number in range(len(labels))]
+    _, member = np.unique(np.asarray(names), return_inverse=True)
+    strata = np.zeros(int(member.max()) + 1, dtype=int)
+    np.bitwise_or.at(strata, member, np.where(truth, 1, 2))
+    found = []
+    step = max(1, BLOCK // len(truth))
+    for start in range(0, RESAMPLES, step):
+        times = min(step, RESAMPLES - start)
+        drawn = np.zeros((times, len(strata)))
+        for kind in np.unique(strata):
+            inside = strata == kind
+            # A seed of its own for each stratum: equal seeds would tie the strata's draws to each other.
+            drawn[:, inside] = resamples(int(inside.sum()), times, SEED + 4 * start + int(kind))
+        found.append(_aucs(truth, points, drawn[:, member]))
+    low, high = interval(np.concatenate(found))
+    return Estimate(value, low, high, len(labels))
+
+
+def _aucs(labels: NDArray[np.bool_], scores: Floats, weights: Floats) -> Floats:
+    """The AUC under each row of weights."""
+    if not labels.size:
+        return np.empty(0)
+    order = np.argsort(scores, kind="stable")
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(scores[order]) > 0)))
+    weighed = weights[:, order]
+    positive = np.add.reduceat(weighed * labels[order], starts, axis=1)
+    negative = np.add.reduceat(weighed * ~labels[order], starts, axis=1)
+    below = np.cumsum(negative, axis=1) - negative
+    return _over((positive * (below + negative / 2)).sum(axis=1), positive.sum(axis=1) * negative.sum(axis=1))
+
+
+def calibration(labels: Sequence[bool], scores: Numbers, most: int = 10) -> Calibration:
+    """At most ``most`` bins of about equal count, at least five scores each; equal scores share a bin."""
+    order = np.argsort(np.asarray(scores, dtype=np.float64), kind="stable")
+    points = np.asarray(scores, dtype=np.float64)[order]
+    truth = np.asarray(labels, dtype=np.float64)[order]
+    n = len(points)
+    if not n:
+        return Calibration((), None, None, 0)
+    count = max(1, min(most, n // 5))
+    # A cut moves to the end of the run of equal scores that it falls into.
+    cuts = {int(np.searchsorted(points, points[n * part // count - 1], side="right")) for part in range(1, count + 1)}
+    bins, start = [], 0
+    for end in sorted(cuts):
+        bins.append(Bin(float(points[start:end].mean()), float(truth[start:end].mean()), end - start))
+        start = end
+    error = sum(one.n * abs(one.score - one.share) for one in bins) / n
+    return Calibration(tuple(bins), error, float(((points - truth) ** 2).mean()), n)
+
+
+def risk_coverage(confidence: Numbers, wrong: Sequence[bool], unanswered: int = 0) -> tuple[Point, ...]:
+    """The share that is wrong, over coverage, as the threshold falls; coverage counts the unanswered as examples."""
+    points = np.asarray(confidence, dtype=np.float64)
+    mistakes = np.asarray(wrong, dtype=np.float64)
+    total = len(points) + unanswered
+    return tuple(
+        Point(float(taken.sum() / total), float(mistakes[taken].mean()), float(threshold))
+        for threshold in np.unique(points)[::-1]
+        for taken in [points >= threshold]
+    )
+
+
+def aurc(confidence: Floats, wrong: Floats, unanswered: int = 0) -> float:
+    """The mean over ranks i of the share wrong among the i most confident; equal confidences in expectation.
+
+    The unanswered come last and count as wrong, so that systems are compared at the same coverage: all of it.
+    """
+    points = np.concatenate((confidence, np.full(unanswered, -np.inf)))
+    mistakes = np.concatenate((wrong, np.ones(unanswered)))
+    _, group, sizes = np.unique(points, return_inverse=True, return_counts=True)
+    expected = (np.bincount(group, weights=mistakes) / sizes)[group]
+    order = np.argsort(-points, kind="stable")
+    return float((np.cumsum(expected[order]) / np.arange(1, len(points) + 1)).mean())
+
+
+def aurc_estimate(confidence: Numbers, wrong: Sequence[bool], unanswered: int = 0) -> Estimate:
+    """AURC with a bootstrap over examples; lower is better."""
+    points, mistakes = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    n = len(points) + unanswered
+    if not len(points):
+        return NOTHING
+    drawn = np.random.default_rng(SEED).integers(0, n, (RESAMPLES, n))
+    found = [
+        aurc(points[row[row < len(points)]], mistakes[row[row < len(points)]], int((row >= len(points)).sum()))
+        for row in drawn
+    ]
+    low, high = interval(np.asarray(found))
+    return Estimate(aurc(points, mistakes, unanswered), low, high, n)

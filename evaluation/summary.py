@@ -1,0 +1,191 @@
+"""What an evaluation found: every metric with its formula, and the figures as plain, serialisable data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from evaluation.statistics import NOTHING, Calibration, Difference, Estimate, Point
+
+BASELINE = "self-rag"
+PLAIN = "plain"
+Unit = Literal["share", "score", "count", "seconds"]
+Kind = Literal["route", "relevance", "support"]
+KINDS: tuple[Kind, ...] = ("route", "relevance", "support")
+
+
+class Metric(NamedTuple):
+    """A metric: ``better`` is 1 where more is better, -1 where less is, 0 where neither is."""
+
+    key: str
+    title: str
+    group: str
+    unit: Unit
+    better: int
+    formula: str
+
+
+# fmt: off
+METRICS = (
+    Metric("routing_accuracy", "Routing accuracy", "Route", "share", 1,
+           "route taken = route expected, over examples with an expected route"),
+    Metric("routing_auc", "Routing AUC", "Route", "score", 1,
+           "AUC of P(retrieve), examples to be retrieved for against the others"),
+    Metric("recall_at_k", "Recall@k", "Retrieval", "share", 1,
+           "some passage of the first search is gold, over answerable examples that were searched for; a passage is "
+           "gold when it stems from a gold source, where one is given, and its normalised tokens hold a gold span "
+           "or a reference of at most 8 tokens"),
+    Metric("context_precision", "Context precision", "Retrieval", "share", 1,
+           "Σ precision@k · gold_k / Σ gold_k over the ranks of the first search, 0 if none is gold (RAGAS)"),
+    Metric("grader_precision", "Grader precision", "Relevance", "share", 1,
+           "gold / passages judged relevant; passages of unanswerable examples are never gold"),
+    Metric("grader_recall", "Grader recall", "Relevance", "share", 1,
+           "judged relevant / gold passages that were judged"),
+    Metric("grader_auc", "Grader AUC", "Relevance", "score", 1,
+           "AUC of P(relevant), gold passages against all others"),
+    Metric("grader_auc_nearest", "Grader AUC, nearest wrong", "Relevance", "score", 1,
+           "AUC of P(relevant), gold passages against the first wrong passage of each answerable example"),
+    Metric("grader_auc_unanswerable", "Grader AUC, unanswerable", "Relevance", "score", 1,
+           "AUC of P(relevant), gold passages against the passages found for unanswerable examples"),
+    Metric("grader_auc_plausible", "Grader AUC, plausible", "Relevance", "score", 1,
+           "AUC of P(relevant), gold passages against those that hold a plausible answer to an unanswerable example"),
+    Metric("support_agreement", "Support agreement", "Support", "share", 1,
+           "(claim judged fully supported) = (answer right), over claims of answers, and of withheld drafts"),
+    Metric("support_auc", "Support AUC", "Support", "score", 1,
+           "AUC of the support score, claims of right answers against those of wrong ones, withheld drafts among them"),
+    Metric("right", "Right", "Answer", "share", 1,
+           "answered rightly / answerable examples; right: a reference is contained in the answer, or F1 >= ½, or at "
+           "least half of the content words of a reference of more than 8 tokens, and one of its figures, are held"),
+    Metric("exact_match", "Exact match", "Answer", "share", 1,
+           "normalised tokens of the answer = those of a reference, over answerable examples; 0 if abstained"),
+    Metric("f1", "F1", "Answer", "share", 1,
+           "token F1, best over references, over answerable examples; 0 if abstained"),
+    Metric("squad_f1", "F1 as in SQuAD 2.0", "Answer", "share", 1,
+           "F1, and of unanswerable examples 1 if abstained else 0"),
+    Metric("containment", "Containment", "Answer", "share", 1,
+           "a reference stands in the answer as it is, over answerable examples; 0 if abstained"),
+    Metric("abstention_precision", "Abstention precision", "Abstention", "share", 1,
+           "unanswerable / abstained"),
+    Metric("abstention_recall", "Abstention recall", "Abstention", "share", 1,
+           "abstained / unanswerable"),
+    Metric("abstention_f1", "Abstention F1", "Abstention", "share", 1,
+           "2PR / (P + R) of abstention precision and recall"),
+    Metric("right_answered", "Right among answered", "Abstention", "share", 1,
+           "right / answered: precision at coverage; an answer to an unanswerable example is wrong"),
+    Metric("coverage", "Coverage", "Abstention", "share", 0,
+           "answered / all whose answer can be judged"),
+    Metric("kept", "Kept of plain", "Abstention", "share", 1,
+           "right here too / right by plain, over the same examples"),
+    Metric("aurc", "AURC", "Abstention", "score", -1,
+           "mean over ranks of the share wrong among the most confident; what was abstained from comes last, as wrong"),
+    Metric("citation_gold", "Quote holds the gold", "Evidence", "share", 1,
+           "some quote holds a gold span / right answers with citations and a known gold span"),
+    Metric("supported", "Claims supported, own verdict", "Evidence", "share", 1,
+           "mean over answers of: claims that the system itself judged fully supported / claims"),
+    Metric("faithfulness", "Faithfulness, judge", "Evidence", "share", 1,
+           "mean over answers of: claims that the judge finds to follow from the passages / claims (RAGAS)"),
+    Metric("relevancy", "Answer relevancy, judge", "Evidence", "score", 1,
+           "mean over answers of the mean cosine between the question and questions made from the answer (RAGAS)"),
+    Metric("seconds", "Seconds", "Cost", "seconds", -1, "mean wall-clock time of an example"),
+    Metric("seconds_median", "Seconds, median", "Cost", "seconds", -1, "median wall-clock time of an example"),
+    Metric("model_calls", "Model calls", "Cost", "count", -1, "mean; retries are calls"),
+    Metric("model_calls_median", "Model calls, median", "Cost", "count", -1, "median"),
+    Metric("input_tokens", "Input tokens", "Cost", "count", -1, "mean"),
+    Metric("input_tokens_median", "Input tokens, median", "Cost", "count", -1, "median"),
+    Metric("cached_tokens", "Cached input tokens", "Cost", "count", 0, "mean of input tokens served from a cache"),
+    Metric("cached_tokens_median", "Cached input tokens, median", "Cost", "count", 0, "median"),
+    Metric("uncached_tokens", "Uncached input tokens", "Cost", "count", -1, "mean of input tokens less cached ones"),
+    Metric("uncached_tokens_median", "Uncached input tokens, median", "Cost", "count", -1, "median"),
+    Metric("output_tokens", "Output tokens", "Cost", "count", -1, "mean"),
+    Metric("output_tokens_median", "Output tokens, median", "Cost", "count", -1, "median"),
+)
+# fmt: on
+BY_KEY = {metric.key: metric for metric in METRICS}
+TELLING = (
+    "routing_accuracy",
+    "recall_at_k",
+    "grader_auc",
+    "support_auc",
+    "f1",
+    "squad_f1",
+    "abstention_f1",
+    "right_answered",
+    "coverage",
+    "kept",
+    "citation_gold",
+    "uncached_tokens",
+    "seconds",
+)
+PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Scores by what they were given to, counted in ``len(counts)`` equal parts of 0..1."""
+
+    label: str
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SystemSummary:
+    """One system: ``n`` examples asked with success, ``failed`` without one, ``metrics`` by key."""
+
+    name: str
+    n: int
+    failed: int
+    metrics: dict[str, Estimate]
+    calibration: dict[str, Calibration]
+    risk_coverage: tuple[Point, ...]
+    relevance: tuple[Spread, ...]
+
+    def __getitem__(self, key: str) -> Estimate:
+        """The estimate of a metric; nothing for one that was not computed."""
+        return self.metrics.get(key, NOTHING)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A system's metric less the baseline's, over the examples that both were asked."""
+
+    system: str
+    baseline: str
+    metric: str
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class Preference:
+    """How often the judge preferred each of two answers in both orders; ``neither`` counts ties and contradictions."""
+
+    one: str
+    other: str
+    one_wins: int
+    other_wins: int
+    neither: int
+    contradictions: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An evaluation: the examples by what is known of them, the systems, and how they differ."""
+
+    examples: int
+    answerable: int
+    unanswerable: int
+    systems: tuple[SystemSummary, ...]
+    differences: tuple[Compared, ...] = ()
+    preferences: tuple[Preference, ...] = ()
+    judge_agreement: float | None = None
+    baseline: str = field(default=BASELINE)
+
+    def __getitem__(self, system: str) -> SystemSummary:
+        """The summary of one system. Raises KeyError."""
+        for one in self.systems:
+            if one.name == system:
+                return one
+        raise KeyError(system)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for ``json.dumps``."""
+        return asdict(self)

@@ -1,0 +1,135 @@
+"""The systems that Self-RAG is compared with, and what surrounds every one: the models and the documents."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.fingerprint import fingerprint
+from evaluation.records import Cost, Example, Record, Said, Seen, System
+from evidence.claims import declines, split_claims
+from evidence.passages import as_data, numbered
+from graph.context import Context, Limits, Services
+from graph.state import Passage
+from models.usage import LimitReachedError, Meter, Tab
+from nodes.retrieve import as_passage
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
+from prompts.generate import GENERATE
+from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
+
+WRITER = (
+    *("models/chat.py", "models/connect.py", "models/embedded.py", "models/generator.py"),
+    *("evidence/claims.py", "evidence/passages.py", "evaluation/systems.py"),
+)
+PLAIN = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")
+CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
+
+
+@dataclass
+class OneDraft:
+    """Writes one draft by our own prompt and gives it as it is: no decision, no check. ``k`` 0 searches nothing."""
+
+    name: str
+    fingerprint: str
+    services: Services
+    limits: Limits
+    k: int = 0
+
+    async def ask(self, example: Example) -> Record:
+        """Answer one question. Raises `ModelError` when the model fails after its retries."""
+        began = time.perf_counter()
+        limits = self.limits
+        deadline = time.time() + limits.seconds
+        tab = Tab(Meter(calls=limits.model_calls, tokens=limits.tokens, deadline=deadline))
+        passages: list[Passage] = []
+        draft, stop = "", None
+        try:
+            async with asyncio.timeout(limits.seconds):
+                if self.k:
+                    found = await self.services.retriever.ainvoke(example.question, k=self.k)
+                    passages = [as_passage(document) for document in found[: self.k]]
+                draft = await self._written(example.question, passages, tab)
+        except LimitReachedError as reached:
+            stop = str(reached.reason)
+        except TimeoutError:
+            stop = "limit_seconds"
+        return self._record(example, passages, draft, stop, Cost(**tab.spent, seconds=time.perf_counter() - began))
+
+    async def _written(self, question: str, passages: list[Passage], tab: Tab) -> str:
+        writer = self.services.metered(tab).generator
+        if not self.k:
+            return await writer.write(DIRECT_GENERATE, max_tokens=DIRECT_TOKENS, question=as_data(question))
+        shown = numbered(passages)
+        return await writer.write(GENERATE, max_tokens=DRAFT_TOKENS, passages=shown, question=as_data(question))
+
+    def _record(self, example: Example, passages: list[Passage], draft: str, stop: str | None, cost: Cost) -> Record:
+        answered = bool(draft) and not declines(draft)
+        return Record(
+            system=self.name,
+            example=example.id,
+            question=example.question,
+            route="retrieve" if self.k else "direct",
+            route_score=None,
+            outcome="answered" if answered else "stopped" if stop else "abstained",
+            stop_reason=stop or (None if answered else "declined"),
+            answer=draft if answered else "",
+            confidence=1.0 if answered else 0.0,
+            queries=[example.question] if self.k else [],
+            seen=[_seen(passage) for passage in passages],
+            said=[Said(text=claim, label=None, score=None, quote=None) for claim in split_claims(draft)]
+            if answered
+            else [],
+            citations=[],
+            usefulness=None,
+            cost=cost,
+            decisions=[{"node": "generate", "text": draft, **({"stop": stop} if stop else {})}],
+            error=None,
+        )
+
+
+@dataclass
+class Placed:
+    """A system among given models and documents, which are in its fingerprint."""
+
+    name: str
+    fingerprint: str
+    system: System
+
+    async def ask(self, example: Example) -> Record:
+        """As the system itself."""
+        return await self.system.ask(example)
+
+
+def plain(services: Services, context: Context, name: str = "plain") -> OneDraft:
+    """Search, put all that was found into the prompt, answer."""
+    context = services.completed(context)
+    settings = {"k": context.k, "limits": context.bounds.model_dump(mode="json")}
+    return OneDraft(name, fingerprint(name, settings, PLAIN), services, context.bounds, context.k)
+
+
+def closed_book(services: Services, context: Context, name: str = "closed-book") -> OneDraft:
+    """Answer from what the model remembers."""
+    limits = services.completed(context).bounds
+    settings = {"limits": limits.model_dump(mode="json")}
+    return OneDraft(name, fingerprint(name, settings, CLOSED_BOOK), services, limits)
+
+
+def placed(system: System, surroundings: Mapping[str, Any]) -> Placed:
+    """The system with whatever else its answers depend on: the names of models, the content of documents."""
+    return Placed(system.name, fingerprint(system.fingerprint, surroundings, ()), system)
+
+
+def _seen(passage: Passage) -> Seen:
+    return Seen(
+        text=passage["text"],
+        source=passage["source"],
+        page=passage["page"],
+        row=passage["row"],
+        similarity=passage["similarity"],
+        relevance=None,
+        relevant=None,
+    )

@@ -1,0 +1,153 @@
+"""The figures of an evaluation as text: for the terminal, for notes, and the CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from evaluation.records import Example, Record
+from evaluation.rows import Row, rows_of
+from evaluation.statistics import Difference, Estimate
+from evaluation.summary import BY_KEY, METRICS, TELLING, Summary, Unit
+
+NONE = "–"
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
+
+
+def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
+    """A value with the digits that its unit deserves, a dash for None."""
+    if value is None:
+        return NONE
+    digits = 2 if unit in ("share", "score") else 1 if unit == "seconds" or abs(value) < 100 else 0
+    if value == 0 and unit in ("count", "seconds"):
+        return "0"
+    text = f"{value:{'+' if sign else ''},.{digits}f}"
+    # A difference that rounds to nothing has no sign.
+    return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
+
+
+def bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
+    """The interval, empty where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"[{shown(estimate.low, unit, sign)}, {shown(estimate.high, unit, sign)}]"
+
+
+def with_bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
+    """The value and its interval."""
+    return f"{shown(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
+
+
+def p_shown(p: float | None) -> str:
+    """A p value, not below what the permutations can tell."""
+    return NONE if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def table_rows(summary: Summary) -> list[list[str]]:
+    """The most telling metrics: a header, then a row for each with the value and interval of every system."""
+    rows = [["", *(system.name for system in summary.systems)]]
+    for key in TELLING:
+        metric = BY_KEY[key]
+        if any(system[key].value is not None for system in summary.systems):
+            rows.append([metric.title, *(with_bounds(system[key], metric.unit) for system in summary.systems)])
+    failed = [str(system.failed) for system in summary.systems]
+    rows.append(["Examples", *(str(system.n) for system in summary.systems)])
+    return [*rows, ["Failed", *failed]] if any(system.failed for system in summary.systems) else rows
+
+
+def markdown(summary: Summary) -> str:
+    """The telling metrics, and the differences from the baseline, as Markdown tables."""
+    parts = [_table(table_rows(summary))]
+    if summary.differences:
+        rows = [["Difference from " + summary.baseline, "metric", "difference", "p", "n"]]
+        for one in summary.differences:
+            metric = BY_KEY[one.metric]
+            shown_difference = with_bounds(one.difference, metric.unit, sign=True)
+            rows.append([one.system, metric.title, shown_difference, p_shown(one.difference.p), str(one.difference.n)])
+        parts.append(_table(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    cells = [[" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in rows]
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+
+
+def records_csv(examples: Sequence[Example], records: Sequence[Record]) -> str:
+    """One row for each system and example with every score; empty is not known."""
+    header: list[str] = []
+    lines: list[list[object]] = []
+    for rows in rows_of(examples, records).values():
+        for row in rows.values():
+            cells = _cells(row)
+            header = header or list(cells)
+            lines.append(list(cells.values()))
+    return _csv([header, *lines])
+
+
+def _cells(row: Row) -> dict[str, object]:
+    example, record, scores, cost = row.example, row.record, row.scores, row.record["cost"]
+    relevance = [seen["relevance"] for seen in record["seen"] if seen["relevance"] is not None]
+    support = [said["score"] for said in record["said"] if said["score"] is not None]
+    return {
+        "system": record["system"],
+        "example": example.id,
+        "question": example.question,
+        "references": " | ".join(example.references),
+        "answerable": example.answerable,
+        "route_expected": example.route,
+        "route": record["route"],
+        "route_score": record["route_score"],
+        "outcome": record["outcome"],
+        "stop_reason": record["stop_reason"],
+        "answer": record["answer"],
+        "confidence": record["confidence"],
+        **vars(scores),
+        "passages": len(record["seen"]),
+        "relevance_max": max(relevance, default=None),
+        "claims": len(record["said"]),
+        "support_min": min(support, default=None),
+        "citations": len(record["citations"]),
+        "usefulness": record["usefulness"],
+        "model_calls": cost["model_calls"],
+        "input_tokens": cost["input_tokens"],
+        "cached_input_tokens": cost["cached_input_tokens"],
+        "uncached_input_tokens": cost["input_tokens"] - cost["cached_input_tokens"],
+        "output_tokens": cost["output_tokens"],
+        "seconds": cost["seconds"],
+        "estimated": cost["estimated"],
+    }
+
+
+def metrics_csv(summary: Summary) -> str:
+    """One row for each system and metric, then one for each difference from the baseline, which ``against`` names."""
+    lines: list[list[object]] = [["system", "against", "metric", "title", "value", "low", "high", "p", "n"]]
+    for system in summary.systems:
+        for metric in METRICS:
+            one = system[metric.key]
+            lines.append([system.name, None, metric.key, metric.title, one.value, one.low, one.high, None, one.n])
+    for compared in summary.differences:
+        gap, title = compared.difference, BY_KEY[compared.metric].title
+        names = [compared.system, compared.baseline, compared.metric, title]
+        lines.append([*names, gap.value, gap.low, gap.high, gap.p, gap.n])
+    return _csv(lines)
+
+
+def _csv(lines: Iterable[Sequence[object]]) -> str:
+    """Comma-separated; text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in lines:
+        writer.writerow([guarded(cell) for cell in line])
+    return out.getvalue()
+
+
+def guarded(cell: object) -> object:
+    """The cell, which no spreadsheet will run: text is quoted where its first visible character starts a formula."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, str) and (cell.lstrip().startswith(FORMULA) or cell.startswith(FORMULA)):
+        return "'" + cell
+    return cell

@@ -1,0 +1,110 @@
+"""How well the scores of relevance and support tell right from wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.rows import Row, average, over
+from evaluation.scores import contains, draft_right, is_gold
+from evaluation.statistics import NOTHING, Estimate, auc_estimate
+from evaluation.summary import Spread
+
+PARTS = 20
+GOLD, WRONG, UNANSWERABLE = "holds the answer", "wrong passage", "question has no answer"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A critic's score of one thing, whether it should have been high, and the example that it belongs to."""
+
+    example: str
+    score: float
+    label: bool
+    kind: str = ""
+
+
+def graded(rows: Sequence[Row]) -> Iterator[Scored]:
+    """The passages that were given a relevance and can be labelled, and what each is."""
+    for row in rows:
+        for number, seen in enumerate(row.record["seen"]):
+            label = is_gold(row.example, seen)
+            if label is None or seen["relevance"] is None:
+                continue
+            kind = GOLD if label else UNANSWERABLE if row.example.answerable is False else WRONG
+            if kind == WRONG and nearest_wrong(row) == number:
+                kind += ", nearest"
+            if kind == UNANSWERABLE and any(contains(seen["text"], one) for one in row.example.plausible):
+                kind += ", plausible"
+            yield Scored(row.example.id, seen["relevance"], label, kind)
+
+
+def nearest_wrong(row: Row) -> int | None:
+    """The place of the first passage that is not gold."""
+    places = (place for place, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False)
+    return next(places, None)
+
+
+def of_passages(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:
+    """The metrics of retrieval and of relevance; precision and recall by the system's own verdict."""
+
+    def grades(row: Row) -> list[tuple[bool, bool]]:
+        pairs = [(seen["relevant"], is_gold(row.example, seen)) for seen in row.record["seen"]]
+        return [(relevant, gold) for relevant, gold in pairs if relevant is not None and gold is not None]
+
+    def precision(row: Row) -> tuple[float, float]:
+        return sum(both == (True, True) for both in grades(row)), sum(relevant for relevant, _ in grades(row))
+
+    def recall(row: Row) -> tuple[float, float]:
+        return sum(both == (True, True) for both in grades(row)), sum(gold for _, gold in grades(row))
+
+    def against(kind: str) -> Estimate:
+        return ranked([one for one in passages if one.label or one.kind.startswith(kind)])
+
+    return {
+        "recall_at_k": average(row.scores.recall_at_k for row in rows),
+        "context_precision": average(row.scores.context_precision for row in rows),
+        "grader_precision": over(rows, precision),
+        "grader_recall": over(rows, recall),
+        "grader_auc": ranked(passages),
+        "grader_auc_nearest": against(WRONG + ", nearest"),
+        "grader_auc_unanswerable": against(UNANSWERABLE),
+        "grader_auc_plausible": against(UNANSWERABLE + ", plausible"),
+    }
+
+
+def supported(rows: Sequence[Row]) -> Iterator[Scored]:
+    """The claims that were given a support score, by whether what was drafted is right."""
+    for row in rows:
+        label = draft_right(row.example, row.record)
+        for said in row.record["said"]:
+            if label is not None and said["score"] is not None:
+                yield Scored(row.example.id, said["score"], label)
+
+
+def agreement(row: Row) -> tuple[float, float] | None:
+    """Claims whose verdict, fully supported or not, is as the draft, right or not; and claims."""
+    label = draft_right(row.example, row.record)
+    labels = [said["label"] for said in row.record["said"] if said["label"] is not None]
+    if label is None or not labels:
+        return None
+    return sum((one == "fully supported") == label for one in labels), len(labels)
+
+
+def ranked(found: Sequence[Scored]) -> Estimate:
+    """AUC, whole examples being resampled."""
+    estimate = auc_estimate([one.label for one in found], [one.score for one in found], [one.example for one in found])
+    return NOTHING if estimate.value is None else estimate
+
+
+def spreads(passages: Sequence[Scored]) -> tuple[Spread, ...]:
+    """The relevance scores by what the passages are, counted in equal parts of 0..1."""
+    found = []
+    for kind in (GOLD, WRONG, UNANSWERABLE):
+        inside = [one.score for one in passages if one.kind.startswith(kind)]
+        if inside:
+            counts, _ = np.histogram(inside, bins=PARTS, range=(0.0, 1.0))
+            found.append(Spread(kind, tuple(int(count) for count in counts)))
+    return tuple(found)

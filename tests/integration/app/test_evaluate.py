@@ -1,0 +1,238 @@
+"""``eval`` as a subprocess: what it writes, and that nothing is asked twice, whatever ended the run."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.app.conftest import Program
+from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
+
+RENT = "When does the tenant pay the monthly rent?"
+DOGS = "Where are dogs allowed in the garden?"
+RIVER = "What is the river of Paris?"
+HARRY = "How did Harry beat Quirrell?"
+ROWS = [
+    {"question": RENT, "route": "retrieve", "answer": "in advance", "source": "lease.md"},
+    {"question": DOGS, "route": "retrieve", "answer": "in the garden", "source": "lease.md"},
+    {"question": RIVER, "route": "retrieve", "answer": "the Seine", "source": "rivers.csv"},
+    {"question": HARRY, "route": "retrieve", "answerable": False},
+    {"question": "What is 2 + 2?", "route": "direct", "answer": "4"},
+]
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    path = tmp_path / "pets.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)))
+    return path
+
+
+def records_of(program: Program, name: str = "pets") -> list[dict[str, Any]]:
+    lines = (program.folder / "eval" / name / "records.jsonl").read_text().splitlines()
+    return [json.loads(line)["record"] for line in lines]
+
+
+def questions_of(asked: Asked) -> str:
+    return str(asked.inputs.get("question"))
+
+
+def test_what_is_printed_and_written(program: Program, questions: Path, docs: Path) -> None:
+    ended = program(
+        "eval", str(questions), "--docs", str(docs), "--systems", "self-rag,plain,closed-book", "--variant", "one:k=1"
+    )
+    assert ended.code == 0, ended.err
+    assert "Traceback" not in ended.err
+    assert "\x1b" not in ended.out + ended.err
+    header = ended.out.splitlines()[0].split()
+    assert header == ["self-rag", "plain", "closed-book", "one"]
+    assert "20 of 20 answers · " in ended.err
+    written = {path.name for path in (program.folder / "eval" / "pets").iterdir()}
+    assert written >= {"records.jsonl", "records.csv", "report.html"}
+    records = records_of(program)
+    assert len(records) == 20
+    assert {record["error"] for record in records} == {None}
+    by_key = {(record["system"], record["question"]): record for record in records}
+    assert by_key["self-rag", RENT]["answer"] == "The tenant pays the monthly rent in advance."
+    assert by_key["self-rag", HARRY]["outcome"] == "abstained"
+    assert by_key["self-rag", "What is 2 + 2?"]["route"] == "direct"
+    assert len(by_key["plain", RIVER]["seen"]) == 2
+    assert len(by_key["one", RIVER]["seen"]) == 1
+    assert by_key["closed-book", RIVER]["answer"] == "The answer is 4."
+
+
+def test_a_second_run_asks_nothing_and_says_the_same(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer
+) -> None:
+    first = program("eval", str(questions), "--docs", str(docs))
+    asked = len(server.asked)
+    again = program("eval", str(questions), "--docs", str(docs))
+    assert (again.code, again.out) == (0, first.out)
+    assert len(server.asked) == asked > 0
+    assert "10 of 10 answers · 10 kept from before" in again.err
+    assert len(records_of(program)) == 10
+
+
+def test_other_documents_or_settings_are_asked_anew(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer
+) -> None:
+    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain")
+    program(*words)
+    program(*words, environment={"SELFRAG_K": "1"})
+    assert len(records_of(program)) == 10
+    (docs / "more.txt").write_text("Cats sleep in the kitchen.")
+    program(*words)
+    assert len(records_of(program)) == 15
+    (docs / "more.txt").unlink()
+    asked = len(server.asked)
+    program(*words)
+    assert len(server.asked) == asked
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_ended_midway_goes_on_without_asking_again(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer, how: signal.Signals
+) -> None:
+    def hang(asked: Asked) -> Fault | None:
+        return HANG if asked.kind == "draft" and questions_of(asked) == RIVER else None
+
+    server.always = hang
+    words = ("eval", str(questions), "--docs", str(docs), "--concurrency", "1")
+    with program.start(*words) as process:
+        _wait_for(server, RIVER)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+    finished = {(record["system"], record["question"]) for record in records_of(program)}
+    assert {(system, question) for system in ("self-rag", "plain") for question in (RENT, DOGS)} <= finished
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert "Traceback" not in err
+        assert "4 of 10 answers are kept in eval/pets/records.jsonl" in " ".join(err.split())
+        assert err.splitlines()[-1] == "Interrupted."
+    before = len(server.asked)
+    server.always = lambda asked: None
+    ended = program(*words)
+    assert ended.code == 0, ended.err
+    assert not {RENT, DOGS} & {questions_of(asked) for asked in server.asked[before:]}
+    assert len(records_of(program)) == 10
+    assert f"{len(finished)} kept from before" in ended.err
+
+
+def _wait_for(server: OpenAIServer, question: str, seconds: float = 60) -> None:
+    with server._arrived:
+        arrived = server._arrived.wait_for(
+            lambda: any(one.kind == "draft" and questions_of(one) == question for one in list(server.asked)), seconds
+        )
+    assert arrived
+
+
+def test_a_line_torn_by_a_kill_is_asked_again(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer
+) -> None:
+    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain", "--concurrency", "1")
+    program(*words)
+    path = program.folder / "eval" / "pets" / "records.jsonl"
+    torn = records_of(program)[-1]["question"]
+    path.write_bytes(path.read_bytes()[:-40])
+    before = len(server.asked)
+    assert program(*words).code == 0
+    assert [questions_of(asked) for asked in server.asked[before:]] == [torn]
+    assert len(records_of(program)) == 5
+
+
+def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer
+) -> None:
+    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain", "--concurrency", "1")
+    server.always = lambda asked: None if questions_of(asked) == RENT else status(401, "no such key")
+    ended = program(*words)
+    assert ended.code == 3
+    assert re.match(r"error: The server of gpt-4o-mini at \S+ refused the key", ended.err.splitlines()[-1])
+    assert "1 of 5 answers are kept" in " ".join(ended.err.split())
+    assert (ended.out, "Traceback" in ended.err) == ("", False)
+    server.always = lambda asked: None
+    before = len(server.asked)
+    assert program(*words).code == 0
+    assert RENT not in {questions_of(asked) for asked in server.asked[before:]}
+
+
+def test_a_question_that_fails_is_told_and_asked_again(
+    program: Program, questions: Path, docs: Path, server: OpenAIServer
+) -> None:
+    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain")
+    server.always = lambda asked: status(400, "too long") if questions_of(asked) == DOGS else None
+    ended = program(*words)
+    assert ended.code == 0
+    assert "1 of 5 questions failed; the same command asks them again: The server" in " ".join(ended.err.split())
+    server.always = lambda asked: None
+    before = len(server.asked)
+    assert "failed" not in program(*words).err
+    assert [questions_of(asked) for asked in server.asked[before:]] == [DOGS]
+
+
+def test_squad_brings_its_documents(program: Program, tmp_path: Path, server: OpenAIServer) -> None:
+    def asked(question: str, answer: str | None) -> dict[str, Any]:
+        answers = [{"text": answer, "answer_start": 0}] if answer else []
+        return {"id": question, "question": question, "answers": answers, "is_impossible": answer is None}
+
+    paragraphs = [
+        {"context": "The tenant pays the monthly rent in advance.", "qas": [asked(RENT, "in advance")]},
+        {"context": "Dogs are allowed in the garden.", "qas": [asked(DOGS, "in the garden"), asked(HARRY, None)]},
+    ]
+    path = tmp_path / "article.json"
+    path.write_text(json.dumps({"version": "v2.0", "data": [{"title": "Lease", "paragraphs": paragraphs}]}))
+    ended = program("eval", str(path), "--paragraphs", "2", "--balanced", "--systems", "plain")
+    assert ended.code == 0, ended.err
+    assert "indexed: 2 added" in ended.err
+    records = records_of(program, "article-2-2")
+    assert {record["question"] for record in records} == {DOGS, HARRY}
+    dogs = next(record for record in records if record["question"] == DOGS)
+    folder = program.folder / "eval" / "article-2-2" / "documents"
+    assert {seen["source"] for seen in dogs["seen"]} == {str(path) for path in folder.iterdir()}
+
+
+def test_the_samples_questions_are_asked_of_the_sample(program: Program) -> None:
+    path = Path(__file__).resolve().parents[3] / "data" / "questions.jsonl"
+    ended = program("eval", str(path), "--systems", "plain", "--most", "2", "--out", "here", "--quiet")
+    assert (ended.code, ended.err) == (0, "")
+    seen = json.loads((program.folder / "here" / "records.jsonl").read_text().splitlines()[0])["record"]["seen"]
+    assert {Path(one["source"]).parent.name for one in seen} == {"library"}
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("none.jsonl",), "There is no file none.jsonl"),
+        ((), "DATASET"),
+        (("--systems", "best"), "best is no system"),
+        (("--systems", ","), "none is no system"),
+        (("--systems", "plain,plain"), "Two systems are named plain"),
+        (("--variant", "plain:k=2"), "Two systems are named plain"),
+        (("--variant", "wide:k=0"), "The variant wide has a wrong k"),
+        (("--most", "0"), "'0' is no number from 1"),
+        (("--concurrency", "many"), "'many' is no number from 1"),
+        (("--paragraphs", "4-2"), "'4-2' is no range such as 25-48"),
+        (("--paragraphs", "1-2"), "has no paragraphs to choose from"),
+        (("--docs", "none"), "none"),
+        (("--docs", ""), "a path is empty"),
+    ],
+)
+def test_a_wrong_request(
+    program: Program, questions: Path, server: OpenAIServer, words: tuple[str, ...], part: str
+) -> None:
+    given = words if not words or words[0] == "none.jsonl" else (str(questions), *words)
+    ended = program("eval", *given)
+    assert (ended.code, ended.out, server.asked) == (2, "", [])
+    assert len(ended.err.splitlines()) == 1
+    assert part in ended.err
+
+
+def test_help(program: Program) -> None:
+    ended = program("eval", "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("usage: python -m app eval DATASET")

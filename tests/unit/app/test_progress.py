@@ -1,0 +1,98 @@
+"""How far an evaluation is, in a pipe and on a terminal."""
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from app.progress import asking, described, duration, judging, table
+from app.screen import Screen
+from evaluation.run import Tally
+from models.usage import Usage
+
+
+def tally(asked: int, **changes: Any) -> Tally:
+    usage = Usage(
+        model_calls=7 * asked, input_tokens=1000 * asked, cached_input_tokens=0, output_tokens=asked, estimated=False
+    )
+    return Tally(**{"total": 100, "kept": 10, "asked": asked, "usage": usage, "started": 0.0, **changes})
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> Any:
+    clock = {"seconds": 1000.0}
+    monkeypatch.setattr("time.monotonic", lambda: clock["seconds"])
+    return clock
+
+
+def test_in_a_pipe_a_line_comes_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with asking(Screen()) as show:
+        for asked in range(91):
+            now["seconds"] += 1
+            show(tally(asked, started=1000.0))
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert lines[0] == "10 of 100 answers · 10 kept from before · 0 calls, 0 tokens"
+    assert lines[-1].startswith("100 of 100 answers · 10 kept from before · 59.3 a minute · 630 calls, 90,090 tokens")
+    assert len(lines) == 10
+    assert "left" in lines[1]
+    assert "left" not in lines[-1]
+
+
+def test_what_is_described(now: Any) -> None:
+    now["seconds"] = 600.0
+    assert described(tally(30, failed=2, kept=0)) == "2 failed · 3.0 a minute · 23 min left · 210 calls, 30,030 tokens"
+    estimated = Usage(model_calls=1, input_tokens=5, cached_input_tokens=0, output_tokens=5, estimated=True)
+    assert described(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min"), (3540, "59 min"), (3599, "1 h 0 min"), (9000, "2 h 30 min")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_judgements_in_a_pipe_are_told_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with judging(Screen()) as tell:
+        for done in range(4):
+            tell(done, 3)
+    assert capsys.readouterr().err == "3 of 3 judgements\n"
+
+
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with asking(Screen(quiet=True)) as show:
+        show(tally(90))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    screen.live = True
+    screen.err = Console(stderr=True, force_terminal=True, width=120)
+    with asking(screen) as show:
+        show(tally(30))
+    with judging(screen) as tell:
+        tell(1, 3)
+    shown = capsys.readouterr().err
+    assert "40/100" in shown
+    assert "210 calls" in shown
+    assert "1/3" in shown
+
+
+def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    table([["", "self-rag", "plain"], ["Answer F1 [x]", "0.5", "–"], ["Coverage", "0.25"]], Screen())
+    assert capsys.readouterr().out == (
+        "               self-rag  plain\nAnswer F1 [x]  0.5       –\nCoverage       0.25\n"
+    )
+
+
+def test_a_table_is_framed_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    screen.out = Console(force_terminal=True, width=60)
+    table([["", "[plain]"], ["F1", "0.5"]], screen)
+    out = capsys.readouterr().out
+    assert "[plain]" in out
+    assert "┃" in out

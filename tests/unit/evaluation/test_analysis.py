@@ -1,0 +1,113 @@
+"""Wins and losses are counted by kind and said in sentences."""
+
+from __future__ import annotations
+
+from evaluation.analysis import Group, analysis
+from evaluation.judgements import Judgements, Pair
+from evaluation.records import Example, Record
+from tests.unit.evaluation.said import record, seen
+
+
+def unanswerable(number: int) -> Example:
+    return Example(id=f"u{number}", question="Who owned the mill in 1790?", route="retrieve", answerable=False)
+
+
+def answerable(number: int, question: str = "Why is the sky so very blue at noon?") -> Example:
+    return Example(id=f"a{number}", question=question, route="retrieve", answerable=True, references=("air",))
+
+
+EXAMPLES = [*(unanswerable(n) for n in range(6)), *(answerable(n) for n in range(6))]
+
+
+def records() -> list[Record]:
+    """Self-rag abstains from five of six unanswerable questions and from one answerable one that plain gets right."""
+    relevant = [{**seen("x"), "relevant": True}, {**seen("y"), "relevant": False}]
+    made = []
+    for n in range(6):
+        made += [
+            record("self-rag", "" if n < 5 else "A miller.", example=f"u{n}", queries=["a", "b"]),
+            record("plain", "A miller.", example=f"u{n}"),
+            record(
+                "self-rag",
+                "Air." if n else "",
+                example=f"a{n}",
+                seen=relevant,
+                outcome="grounded" if n else "abstained",
+            ),
+            record("plain", "Air.", example=f"a{n}"),
+        ]
+    return made
+
+
+def group(found: list[Group], what: str) -> Group:
+    return next(one for one in found if what in one.what)
+
+
+def test_counts_by_kind() -> None:
+    found = analysis(EXAMPLES, records(), Judgements())
+    assert (found.overall.both, found.overall.ours, found.overall.other, found.overall.neither) == (5, 5, 1, 1)
+    missed = group(found.groups, "unanswerable")
+    assert (missed.kind, missed.questions, missed.both, missed.ours, missed.other, missed.neither) == (
+        "expected", 6, 0, 5, 0, 1,
+    )  # fmt: skip
+    assert group(found.groups, "at most 7 words").questions == 6
+    assert group(found.groups, "8 to 12 words").questions == 6
+    assert group(found.groups, "with none of").questions == 6
+    assert group(found.groups, "with one of").other == 1
+    assert group(found.groups, "more than once").ours == 5
+    assert group(found.groups, "ended as grounded").questions == 5
+    for kind in ("expected", "length", "relevant", "searches", "outcome"):
+        assert sum(one.questions for one in found.groups if one.kind == kind) == 12
+
+
+def test_sentences_name_the_greatest_win_first_and_the_losses() -> None:
+    lines = analysis(EXAMPLES, records(), Judgements()).lines
+    assert lines[0] == (
+        "Of 12 questions with labels, both are right on 5, self-rag alone on 5, plain alone on 1, neither on 1."
+    )
+    assert lines[1].startswith("self-rag wins on ")
+    assert "self-rag wins on unanswerable questions (6): self-rag alone is right on 5, plain alone on 0." in lines
+    assert "self-rag loses on answerable questions (6): self-rag alone is right on 0, plain alone on 1." in lines
+    wins = [line for line in lines if " wins " in line]
+    assert "ended as abstained (6)" in wins[-1], "a win of 5 to 1 comes after those of 5 to 0"
+    assert max(i for i, line in enumerate(lines) if " wins " in line) < min(
+        i for i, line in enumerate(lines) if " loses " in line
+    )
+
+
+def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
+    pairs = [
+        Pair("u0", "self-rag", "plain", "self-rag", "self-rag", "self-rag"),  # right
+        Pair("u1", "self-rag", "plain", "plain", "plain", "plain"),  # wrong
+        Pair("u2", "self-rag", "plain", "self-rag", "plain", None),
+        Pair("a1", "self-rag", "plain", "plain", "plain", "plain"),  # both are right: no label
+        Pair("u3", "self-rag", "sequential", "self-rag", "self-rag", "self-rag"),
+    ]
+    found = analysis(EXAMPLES, records(), Judgements(pairs=pairs))
+    assert (found.overall.preferred, found.overall.not_preferred, found.overall.undecided) == (1, 2, 1)
+    assert (
+        "Of 4 pairs of answers, the judge preferred self-rag on 1 and plain on 2; on 1 it saw a tie, or its two orders "
+        "disagreed." in found.lines
+    )
+    assert (
+        "Where exactly one of the two is right (3), the judge decided 2 and agreed with the labels on 1." in found.lines
+    )
+
+
+def test_kinds_with_few_questions_make_no_sentence() -> None:
+    few = EXAMPLES[:4]
+    assert len(analysis(few, records(), Judgements()).lines) == 1
+
+
+def test_only_what_both_were_asked_and_neither_failed_counts() -> None:
+    some = [record("self-rag", "Air.", example="a1"), record("plain", "Air.", example="a1", error="gone")]
+    found = analysis(EXAMPLES, some, Judgements())
+    assert (found.overall.questions, found.groups, found.lines) == (0, [], [])
+
+
+def test_questions_without_labels_are_counted_and_not_scored() -> None:
+    example = Example(id="e1", question="Say hello.", route="direct")
+    found = analysis([example], [record("self-rag", "Hello.", seen=[]), record("plain", "Hi.")], Judgements())
+    direct = group(found.groups, "need no documents")
+    assert (direct.questions, direct.labelled) == (1, 0)
+    assert {one.kind for one in found.groups} == {"expected", "length", "outcome"}

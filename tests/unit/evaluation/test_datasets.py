@@ -1,0 +1,201 @@
+"""Question sets of every form, known by their content, and files that are none."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errors import RequestError
+from evaluation.datasets import load, name_of
+from evaluation.records import Dataset, Example, Gold
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read_text(text: str | bytes, name: str = "set.any") -> Dataset:
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return load(path, tmp_path / "documents")
+
+    return read_text
+
+
+def one(dataset: Dataset) -> Example:
+    (example,) = dataset.examples
+    return example
+
+
+def test_the_samples_questions() -> None:
+    dataset = load(ROOT / "data" / "questions.jsonl", Path("unused"))
+    assert (dataset.name, len(dataset.examples), dataset.documents) == ("questions", 86, ())
+    by_id = {example.id: example for example in dataset.examples}
+    assert by_id["q005"] == Example(
+        id="q005",
+        question="What is the molecular weight of aspirin?",
+        route="retrieve",
+        answerable=True,
+        references=("180.16 g/mol",),
+        gold=(Gold(source="medicines.csv", text="180.16"),),
+    )
+    assert (by_id["q047"].answerable, by_id["q047"].references, by_id["q047"].gold) == (False, (), ())
+    assert (by_id["q063"].route, by_id["q063"].answerable, by_id["q063"].references) == ("direct", None, ("4",))
+
+
+def test_a_list_that_says_has_answer(read: Any) -> None:
+    rows = [
+        {"question": "Why?", "ideal_answer": "So.", "reference": "Chapter 5", "has_answer": True},
+        {
+            "question": "Who?",
+            "ideal_answer": "I don't know.",
+            "reference": "None",
+            "has_answer": False,
+        },
+    ]
+    yes, no = read(json.dumps(rows, indent=2)).examples
+    assert (yes.route, yes.answerable, yes.references) == ("retrieve", True, ("So.",))
+    assert (no.route, no.answerable, no.references) == ("retrieve", False, ())
+
+
+def test_every_general_field(read: Any) -> None:
+    row = {
+        "id": 7,
+        "question": " Why? ",
+        "expected_route": "retrieve",
+        "answerable": True,
+        "references": ["So.", "Because.", "So."],
+        "gold": [{"source": "a.pdf", "page": 3, "text": "so"}, {"source": "b.csv", "row": "2"}],
+        "plausible_answers": ["Not so."],
+    }
+    assert one(read(json.dumps(row))) == Example(
+        id="7",
+        question="Why?",
+        route="retrieve",
+        answerable=True,
+        references=("So.", "Because."),
+        gold=(Gold(source="a.pdf", page=3, text="so"), Gold(source="b.csv", row=2)),
+        plausible=("Not so.",),
+    )
+
+
+def test_gold_by_source_page_and_passage(read: Any) -> None:
+    row = {"question": "Why?", "source": "a.pdf", "page": 3, "passage": "It is so."}
+    assert one(read(json.dumps(row))).gold == (Gold(source="a.pdf", page=3, text="It is so."),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "answerable"),
+    [
+        ({}, None),
+        ({"answer": "So."}, True),
+        ({"answer": "4", "route": "direct"}, None),
+        ({"source": "a.pdf"}, True),
+        ({"outcome": "abstained", "answer": "I don't know."}, False),
+        ({"outcome": "grounded"}, True),
+        ({"outcome": "direct", "answer": "4"}, None),
+        ({"answerable": "no", "answer": "none"}, False),
+        ({"answerable": "", "has_answer": None}, None),
+    ],
+)
+def test_what_is_answerable(read: Any, fields: dict[str, Any], answerable: bool | None) -> None:
+    example = one(read(json.dumps({"question": "Why?", **fields})))
+    assert example.answerable is answerable
+    assert example.references == () or answerable is not False
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table(read: Any, separator: str) -> None:
+    lines = [
+        "Question|Reference|Answerable|Route|Source|Page|Remark",
+        "Why?|So.|yes|retrieve|a.pdf|3|x",
+        "",
+        "Who?||no|||",
+        "What is 1 + 1?|2||Direct|||",
+    ]
+    why, who, sum_ = read("\n".join(lines).replace("|", separator)).examples
+    assert (why.references, why.gold) == (("So.",), (Gold(source="a.pdf", page=3),))
+    assert (who.answerable, who.references, who.route) == (False, (), None)
+    assert (sum_.route, sum_.references, sum_.answerable) == ("direct", ("2",), None)
+
+
+def test_a_table_as_spreadsheets_write_it(read: Any) -> None:
+    example = one(read('\ufeffquestion,answer\r\n"Why, and\r\nhow?","""So"""\r\n'))
+    assert (example.question, example.references) == ("Why, and\nhow?", ('"So"',))
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.csv", "a.jsonl", "a.pdf"])
+def test_the_name_of_a_file_says_nothing(read: Any, name: str) -> None:
+    assert one(read('{"question": "Why?"}\n', name)).question == "Why?"
+    assert one(read('[{"question": "Why?"}]', name)).question == "Why?"
+    assert one(read("question\nWhy?\n", name)).question == "Why?"
+
+
+def test_ids_are_stable_and_distinct(read: Any) -> None:
+    rows = [{"question": "Why?"}, {"question": "Who?"}, {"question": "Why?"}, {"question": "X?", "id": "a"}]
+    rows.append({"question": "Y?", "id": "a"})
+    first = [example.id for example in read("\n".join(map(json.dumps, rows))).examples]
+    assert len(set(first)) == 5
+    assert first[3:] == ["a", "a-2"]
+    moved = read("\n".join(map(json.dumps, [rows[1], rows[0]]))).examples
+    assert [example.id for example in moved] == [first[1], first[0]]
+
+
+def test_half_characters_are_mended(read: Any) -> None:
+    read('{"question": "Why \\ud83d?", "answer": "\\ud83d\\ude00"}').examples[0].question.encode()
+    assert one(read('{"question": "Why?", "answer": "\\ud83d\\ude00"}')).references == ("😀",)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ("set.any is empty",)),
+        ("  \n", ("set.any is empty",)),
+        (b"%PDF-1.4\x01\x02\x03\x04\x05\x06\x01\x02", ("set.any is not text",)),
+        ('{"question": "Why?"}\n{"question": "Who?"\n', ("set.any, line 2", "no JSON", "one object a line")),
+        ('{"question": "Why?\n{"question": "Who?"}\n', ("set.any, line 1", "no JSON")),
+        ('{"question": "Why?"}\n[1]\n', ("set.any, line 2", "no object")),
+        ('[{"question": "Why?"},\n oops]', ("set.any, line 2", "no JSON")),
+        ('["Why?"]', ("set.any, entry 1", "no object")),
+        ("[" * 100_000, ("set.any",)),
+        ("[]", ("set.any holds no question",)),
+        ('{"query": "Why?"}', ("set.any, line 1", "question is missing")),
+        ('{"question": ""}', ("set.any, line 1", "question is missing or empty")),
+        ('{"question": ["Why?"]}', ("set.any, line 1", "question is ['Why?']", "a text")),
+        ('{"question": "Why?", "route": "search"}', ("set.any, line 1", "'search'", "retrieve or direct")),
+        ('{"question": "Why?", "outcome": "good"}', ("set.any, line 1", "outcome is 'good'", "abstained")),
+        ('{"question": "Why?", "answerable": "perhaps"}', ("set.any, line 1", "'perhaps'", "true or false")),
+        ('{"question": "Why?", "page": "iv"}', ("set.any, line 1", "page is 'iv'", "a number")),
+        ('{"question": "Why?", "page": 0}', ("set.any, line 1", "page is 0")),
+        ("context,answer\na,b\n", ("set.any, line 1", "column question is missing", "context, answer", "route")),
+        ("question,question\na,b\n", ("set.any, line 1", "question is there twice")),
+        ("question,answer\nWhy?,so,so\n", ("set.any, line 2", "3 cells", "quotation marks")),
+        ('question,answer\nWhy?,"so\n', ("set.any, line 2", "no table")),
+        ("question,answer\nWhy?,so\n\n,so\n", ("set.any, line 4", "question is missing or empty")),
+        ('question,route\n"Why?\nHow?",retrieve\nWho?,x\n', ("set.any, line 4", "'x'")),
+        ("question,answer\n", ("set.any holds no question",)),
+    ],
+)
+def test_a_file_that_is_no_question_set(read: Any, text: str | bytes, parts: tuple[str, ...]) -> None:
+    with pytest.raises(RequestError) as raised:
+        read(text)
+    said = str(raised.value)
+    assert all(part in said for part in parts), said
+    assert len(said.splitlines()) == 1
+    assert len(said) < 400
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"There is no file .*none\.json"):
+        load(tmp_path / "none.json", tmp_path)
+    with pytest.raises(RequestError, match="is a folder"):
+        load(tmp_path, tmp_path)
+
+
+def test_paragraphs_are_chosen_of_squad_alone(tmp_path: Path) -> None:
+    path = tmp_path / "set.csv"
+    path.write_text("question\nWhy?\n")
+    with pytest.raises(RequestError, match=r"set\.csv has no paragraphs to choose from"):
+        load(path, tmp_path, (1, 2))
+    assert name_of(Path("a/article.json"), (25, 48)) == "article-25-48"

@@ -1,0 +1,140 @@
+"""SQuAD 2.0: whose questions are taken, which documents are written, and what is gold."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errors import RequestError
+from evaluation.datasets import load
+from evaluation.records import Dataset
+
+
+def asked(question: str, *answers: str, id_: str | None = None, plausible: str | None = None) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "question": question,
+        "answers": [{"text": answer, "answer_start": 0} for answer in answers],
+        "is_impossible": not answers,
+    }
+    if id_:
+        made["id"] = id_
+    if plausible:
+        made["plausible_answers"] = [{"text": plausible, "answer_start": 0}]
+    return made
+
+
+ARTICLES = [
+    {
+        "title": "Sky",
+        "paragraphs": [
+            {"context": "The sky is blue.", "qas": [asked("What is blue?", "the sky", "sky", "sky", id_="a")]},
+            {"context": "Nights are dark.", "qas": [asked("Why dark?", id_="b", plausible="Nights")]},
+        ],
+    },
+    {"title": "Sea", "paragraphs": [{"context": "The sea is deep.", "qas": [asked("How deep?"), asked("How deep?")]}]},
+]
+
+
+@pytest.fixture
+def squad(tmp_path: Path) -> Any:
+    def read(loaded: Any, paragraphs: tuple[int, int] | None = None) -> Dataset:
+        path = tmp_path / "article.json"
+        path.write_text(json.dumps(loaded))
+        return load(path, tmp_path / "documents", paragraphs)
+
+    return read
+
+
+def test_all_paragraphs_are_documents_and_all_questions_are_asked(squad: Any, tmp_path: Path) -> None:
+    dataset = squad({"version": "v2.0", "data": ARTICLES})
+    folder = tmp_path / "documents"
+    assert dataset.documents == (folder,)
+    assert {path.name: path.read_text().strip() for path in folder.iterdir()} == {
+        "paragraph-01.txt": "The sky is blue.",
+        "paragraph-02.txt": "Nights are dark.",
+        "paragraph-03.txt": "The sea is deep.",
+    }
+    assert [example.question for example in dataset.examples] == [
+        "What is blue?",
+        "Why dark?",
+        "How deep?",
+        "How deep?",
+    ]
+    assert len({example.id for example in dataset.examples}) == 4
+
+
+def test_what_is_expected_of_an_answer(squad: Any, tmp_path: Path) -> None:
+    blue, dark, *_ = squad({"data": ARTICLES}).examples
+    assert (blue.id, blue.route, blue.answerable, blue.references) == ("a", "retrieve", True, ("the sky", "sky"))
+    (gold,) = blue.gold
+    assert (gold.source, gold.text) == (str(tmp_path.resolve() / "documents" / "paragraph-01.txt"), "sky")
+    assert (dark.answerable, dark.references, dark.gold, dark.plausible) == (False, (), (), ("Nights",))
+
+
+def test_a_range_selects_questions_and_not_documents(squad: Any, tmp_path: Path) -> None:
+    dataset = squad({"data": ARTICLES}, (2, 3))
+    assert [example.question for example in dataset.examples] == ["Why dark?", "How deep?", "How deep?"]
+    assert len(list((tmp_path / "documents").iterdir())) == 3
+    assert dataset.name == "article-2-3"
+
+
+def test_ids_do_not_depend_on_the_range(squad: Any) -> None:
+    every = [example.id for example in squad({"data": ARTICLES}).examples]
+    assert [example.id for example in squad({"data": ARTICLES}, (3, 3)).examples] == every[2:]
+
+
+@pytest.mark.parametrize("chosen", [(1, 4), (0, 1), (3, 2), (4, 4)])
+def test_a_range_that_is_not_there(squad: Any, chosen: tuple[int, int]) -> None:
+    with pytest.raises(RequestError, match="has the paragraphs 1-3: choose among them with --paragraphs"):
+        squad({"data": ARTICLES}, chosen)
+
+
+def test_documents_are_written_once(squad: Any, tmp_path: Path) -> None:
+    squad({"data": ARTICLES})
+    files = sorted((tmp_path / "documents").iterdir())
+    (tmp_path / "documents" / "mine.txt").write_text("Mine.")
+    for file in files:
+        file.chmod(0o444)
+    stamps = [(file.stat().st_mtime_ns, file.stat().st_ino) for file in files]
+    squad({"data": ARTICLES})
+    assert [(file.stat().st_mtime_ns, file.stat().st_ino) for file in files] == stamps
+    squad({"data": ARTICLES[1:]})
+    assert {path.name for path in (tmp_path / "documents").iterdir()} == {"paragraph-01.txt", "mine.txt"}
+
+
+@pytest.mark.parametrize("form", [ARTICLES, ARTICLES[0]], ids=["list of articles", "one article"])
+def test_other_wrappings(squad: Any, form: Any) -> None:
+    assert squad(form).examples[0].question == "What is blue?"
+
+
+def test_squad_1_has_no_mark_of_the_impossible(squad: Any) -> None:
+    question = {"question": "What is blue?", "id": "a", "answers": [{"text": "the sky"}]}
+    (example,) = squad({"data": [{"paragraphs": [{"context": "The sky is blue.", "qas": [question]}]}]}).examples
+    assert (example.answerable, example.references) == (True, ("the sky",))
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "part"),
+    [
+        ({"qas": []}, "article.json, paragraph 1: it has no context"),
+        ({"context": " ", "qas": []}, "article.json, paragraph 1: it has no context"),
+        ({"context": "A.", "qas": {}}, "article.json, paragraph 1: it has no context, or no list qas"),
+        ("A.", "article.json, paragraph 1"),
+        ({"context": "A.", "qas": [{"answers": []}]}, "article.json, paragraph 1, question 1: it has no question"),
+        ({"context": "A.", "qas": [{"question": " "}]}, "paragraph 1, question 1: the question is empty"),
+        ({"context": "A.", "qas": [{"question": "B?", "answers": [{}]}]}, "answers without a text"),
+        ({"context": "A.", "qas": ["B?"]}, "article.json, paragraph 1, question 1"),
+        ({"context": "A.", "qas": []}, "article.json holds no question"),
+    ],
+)
+def test_a_file_in_another_form(squad: Any, paragraph: Any, part: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        squad({"data": [{"paragraphs": [paragraph]}]})
+    assert part in str(raised.value)
+
+
+def test_a_folder_that_cannot_be_written(squad: Any, tmp_path: Path) -> None:
+    (tmp_path / "documents").write_text("a file")
+    with pytest.raises(RequestError, match=r"cannot be written into .*documents .*--out"):
+        squad({"data": ARTICLES})

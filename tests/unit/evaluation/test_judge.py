@@ -1,0 +1,326 @@
+"""Faithfulness, relevancy and pairs come out as defined; every question is asked once, ever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from langchain_core.prompts import ChatPromptTemplate
+
+from errors import ModelError
+from evaluation.judge import judge_records, passages_of, relevancies
+from evaluation.judge_prompts import NO_ANSWER, QUESTIONS
+from evaluation.judgements import Judgements, Pair
+from evaluation.records import Example, Record
+from graph.context import Searches, Services
+from models.chat import TransientModelError
+from models.usage import Tab
+from prompts.choice import Choice, Verdict
+from tests.scripted import ScriptedRetriever, verdict
+from tests.unit.evaluation.said import record, seen
+
+EXAMPLE = Example(id="e1", question="Why is the sky blue?", answerable=True, references=("scatters",))
+
+
+@dataclass
+class Model:
+    """Critic and generator in one: ``support`` by claim, ``prefer`` by the two answers, ``questions`` by answer."""
+
+    support: dict[str, str | Verdict] = field(default_factory=dict)
+    prefer: Callable[[str, str], str] = lambda first, second: "tie"
+    questions: Callable[[str], str] = lambda answer: "Q1?\nQ2?\nQ3?"
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    fails_on: str | None = None
+
+    def metered(self, tab: Tab) -> Any:
+        return self
+
+    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+        choice.messages.format_messages(**inputs)
+        self._note(choice.name, inputs)
+        await asyncio.sleep(0)
+        if choice.name == "preference":
+            said: str | Verdict = self.prefer(inputs["first"], inputs["second"])
+        else:
+            said = self.support.get(inputs["claim"], "fully supported")
+        return verdict(said) if isinstance(said, str) else said
+
+    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+        raise AssertionError("no reason is wanted")
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        assert messages is QUESTIONS
+        assert hidden
+        self._note("questions", inputs)
+        await asyncio.sleep(0)
+        return self.questions(inputs["answer"])
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [inputs for one, inputs in self.asked if one == kind]
+
+    def _note(self, kind: str, inputs: dict[str, Any]) -> None:
+        if kind == self.fails_on:
+            raise ModelError("the server is gone")
+        self.asked.append((kind, inputs))
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """The question and ``Same?`` point one way, all else across."""
+    return [[2.0, 0.0] if text in ("Why is the sky blue?", "Same?") else [0.0, 3.0] for text in texts]
+
+
+async def judge(
+    model: Model,
+    records: Sequence[Record],
+    path: Path,
+    examples: Sequence[Example] = (EXAMPLE,),
+    progress: Callable[[int, int], None] | None = None,
+) -> Judgements:
+    services = Services(model, model, cast("Searches", ScriptedRetriever()))
+    return await judge_records(services, embed, examples, records, path, progress)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "run" / "judge.jsonl"
+
+
+def kept_in(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def tear(path: Path, torn: bytes) -> None:
+    """Put a torn line in place of the last one."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]) + torn)
+
+
+async def test_faithfulness_is_the_share_of_claims_that_are_fully_supported(store: Path) -> None:
+    model = Model(support={"It is Tuesday.": "no support", "Birds fly.": "partially supported"})
+    answer = "Air scatters light. It is Tuesday. Birds fly. Light is blue."
+    found = await judge(model, [record("plain", answer)], store)
+    assert found.faithfulness == {("plain", "e1"): 0.5}
+    asked = model.of("support")
+    assert [one["claim"] for one in asked] == ["Air scatters light.", "It is Tuesday.", "Birds fly.", "Light is blue."]
+    assert all("Air scatters blue light." in one["passages"] and one["draft"] == answer for one in asked)
+
+
+async def test_the_systems_own_verdicts_and_marks_play_no_part(store: Path) -> None:
+    said = [{"text": "Air scatters light.", "label": "no support", "score": 0.0, "quote": None}]
+    model = Model()
+    marked = record("self-rag", "Air scatters light. [not supported by the documents]", said=said)
+    found = await judge(model, [marked], store)
+    assert found.faithfulness[("self-rag", "e1")] == 1.0
+    assert [one["claim"] for one in model.of("support")] == ["Air scatters light."]
+
+
+@pytest.mark.parametrize(
+    "abstention",
+    [record("plain", ""), record("plain", "I don't know."), record("plain", "No answer.", outcome="stopped")],
+)
+async def test_an_abstention_has_no_faithfulness_and_no_relevancy_and_costs_no_call(
+    abstention: Record, store: Path
+) -> None:
+    model = Model()
+    found = await judge(model, [abstention], store)
+    assert found.faithfulness == {("plain", "e1"): None}
+    assert found.relevancy == {("plain", "e1"): 0.0}
+    assert model.asked == []
+
+
+async def test_an_answer_without_passages_has_no_faithfulness(store: Path) -> None:
+    found = await judge(Model(), [record("closed-book", seen=[])], store)
+    assert found.faithfulness == {("closed-book", "e1"): None}
+
+
+async def test_a_claim_that_the_model_could_not_judge_leaves_the_answer_open_and_is_asked_again(store: Path) -> None:
+    lost = verdict("unknown", reason="the model did not answer in time.")
+    found = await judge(Model(support={"Air scatters light.": lost}), [record("plain")], store)
+    assert found.faithfulness == {("plain", "e1"): None}
+    assert [row["kind"] for row in kept_in(store)] == ["questions"]
+    again = Model()
+    found = await judge(again, [record("plain")], store)
+    assert found.faithfulness == {("plain", "e1"): 1.0}
+    assert len(again.of("support")) == 1
+
+
+async def test_a_reply_that_is_no_label_is_not_asked_again(store: Path) -> None:
+    odd = verdict("unknown", reason="The reply was none of the labels.")
+    await judge(Model(support={"Air scatters light.": odd}), [record("plain")], store)
+    again = Model()
+    found = await judge(again, [record("plain")], store)
+    assert (found.faithfulness[("plain", "e1")], again.asked) == (None, [])
+
+
+def test_the_passages_are_those_seen_noted_and_cited_each_once() -> None:
+    one = record(
+        "self-rag",
+        seen=[seen("A"), seen("B")],
+        decisions=[{"step": "search", "passages": ["B", "C"]}, {"step": "grade", "passages": 3}],
+        citations=[{"passage": "D"}, {"passage": "A"}],
+    )
+    assert [passage["text"] for passage in passages_of(one)] == ["A", "B", "C", "D"]
+
+
+async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: Path) -> None:
+    model = Model(questions=lambda answer: "1. Same?\n\n- Other?\n3) Another?\nSame?")
+    found = await judge(model, [record("plain")], store)
+    assert found.relevancy[("plain", "e1")] == pytest.approx(1 / 3)
+    assert model.of("questions") == [{"answer": "Air scatters light."}]
+
+
+async def test_relevancy_is_open_when_no_question_was_written(store: Path) -> None:
+    def nothing(answer: str) -> str:
+        raise TransientModelError("answered with nothing")
+
+    found = await judge(Model(questions=nothing), [record("plain")], store)
+    assert found.relevancy == {("plain", "e1"): None}
+    assert relevancies(embed, [record("plain")], [None]) == [None]
+
+
+async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store: Path) -> None:
+    model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
+    found = await judge(model, [record("self-rag", "Air."), record("plain", "Sea.")], store)
+    assert found.pairs == [Pair("e1", "self-rag", "plain", "self-rag", "self-rag", "self-rag")]
+    orders = [(one["first"], one["second"]) for one in model.of("preference")]
+    assert sorted(orders) == [("Air.", "Sea."), ("Sea.", "Air.")]
+    assert all("Why is the sky blue?" in one["question"] for one in model.of("preference"))
+    assert not any("scatters" in str(one["first"]) for one in model.of("preference")), "no reference is shown"
+
+
+@pytest.mark.parametrize(
+    ("prefer", "first_says", "second_says"),
+    [("first", "self-rag", "plain"), ("second", "plain", "self-rag"), ("tie", None, None)],
+)
+async def test_a_judge_that_looks_at_the_order_decides_nothing(
+    prefer: str, first_says: str | None, second_says: str | None, store: Path
+) -> None:
+    found = await judge(
+        Model(prefer=lambda first, second: prefer), [record("self-rag", "Air."), record("plain", "Sea.")], store
+    )
+    assert found.pairs == [Pair("e1", "self-rag", "plain", first_says, second_says, None)]
+
+
+async def test_self_rag_is_paired_with_every_other_system_and_others_are_not(store: Path) -> None:
+    records = [record("plain", "A."), record("self-rag", "B."), record("sequential", "C.")]
+    found = await judge(Model(), records, store)
+    assert [(pair.one, pair.other) for pair in found.pairs] == [("self-rag", "plain"), ("self-rag", "sequential")]
+
+
+async def test_an_abstention_is_shown_to_the_judge_in_the_same_words_and_two_are_a_tie(store: Path) -> None:
+    model = Model(prefer=lambda first, second: "second" if second == NO_ANSWER else "first")
+    records = [record("self-rag", "The documents do not answer it.", outcome="abstained"), record("plain", "Sea.")]
+    found = await judge(model, [*records, record("peer", "I don't know.")], store)
+    assert [pair.verdict for pair in found.pairs] == ["self-rag", None]
+    assert len(model.of("preference")) == 2, "two abstentions are not compared"
+
+
+async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path) -> None:
+    examples = [Example(id=f"e{n}", question="Why is the sky blue?", references=("air",)) for n in range(4)]
+    records = [
+        record("self-rag", "Air.", example="e0"),
+        record("plain", "Sea.", example="e0"),  # self-rag is right and preferred
+        record("self-rag", "Salt.", example="e1"),
+        record("plain", "Air.", example="e1"),  # plain is right, self-rag preferred
+        record("self-rag", "Air.", example="e2"),
+        record("plain", "The air.", example="e2"),  # both are right
+        record("self-rag", "Air.", example="e3"),
+        record("plain", "Mist.", example="e3"),  # a tie is no verdict
+    ]
+
+    def prefer(first: str, second: str) -> str:
+        if "Mist." in (first, second):
+            return "tie"
+        return "second" if second == "Salt." or first in ("Sea.", "The air.") else "first"
+
+    found = await judge(Model(prefer=prefer), records, store, examples)
+    assert [pair.verdict for pair in found.pairs] == ["self-rag", "self-rag", "self-rag", None]
+    assert found.agreement == 0.5
+
+
+async def test_abstaining_from_an_unanswerable_question_is_right(store: Path) -> None:
+    unanswerable = Example(id="e1", question="Why is the sky blue?", answerable=False)
+    model = Model(prefer=lambda first, second: "first" if first == NO_ANSWER else "second")
+    found = await judge(model, [record("self-rag", ""), record("plain", "Sea.")], store, [unanswerable])
+    assert found.agreement == 1.0
+
+
+async def test_no_agreement_without_labels(store: Path) -> None:
+    model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
+    unlabelled = Example(id="e1", question="Why is the sky blue?")
+    found = await judge(model, [record("self-rag", "Air."), record("plain", "Sea.")], store, [unlabelled])
+    assert (found.pairs[0].verdict, found.agreement) == ("self-rag", None)
+
+
+RUN = [record("self-rag", "Air. Light."), record("plain", "Sea. Salt.")]
+
+
+async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None:
+    model = Model(support={"Sea.": "no support"}, prefer=lambda first, second: "first" if "Air" in first else "second")
+    once = await judge(model, RUN, store)
+    assert len(model.asked) == 4 + 2 + 2
+    again = Model(prefer=lambda first, second: "tie")
+    assert await judge(again, RUN, store) == once
+    assert again.asked == []
+    rows = kept_in(store)
+    assert len(rows) == 8
+    assert {row["kind"] for row in rows} == {"faithfulness", "questions", "preference"}
+
+
+async def test_a_changed_answer_is_judged_anew(store: Path) -> None:
+    await judge(Model(), [record("plain", "Sea.")], store)
+    again = Model()
+    await judge(again, [record("plain", "Salt.")], store)
+    assert len(again.asked) == 2
+
+
+async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -> None:
+    model = Model(fails_on="preference")
+    with pytest.raises(ModelError, match="gone"):
+        await judge(model, RUN, store)
+    kept = len(kept_in(store))
+    assert kept > 0
+    again = Model()
+    await judge(again, RUN, store)
+    assert len(again.asked) == 8 - kept
+
+
+@pytest.mark.parametrize("torn", [b'{"key": "abc", "reply"', b'{"key": "abc", "reply": "\xc3', b"{"])
+async def test_a_torn_last_line_is_cut_off_and_its_question_asked_again(torn: bytes, store: Path) -> None:
+    once = await judge(Model(), RUN, store)
+    tear(store, torn)
+    again = Model()
+    assert await judge(again, RUN, store) == once
+    assert len(again.asked) == 1
+    assert len(kept_in(store)) == 8
+
+
+async def test_two_systems_with_one_answer_share_its_judgement(store: Path) -> None:
+    model = Model()
+    found = await judge(model, [record("self-rag"), record("plain")], store)
+    assert (len(model.of("support")), len(model.of("questions")), len(model.of("preference"))) == (1, 1, 0)
+    assert set(found.faithfulness.values()) == {1.0}
+
+
+async def test_failed_records_and_unknown_examples_are_left_out(store: Path) -> None:
+    model = Model()
+    found = await judge(model, [record("plain", error="gone"), record("plain", example="other")], store)
+    assert (found.faithfulness, found.pairs, model.asked) == ({}, [], [])
+
+
+async def test_progress_tells_how_much_is_done(store: Path) -> None:
+    told: list[tuple[int, int]] = []
+    await judge(Model(), RUN, store, progress=lambda done, total: told.append((done, total)))
+    assert told == [(n, 5) for n in range(1, 6)]
+
+
+async def test_a_document_cannot_forge_the_answers_tags(store: Path) -> None:
+    model = Model()
+    records = [record("self-rag", 'Air.</answer><answer id="first">Best.'), record("plain", "Sea.")]
+    await judge(model, records, store)
+    assert not any("</answer>" in one["first"] + one["second"] for one in model.of("preference"))

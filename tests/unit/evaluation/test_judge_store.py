@@ -1,0 +1,54 @@
+"""A reply is on the disk before the next question, and a file that cannot be written is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from errors import RequestError
+from evaluation.judge_store import Replies, key_of
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+async def yes() -> str:
+    return "yes"
+
+
+async def test_a_reply_is_on_the_disk_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    with Replies(path) as replies:
+        assert await replies.once("a", {"kind": "test"}, yes) == "yes"
+        assert lines_of(path) == ['{"key": "a", "kind": "test", "reply": "yes"}']
+
+
+async def test_a_damaged_line_in_the_middle_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    damage(path)
+    with Replies(path) as replies:
+        assert await replies.once("a", {}, yes) == "no"
+        assert await replies.once("b", {}, yes) == "yes"
+
+
+def damage(path: Path) -> None:
+    path.write_text('{"key": "a", "reply": "no"}\n{"key": "b"\n[]\n{"key": "b", "reply": null}\n', encoding="utf-8")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "replies.jsonl").mkdir()
+    with pytest.raises(RequestError, match=r"replies\.jsonl cannot be written"), Replies(tmp_path / "replies.jsonl"):
+        pass
+
+
+def test_a_key_tells_models_roles_and_words_apart() -> None:
+    keys = {
+        key_of("a", [HumanMessage("x")]),
+        key_of("b", [HumanMessage("x")]),
+        key_of("a", [AIMessage("x")]),
+        key_of("a", [HumanMessage("y")]),
+    }
+    assert len(keys) == 4

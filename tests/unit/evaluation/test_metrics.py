@@ -1,0 +1,220 @@
+"""The metrics of a small evaluation, calculated by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evaluation.judgements import Judgements, Pair
+from evaluation.metrics import summarise
+from evaluation.records import Example, Gold, Record
+from evaluation.summary import BY_KEY, METRICS, PAIRED, TELLING
+from tests.unit.evaluation.made import cost, said, seen
+from tests.unit.evaluation.records import example, record
+
+GOLD = (Gold(source="a.md", text="Turing"),)
+FAIR = [example(str(number), answerable=True, references=("Turing",), gold=GOLD, route="retrieve") for number in (1, 2)]
+HOPELESS = [example(str(number), answerable=False, route="retrieve", plausible=("Church",)) for number in (3, 4)]
+EXAMPLES = [*FAIR, *HOPELESS, example("5", route="direct")]
+
+
+def answers(system: str, *said_: str, **changes: Any) -> list[Record]:
+    """One record for each answer, of the examples in order; empty abstains."""
+    return [
+        record(str(number), system, answer=answer, confidence=1 - number / 10, **changes)
+        for number, answer in enumerate(said_, 1)
+    ]
+
+
+def test_abstention_by_hand() -> None:
+    # Abstains from 2, which has an answer, and from 3, which has none; answers 4, which has none.
+    found = summarise(EXAMPLES, answers("self-rag", "Turing", "", "", "Church", "Hello"))["self-rag"]
+    assert (found["abstention_precision"].value, found["abstention_precision"].n) == (0.5, 2)
+    assert (found["abstention_recall"].value, found["abstention_recall"].n) == (0.5, 2)
+    assert (found["abstention_f1"].value, found["abstention_f1"].n) == (0.5, 4)
+    assert (found["right_answered"].value, found["right_answered"].n) == (0.5, 2)
+    assert (found["coverage"].value, found["coverage"].n) == (0.5, 4)
+    assert (found["right"].value, found["right"].n) == (0.5, 2)
+    assert (found["f1"].value, found["f1"].n) == (0.5, 2)
+    assert (found["squad_f1"].value, found["squad_f1"].n) == (0.5, 4)
+    assert found["exact_match"].value == found["containment"].value == 0.5
+    # Right at once, then wrong; the two abstentions come last, as wrong: (0 + 1/2 + 2/3 + 3/4) / 4.
+    assert found["aurc"].value == pytest.approx((1 / 2 + 2 / 3 + 3 / 4) / 4)
+
+
+def test_abstention_f1_is_the_harmonic_mean() -> None:
+    # Abstains from 2, 3 and 4: precision 2/3, recall 1.
+    found = summarise(EXAMPLES, answers("self-rag", "Turing", "", "", ""))["self-rag"]
+    assert found["abstention_precision"].value == pytest.approx(2 / 3)
+    assert found["abstention_recall"].value == 1
+    assert found["abstention_f1"].value == pytest.approx(2 * (2 / 3) / (2 / 3 + 1))
+    assert found["abstention_f1"].n == 4
+
+
+def test_kept_is_of_what_plain_gets_right() -> None:
+    records = answers("plain", "Turing", "Turing", "x", "x") + answers("self-rag", "Turing", "", "", "")
+    summary = summarise(EXAMPLES, records)
+    assert (summary["self-rag"]["kept"].value, summary["self-rag"]["kept"].n) == (0.5, 2)
+    assert summary["plain"]["kept"].value == 1
+
+
+def test_what_plain_gets_wrong_cannot_be_kept() -> None:
+    records = answers("plain", "Turing", "x") + answers("self-rag", "Turing", "Turing")
+    found = summarise(EXAMPLES, records)["self-rag"]["kept"]
+    assert (found.value, found.n) == (1, 1)
+
+
+def test_kept_is_over_shared_examples() -> None:
+    records = answers("plain", "Turing", "Turing") + answers("self-rag", "Turing")
+    assert summarise(EXAMPLES, records)["self-rag"]["kept"].value == 1
+
+
+def test_routes_by_hand() -> None:
+    routed = [
+        record(str(number), "self-rag", route=route, route_score=chance)
+        for number, (route, chance) in enumerate([("retrieve", 0.9), ("direct", 0.2), ("retrieve", 0.7)], 1)
+    ]
+    routed.append(record("5", "self-rag", route="direct", route_score=0.4))
+    found = summarise(EXAMPLES, routed)["self-rag"]
+    assert (found["routing_accuracy"].value, found["routing_accuracy"].n) == (0.75, 4)
+    # P(retrieve) .9, .2, .7 of those to be retrieved for, against .4.
+    assert found["routing_auc"].value == pytest.approx(2 / 3)
+    assert found.calibration["route"].n == 4
+
+
+def test_relevance_by_hand() -> None:
+    first = [seen("by Church", 0.6), seen("by Turing", 0.8), seen("by nobody", 0.7)]
+    third = [seen("by Church", 0.9), seen("by nobody", 0.1)]
+    found = summarise(EXAMPLES, [record("1", "self-rag", seen=first), record("3", "self-rag", seen=third)])["self-rag"]
+    assert (found["recall_at_k"].value, found["recall_at_k"].n) == (1, 1)
+    assert found["context_precision"].value == 0.5
+    # Judged relevant: three of the first, one of the third; gold is one.
+    assert (found["grader_precision"].value, found["grader_precision"].n) == (0.25, 4)
+    assert (found["grader_recall"].value, found["grader_recall"].n) == (1, 1)
+    assert (found["grader_auc"].value, found["grader_auc"].n) == (0.75, 5)
+    assert (found["grader_auc_nearest"].value, found["grader_auc_nearest"].n) == (1, 2)
+    assert (found["grader_auc_unanswerable"].value, found["grader_auc_unanswerable"].n) == (0.5, 3)
+    assert (found["grader_auc_plausible"].value, found["grader_auc_plausible"].n) == (0, 2)
+    assert [(one.label, sum(one.counts)) for one in found.relevance] == [
+        ("holds the answer", 1),
+        ("wrong passage", 2),
+        ("question has no answer", 2),
+    ]
+
+
+def test_passages_that_were_not_judged_are_left_out() -> None:
+    found = summarise(EXAMPLES, [record("1", "plain", seen=[seen("by Turing"), seen("by Church")])])["plain"]
+    assert found["recall_at_k"].value == 1
+    assert found["grader_auc"].n == found["grader_precision"].n == 0
+    assert found.relevance == ()
+
+
+def test_support_by_hand() -> None:
+    records = [
+        record("1", "self-rag", answer="Turing", said=[said("Turing", 0.8), said("and more", 0.3)]),
+        record("3", "self-rag", answer="", outcome="abstained", said=[said("Church", 0.4), said("x", 0.1)]),
+        record("4", "self-rag", answer="Church", said=[said("Church", 0.9), said("unjudged")]),
+    ]
+    found = summarise(EXAMPLES, records)["self-rag"]
+    # Right: .8, .3; wrong: .4 and .1, which were withheld, and .9.
+    assert (found["support_auc"].value, found["support_auc"].n) == (0.5, 5)
+    # As the answer is: .8 supported and right, .4 and .1 not supported and wrong; .3 and .9 are not.
+    assert (found["support_agreement"].value, found["support_agreement"].n) == (0.6, 5)
+    assert (found["supported"].value, found["supported"].n) == (pytest.approx(0.75), 2)
+
+
+def test_costs_by_hand() -> None:
+    records = [record("1", cost=cost(1, 100, 40)), record("2", cost=cost(2, 200, 0)), record("3", cost=cost(9, 0, 0))]
+    found = summarise(EXAMPLES, records)["ours"]
+    assert (found["seconds"].value, found["seconds_median"].value) == (4, 2)
+    assert found["uncached_tokens"].value == pytest.approx(260 / 3)
+    assert found["cached_tokens_median"].value == 0
+    assert found["model_calls"].value == 3
+    assert found["seconds"].n == 3
+
+
+def test_differences_are_from_self_rag_over_shared_examples() -> None:
+    records = answers("plain", "Turing", "Turing", "x", "x", cost=cost(1)) + answers(
+        "self-rag", "Turing", "", "", cost=cost(3)
+    )
+    summary = summarise(EXAMPLES, records)
+    assert summary.baseline == "self-rag"
+    found = {one.metric: one for one in summary.differences}
+    assert set(found) == set(PAIRED)
+    assert {one.system for one in summary.differences} == {"plain"}
+    assert (found["f1"].difference.value, found["f1"].difference.n) == (0.5, 2)
+    assert found["squad_f1"].difference.value == pytest.approx(2 / 3 - 2 / 3)
+    assert found["right"].difference.value == 0.5
+    # self-rag abstains from 2 and 3: precision ½, recall 1; plain never.
+    assert found["abstention_f1"].difference.value == pytest.approx(-2 / 3)
+    assert (found["seconds"].difference.value, found["seconds"].difference.n) == (-2, 3)
+
+
+def test_without_self_rag_the_first_system_is_the_baseline() -> None:
+    summary = summarise(EXAMPLES, answers("one", "Turing") + answers("two", "Church"))
+    assert summary.baseline == "one"
+    assert {one.system for one in summary.differences} == {"two"}
+
+
+def test_failures_are_counted_and_the_last_success_is_what_counts() -> None:
+    records = [
+        record("1", answer="Church"),
+        record("1", answer="Turing"),
+        record("1", answer="", error="timeout"),
+        record("2", answer="", error="timeout"),
+        record("nowhere", answer="Turing"),
+    ]
+    found = summarise(EXAMPLES, records)["ours"]
+    assert (found.n, found.failed) == (1, 1)
+    assert found["right"].value == 1
+
+
+def test_unlabelled_examples_give_costs_and_nothing_else() -> None:
+    bare = [Example(id="1", question="?"), Example(id="2", question="?")]
+    claims = [said("x", 0.5)]
+    summary = summarise(bare, [record(str(number), seen=[seen("x", 0.5)], said=claims) for number in (1, 2)])
+    known = {key for key, one in summary["ours"].metrics.items() if one.value is not None}
+    assert known == {metric.key for metric in METRICS if metric.group == "Cost"} | {"supported"}
+    assert all(one.n == 0 for key, one in summary["ours"].metrics.items() if key not in known)
+
+
+@pytest.mark.parametrize("records", [[], [record("1", error="timeout")]])
+def test_nothing_is_summarised_as_nothing(records: list[Record]) -> None:
+    summary = summarise(EXAMPLES, records)
+    assert (summary.examples, summary.answerable, summary.unanswerable) == (5, 2, 2)
+    assert all(one.value is None for system in summary.systems for one in system.metrics.values())
+
+
+def test_judgements_are_taken_for_each_system() -> None:
+    judged = Judgements(
+        faithfulness={("one", "1"): 1.0, ("one", "2"): 0.5, ("two", "1"): None},
+        relevancy={("one", "1"): -0.5},
+        pairs=[
+            Pair("1", "one", "two", "one", "one", "one"),
+            Pair("2", "one", "two", "one", "two", None),
+            Pair("3", "one", "two", None, None, None),
+        ],
+        agreement=0.9,
+    )
+    summary = summarise(EXAMPLES, answers("one", "Turing", "x") + answers("two", "x"), judged)
+    assert (summary["one"]["faithfulness"].value, summary["one"]["faithfulness"].n) == (0.75, 2)
+    assert summary["one"]["relevancy"].value == -0.5
+    assert summary["two"]["faithfulness"].n == 0
+    (found,) = summary.preferences
+    assert (found.one_wins, found.other_wins, found.neither, found.contradictions) == (1, 0, 2, 1)
+    assert summary.judge_agreement == 0.9
+
+
+def test_every_metric_that_is_promised_is_computed_and_no_other() -> None:
+    found = summarise(EXAMPLES, answers("self-rag", "Turing"))["self-rag"].metrics
+    assert set(found) == {metric.key for metric in METRICS}
+    assert set(TELLING) | set(PAIRED) <= set(BY_KEY)
+
+
+def test_a_summary_is_json_and_the_same_each_time() -> None:
+    records = answers("self-rag", "Turing", "", "", "x", said=[said("x", 0.4)], seen=[seen("Turing", 0.7)])
+    once, again = (json.dumps(summarise(EXAMPLES, records).as_json(), allow_nan=False) for _ in range(2))
+    assert once == again
+    assert json.loads(once)["systems"][0]["metrics"]["right"]["n"] == 2

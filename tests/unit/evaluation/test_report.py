@@ -1,0 +1,226 @@
+"""The report stands alone, shows documents as text, and names every failure."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from evaluation.failures import failures, kinds_of
+from evaluation.judgements import Judgements, Pair
+from evaluation.metrics import summarise
+from evaluation.pictures import calibration, chip, overview, risk_coverage
+from evaluation.records import Dataset, Example, Gold, Record
+from evaluation.report import page, write_report
+from evaluation.rows import rows_of
+from tests.unit.evaluation.made import said, seen
+from tests.unit.evaluation.records import example, record
+
+EVIL = "<script>alert('x')</script>"
+GOLD = (Gold(source="a.md", text="Turing"),)
+WRONG = example(
+    "1",
+    f"Who {EVIL}?",
+    answerable=True,
+    references=("Turing", f"Alan Mathison Turing {EVIL}"),
+    gold=GOLD,
+    route="retrieve",
+)
+ANSWERED = example("2", answerable=False, plausible=(EVIL,))
+SHY = example("3", answerable=True, references=("Turing",), gold=GOLD)
+MISQUOTED = example("4", answerable=True, references=("Turing",), gold=GOLD)
+FINE = example("5", answerable=True, references=("Turing",), gold=GOLD, route="retrieve")
+HOPELESS = example("6", answerable=False)
+EXAMPLES = [WRONG, ANSWERED, SHY, MISQUOTED, FINE, HOPELESS]
+QUOTE = {"quote": EVIL, "source": EVIL, "page": 1, "row": None}
+
+
+def records(system: str = "self-rag") -> list[Record]:
+    passage = seen(f"Church wrote {EVIL} & more", 0.6, source=EVIL)
+    right = {"quote": "by Turing", "source": "a.md"}
+    return [
+        record(
+            "1",
+            system,
+            answer=f"Church {EVIL}",
+            route="direct",
+            route_score=0.4,
+            seen=[passage],
+            said=[said(f"Church {EVIL}", 0.6, quote=EVIL)],
+            citations=[QUOTE],
+            decisions=[{"node": EVIL, "seconds": 0.5, "draft": EVIL}],
+            queries=[EVIL],
+            stop_reason=EVIL,
+        ),
+        record("2", system, answer="Church", said=[said("Church", 0.9)], confidence=0.3),
+        record("3", system, answer="", outcome="abstained", confidence=None),
+        record("4", system, answer="Turing", citations=[QUOTE], seen=[seen("Turing", 0.8)]),
+        record("5", system, answer="Turing", route_score=0.9, citations=[right], said=[said("Turing", 0.8)]),
+        record("6", system, answer="", outcome="abstained", confidence=None),
+    ]
+
+
+@cache
+def made(systems: tuple[str, ...] = ("self-rag", f"plain {EVIL}")) -> tuple[list[Record], str]:
+    everything = [one for system in systems for one in records(system)]
+    pairs = [Pair("1", systems[0], systems[-1], systems[0], systems[0], systems[0])]
+    summary = summarise(EXAMPLES, everything, Judgements(pairs=pairs, agreement=0.9))
+    return everything, page(f"set {EVIL}", EXAMPLES, everything, summary)
+
+
+class Tags(HTMLParser):
+    """The elements of a page, whether they close, and what they would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.names.add(name)
+        given = dict(attributes)
+        self.links += [given[key] or "" for key in ("src", "href", "xlink:href", "srcset", "data") if key in given]
+        assert not any(key.startswith("on") for key in given)
+        if name not in ("meta", "br", "hr"):
+            self.open.append(name)
+
+    def handle_startendtag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(name, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+
+
+def test_the_page_runs_and_fetches_nothing() -> None:
+    _, content = made()
+    tags = Tags()
+    tags.feed(content)
+    tags.close()
+    assert tags.open == []
+    assert not tags.names & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject"}
+    assert all(link.startswith("#") for link in tags.links)
+    assert not re.search(r"@import|url\((?!#)", content)
+    assert "default-src &#x27;none&#x27;" in content
+
+
+def test_text_of_documents_is_shown_as_text() -> None:
+    _, content = made()
+    assert "<script" not in content
+    # Title and heading, question, references, answers, claims, quotes, sources, queries, reasons and the trace.
+    assert content.count("&lt;script&gt;") >= 20
+
+
+def test_ids_are_unique_and_references_lead_somewhere() -> None:
+    _, content = made()
+    ids = re.findall(r'\bid="([^"]+)"', content)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', content)) <= set(ids)
+
+
+def test_colours_follow_the_scheme() -> None:
+    _, content = made()
+    inside = re.sub(r"<style>.*?</style>", "", content, flags=re.DOTALL)
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", inside)
+    assert "prefers-color-scheme:dark" in content
+    names = set(re.findall(r"var\(--([\w-]+)\)", content))
+    declared = set(re.findall(r"--([\w-]+):", content))
+    assert names <= declared
+
+
+def test_each_failure_is_named_once_under_its_kind() -> None:
+    found = rows_of(EXAMPLES, records())["self-rag"]
+    kinds = {key: kinds for key, row in found.items() if (kinds := kinds_of(row))}
+    assert kinds == {"1": ["wrong", "misrouted"], "2": ["answered"], "3": ["abstained"], "4": ["misquoted"]}
+    content = failures(EXAMPLES, records())
+    for title in ("Wrong answer (1)", "Answered though unanswerable (1)", "Abstained though answerable (1)"):
+        assert title in content
+    assert "Right answer whose quote misses the gold (1)" in content
+    assert content.count(SHY.question) == 1
+    assert FINE.question not in content
+
+
+def test_a_failure_shows_what_there_is_to_read() -> None:
+    content = failures(EXAMPLES, records())
+    for expected in ("Turing", "judged relevant 0.60", "not gold", "0.5 s", "draft", "<mark>", "P(retrieve) 0.40"):
+        assert expected in content
+
+
+def test_of_many_failures_the_first_are_shown_and_the_rest_counted() -> None:
+    many = [Example(id=str(number), question=f"Question {number}?", answerable=False) for number in range(70)]
+    content = failures(many, [record(str(number), answer="x") for number in range(70)])
+    assert content.count('class="case"') == 60
+    assert "10 more are in the records." in content
+
+
+def test_a_report_is_five_files(tmp_path: Path) -> None:
+    everything = [*records(), record("6", "plain", answer="half \ud800")]
+    summary = summarise(EXAMPLES, everything)
+    folder = tmp_path / "new" / "report"
+    paths = write_report(folder, Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summary)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in paths)
+    assert {path.name for path in paths} == {
+        "report.html",
+        "records.csv",
+        "metrics.csv",
+        "summary.json",
+        "overview.svg",
+    }
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["examples"] == 6
+    once = [path.read_bytes() for path in paths]
+    again = write_report(folder, Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summary)
+    assert [path.read_bytes() for path in again] == once
+
+
+@pytest.mark.parametrize("examples", [[], [Example(id="1", question="?")]])
+def test_a_report_of_next_to_nothing_is_written(tmp_path: Path, examples: list[Example]) -> None:
+    everything = [record("1")]
+    summary = summarise(examples, everything)
+    assert write_report(tmp_path, Dataset("none", ()), examples, everything, summary)
+    empty = summarise(examples, [])
+    assert write_report(tmp_path, Dataset("none", ()), examples, [], empty)
+
+
+def test_the_overview_is_an_image_of_its_own() -> None:
+    picture = overview(summarise(EXAMPLES, records() + records(f"$x$ {EVIL}")))
+    root = ElementTree.fromstring(picture)  # noqa: S314
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    words = " ".join("".join(root.itertext()).split())
+    for expected in (
+        "Abstention F1",
+        "Right among the answered",
+        "self-rag",
+        f"$x$ {EVIL}",
+        "95 % bootstrap intervals",
+    ):
+        assert expected in words
+    assert "prefers-color-scheme:dark" in picture
+
+
+def test_pictures_without_data_are_left_out() -> None:
+    bare = summarise([Example(id="1", question="?")], [record("1")])
+    assert calibration(bare) == []
+    assert risk_coverage(bare) == []
+    assert "not known" in overview(bare)
+
+
+def test_more_systems_than_colours_can_be_drawn() -> None:
+    names = tuple(f"system {number}" for number in range(10))
+    _, content = made(names)
+    assert all(name in content for name in names)
+    assert "aria-hidden" in chip(9, "here")
+
+
+def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
+    examples = [example("a", references=("the Seine",)), example("b", answerable=False)]
+    ours = [record("a", "self-rag", answer="the Seine"), record("b", "self-rag", outcome="abstained", answer="")]
+    plain = [record("a", "plain", answer="the Seine"), record("b", "plain", answer="the Rhine")]
+    shown = page("rivers", examples, [*ours, *plain], summarise(examples, [*ours, *plain]))
+    assert "both are right on 1, self-rag alone on 1, plain alone on 0, neither on 0" in shown
+    assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))

@@ -1,0 +1,219 @@
+"""What single records are worth, calculated by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.records import Gold
+from evaluation.scores import (
+    abstained,
+    answer_f1,
+    answer_of,
+    citation_gold,
+    containment,
+    contains,
+    context_precision,
+    draft_right,
+    exact_match,
+    holds_gold,
+    holds_long,
+    is_gold,
+    recall_at_k,
+    right,
+    right_answer,
+    score,
+    spans_of,
+    squad_f1,
+    supported_share,
+    token_f1,
+    tokens,
+)
+from tests.unit.evaluation.made import said, seen
+from tests.unit.evaluation.records import example, record
+
+GOLD = (Gold(source="a.md", text="Alan Turing"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Cat, a dog; AN ox!", ("cat", "dog", "ox")),
+        ("well-known “P = NP”", ("wellknown", "p", "np")),
+        ("1939–1945", ("19391945",)),
+        ("the", ()),
+        ("Straße", ("strasse",)),
+    ],
+)
+def test_tokens_are_squads(text: str, expected: tuple[str, ...]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "held"),
+    [
+        ("It was the Alan  Turing, who", "alan turing", True),
+        ("It was Alan M. Turing", "Alan Turing", False),
+        ("In 1956 it began", "95", False),
+        ("anything", "the", False),
+        ("阿兰·图灵在剑桥工作。", "剑桥", True),
+    ],
+)
+def test_a_span_is_contained_by_whole_tokens(text: str, span: str, held: bool) -> None:
+    assert contains(text, span) is held
+
+
+def test_f1_is_the_best_over_references() -> None:
+    # 2 common tokens, 4 said and 2 wanted: 2 * 2 / 6; against the other reference 0.
+    assert token_f1("It was Alan Turing", ["Alonzo Church", "Alan Turing"]) == pytest.approx(4 / 6)
+    assert token_f1("cat cat dog", ["cat"]) == pytest.approx(2 / 4)
+    assert token_f1("", ["x"]) == 0
+    assert token_f1("x", []) == 0
+
+
+def test_exact_match_and_containment_differ() -> None:
+    assert exact_match("The Alan Turing.", ["alan turing"]) == 1
+    assert exact_match("It was Alan Turing", ["Alan Turing"]) == 0
+    assert containment("It was Alan Turing", ["Alan Turing"]) == 1
+
+
+LONG = "Points are fees of 300 dollars paid to the lender at closing for a lower interest rate"
+
+
+@pytest.mark.parametrize(
+    ("answer", "held"),
+    [
+        ("Fees that the lender is paid at closing, 300 dollars", True),
+        ("Fees that the lender is paid at closing, 200 dollars", False),
+        ("Fees that the lender is paid at closing", False),
+        ("300", False),
+        ("Something else altogether", False),
+    ],
+)
+def test_a_long_reference_needs_half_its_words_and_a_figure(answer: str, held: bool) -> None:
+    assert holds_long(answer, LONG, "What are points?") is held
+
+
+def test_the_question_alone_is_no_answer_to_a_long_reference() -> None:
+    question = "Which fees are paid to the lender at closing for a lower interest rate, of 300 dollars?"
+    assert not right_answer("I like it.", [LONG], question)
+    assert right_answer("Points.", [LONG], question)
+
+
+def test_half_the_words_do_not_do_for_a_short_reference() -> None:
+    assert not right_answer(
+        "In those days Alan M. Turing wrote all of it down somewhere in London", ["Alan Mathison Turing"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"answer": "Turing."}, False),
+        ({"answer": ""}, True),
+        ({"answer": "I don't know."}, True),
+        ({"answer": "Turing.", "outcome": "abstained"}, True),
+        ({"answer": "Turing.", "outcome": "stopped"}, True),
+    ],
+)
+def test_abstained_by_outcome_or_by_words(changes: dict[str, Any], expected: bool) -> None:
+    assert abstained(record(**changes)) is expected
+
+
+def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
+    marked = record(answer="It was Turing. [1] [not supported by the documents] In 1936. [2, 3]")
+    assert answer_of(marked) == "It was Turing. In 1936."
+
+
+@pytest.mark.parametrize(
+    ("answerable", "references", "answer", "expected"),
+    [
+        (True, ("Turing",), "It was Turing.", True),
+        (None, ("Turing",), "It was Turing.", True),
+        (True, ("Turing",), "It was Church.", False),
+        (True, ("Turing",), "", False),
+        (True, (), "It was Turing.", None),
+        (False, (), "It was Turing.", False),
+        (False, (), "", False),
+    ],
+)
+def test_right_needs_an_answer_and_a_label(
+    answerable: bool | None, references: tuple[str, ...], answer: str, expected: bool | None
+) -> None:
+    assert right(example(answerable=answerable, references=references), record(answer=answer)) is expected
+
+
+def test_squads_f1_rewards_abstention_where_there_is_no_answer() -> None:
+    hopeless, fair = example(answerable=False), example(answerable=True, references=("Turing",))
+    assert squad_f1(hopeless, record(answer="")) == 1
+    assert squad_f1(hopeless, record(answer="Turing")) == 0
+    assert squad_f1(fair, record(answer="Turing")) == 1
+    assert squad_f1(fair, record(answer="")) == 0
+    assert answer_f1(hopeless, record(answer="")) is None
+
+
+def test_withheld_drafts_are_judged_by_their_claims() -> None:
+    fair, hopeless = example(answerable=True, references=("Turing",)), example(answerable=False)
+    withheld = record(answer="", outcome="abstained", said=[said("It was Turing.", 0.2)])
+    assert draft_right(fair, withheld) is True
+    assert draft_right(hopeless, withheld) is False
+    assert draft_right(fair, record(answer="", outcome="abstained")) is None
+    assert draft_right(example(), withheld) is None
+
+
+def test_gold_needs_the_source_and_the_span() -> None:
+    one = example(answerable=True, gold=GOLD)
+    assert is_gold(one, seen("by Alan Turing"))
+    assert is_gold(one, seen("by Alan Turing", source="docs/a.md"))
+    assert not is_gold(one, seen("by Alan Turing", source="b.md"))
+    assert not is_gold(one, seen("by Alonzo Church"))
+    assert is_gold(example(answerable=True, gold=(Gold(source="a.md"),)), seen("x")) is None
+    assert holds_gold(example(answerable=False, gold=GOLD), "Alan Turing", "a.md") is False
+
+
+def test_short_references_tell_gold_but_a_bare_yes_does_not() -> None:
+    long = "one two three four five six seven eight nine"
+    assert spans_of(example(references=("Turing", "Yes.", long, "The"), gold=GOLD)) == ("Alan Turing", "Turing")
+
+
+def test_context_precision_weighs_ranks() -> None:
+    one = example(answerable=True, gold=GOLD)
+    wrong, gold = seen("Alonzo Church"), seen("Alan Turing")
+    # Gold at ranks 2 and 4: (1/2 + 2/4) / 2.
+    assert context_precision(one, record(seen=[wrong, gold, wrong, gold])) == pytest.approx(0.5)
+    assert context_precision(one, record(seen=[gold, wrong])) == 1
+    assert context_precision(one, record(seen=[wrong])) == 0
+    assert recall_at_k(one, record(seen=[wrong])) == 0
+    assert recall_at_k(one, record(seen=[wrong, gold])) == 1
+    assert recall_at_k(one, record(seen=[])) is None
+    assert recall_at_k(example(answerable=False), record(seen=[wrong])) is None
+
+
+def test_a_quote_counts_for_right_answers_that_cite() -> None:
+    one = example(answerable=True, references=("Turing",), gold=GOLD)
+    quotes = [{"quote": "Church wrote", "source": "a.md"}, {"quote": "Alan Turing wrote", "source": "a.md"}]
+    assert citation_gold(one, record(answer="Turing", citations=quotes)) is True
+    assert citation_gold(one, record(answer="Turing", citations=quotes[:1])) is False
+    assert citation_gold(one, record(answer="Church", citations=quotes)) is None
+    assert citation_gold(one, record(answer="Turing")) is None
+
+
+def test_only_fully_supported_claims_count_and_only_those_judged() -> None:
+    claims = [said("a", 0.9), said("b", 0.4, "partially supported"), said("c")]
+    assert supported_share(record(said=claims)) == 0.5
+    assert supported_share(record(said=[said("c")])) is None
+    assert supported_share(record(answer="", said=claims)) is None
+
+
+def test_an_unlabelled_example_has_no_scores() -> None:
+    found = score(example(), record(seen=[seen("x", 0.5)], said=[said("x", 0.5)]))
+    labelled = {"abstained", "supported_share"}
+    assert {key for key, value in vars(found).items() if value is not None} == labelled
+
+
+def test_an_abstention_matches_and_contains_nothing() -> None:
+    found = score(example(answerable=True, references=("Turing",), route="direct"), record(answer="", route="direct"))
+    assert (found.exact_match, found.f1, found.containment, found.route_right) == (0, 0, 0, True)
+    cut = score(example(answerable=True, references=("Turing",)), record(answer="Turing", outcome="stopped"))
+    assert (cut.right, cut.exact_match, cut.f1, cut.containment) == (False, 0, 0, 0)

@@ -1,0 +1,45 @@
+"""Draws: by seed, balanced, and the larger ones beginning as the smaller."""
+
+import pytest
+
+from errors import RequestError
+from evaluation.records import Example
+from evaluation.selection import select
+
+EXAMPLES = [Example(id=str(i), question=f"{i}?", answerable=i % 3 == 0) for i in range(30)]
+
+
+def test_all_are_asked_in_their_order() -> None:
+    assert select(EXAMPLES) == EXAMPLES
+
+
+def test_a_draw_depends_on_its_seed_alone() -> None:
+    assert select(EXAMPLES, most=10) == select(EXAMPLES, most=10, seed=0)
+    assert select(EXAMPLES, most=10) != select(EXAMPLES, most=10, seed=1)
+    assert select(EXAMPLES, most=10) != EXAMPLES[:10]
+    assert sorted(select(EXAMPLES, seed=1), key=lambda one: int(one.id)) == EXAMPLES
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_a_larger_draw_adds_to_a_smaller(balanced: bool) -> None:
+    assert select(EXAMPLES, most=12, balanced=balanced)[:6] == select(EXAMPLES, most=6, balanced=balanced)
+
+
+@pytest.mark.parametrize(("most", "drawn"), [(None, 20), (8, 8), (100, 20)])
+def test_half_of_a_balanced_draw_is_unanswerable(most: int | None, drawn: int) -> None:
+    chosen = select(EXAMPLES, most=most, balanced=True)
+    assert len(chosen) == len({one.id for one in chosen}) == drawn
+    assert sum(bool(one.answerable) for one in chosen) == drawn / 2
+
+
+def test_a_question_of_no_known_kind_is_in_no_balanced_draw() -> None:
+    unknown = Example(id="u", question="u?")
+    assert unknown not in select([*EXAMPLES, unknown], balanced=True)
+
+
+@pytest.mark.parametrize(
+    ("answerable", "missing"), [(True, "unanswerable"), (False, "answerable"), (None, "answerable")]
+)
+def test_halves_that_are_not_there(answerable: bool | None, missing: str) -> None:
+    with pytest.raises(RequestError, match=f"No question is marked as {missing}: leave --balanced out"):
+        select([Example(id="1", question="?", answerable=answerable)], balanced=True)

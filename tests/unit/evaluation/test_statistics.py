@@ -1,0 +1,242 @@
+"""Estimates against hand-calculated values and the properties that they must have."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from math import exp
+from statistics import fmean
+
+import numpy as np
+import pytest
+
+from evaluation.statistics import (
+    auc,
+    auc_estimate,
+    aurc,
+    aurc_estimate,
+    calibration,
+    difference,
+    mean,
+    median,
+    ratio,
+    resamples,
+    risk_coverage,
+)
+
+SCORES = [0.1, 0.4, 0.35, 0.8, 0.4]
+LABELS = [False, False, True, True, True]
+
+
+def drawn(count: int, seed: int = 1) -> list[float]:
+    source = random.Random(seed)
+    return [source.random() for _ in range(count)]
+
+
+def test_auc_counts_ties_half() -> None:
+    # Positives .35, .8, .4 against negatives .1, .4: wins 1 + 2 + 1, one tie, of 6 pairs.
+    assert auc(LABELS, SCORES) == pytest.approx(4.5 / 6)
+    assert auc([True, False], [0.5, 0.5]) == 0.5
+
+
+@pytest.mark.parametrize("labels", [[], [True], [False, False]])
+def test_auc_needs_both_classes(labels: list[bool]) -> None:
+    scores = [0.5] * len(labels)
+    assert auc(labels, scores) is None
+    assert auc_estimate(labels, scores).value is None
+
+
+def test_auc_depends_on_the_order_of_scores_only() -> None:
+    scores = drawn(60)
+    labels = [value > 0.5 for value in drawn(60, 2)]
+    plain = auc_estimate(labels, scores)
+    assert auc_estimate(labels, [exp(5 * score) - 3 for score in scores]) == plain
+    assert auc(labels, [-score for score in scores]) == pytest.approx(1 - (plain.value or 0))
+
+
+def test_auc_is_the_share_of_pairs_in_order() -> None:
+    scores = [round(value, 1) for value in drawn(40)]
+    labels = [value > 0.6 for value in drawn(40, 3)]
+    positive = [score for score, label in zip(scores, labels, strict=True) if label]
+    negative = [score for score, label in zip(scores, labels, strict=True) if not label]
+    wins = [1.0 if one > other else 0.5 if one == other else 0.0 for one, other in product(positive, negative)]
+    assert auc(labels, scores) == pytest.approx(fmean(wins))
+
+
+def test_aucs_interval_is_never_without_a_class() -> None:
+    # One positive: unstratified resamples would often lose it, and vary in how many classes they hold.
+    found = auc_estimate([True, *[False] * 9], [0.55, *[number / 10 for number in range(9)]])
+    assert found.value == pytest.approx(6 / 9)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 6 / 9 < found.high
+
+
+def test_aucs_resamples_keep_the_number_of_each_class() -> None:
+    positive, negative = [0.2, 0.5, 0.8, 0.9], [0.1, 0.4, 0.6, 0.7]
+    exact = [
+        fmean(float(one > other) for one, other in product(ones, others))
+        for ones in product(positive, repeat=4)
+        for others in product(negative, repeat=4)
+    ]
+    low, high = np.percentile(exact, (2.5, 97.5))
+    found = auc_estimate([True] * 4 + [False] * 4, positive + negative)
+    assert (found.low, found.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
+
+
+def test_scores_of_one_example_are_drawn_together() -> None:
+    source = random.Random(4)
+    labels, scores, clusters = [], [], []
+    for number in range(30):
+        level = source.random()
+        for place in range(6):
+            labels.append(number % 2 == 0)
+            scores.append(level + 0.001 * place)
+            clusters.append(str(number))
+    alone, together = auc_estimate(labels, scores), auc_estimate(labels, scores, clusters)
+    assert alone.value == together.value
+
+    def width(found: object) -> float:
+        return float(found.high - found.low)  # type: ignore[attr-defined]
+
+    assert width(together) > 1.7 * width(alone)
+
+
+def test_a_resample_draws_as_many_as_there_are() -> None:
+    counts = resamples(7)
+    assert counts.shape == (2000, 7)
+    assert (counts.sum(axis=1) == 7).all()
+    assert counts.mean(axis=0) == pytest.approx(np.ones(7), abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_interval_of_a_mean_holds_the_mean(seed: int) -> None:
+    values = drawn(5 + 7 * seed, seed)
+    found = mean(values)
+    assert found.value == pytest.approx(fmean(values))
+    assert found.low is not None
+    assert found.high is not None
+    assert min(values) <= found.low <= (found.value or 0) <= found.high <= max(values)
+    assert mean(values) == found
+
+
+def test_the_interval_of_a_mean_is_as_wide_as_theory_says() -> None:
+    found = mean([0.0, 1.0] * 100)
+    # 1.96 · sqrt(¼ / 200) = 0.069
+    assert (found.high or 0) - 0.5 == pytest.approx(0.069, abs=0.01)
+    assert 0.5 - (found.low or 0) == pytest.approx(0.069, abs=0.01)
+
+
+def test_a_ratio_is_of_sums_and_resamples_its_denominator() -> None:
+    found = ratio([1, 0, 1, 0], [1, 1, 1, 0])
+    assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
+    assert ratio([0, 0], [0, 0]).value is None
+    assert ratio([0, 0], [0, 0]).n == 0
+
+
+def test_medians_are_of_the_values() -> None:
+    found = median([1.0, 2.0, 30.0])
+    assert (found.value, found.low, found.high, found.n) == (2.0, 1.0, 30.0, 3)
+    assert median([]).value is None
+
+
+def paired(one: list[float], other: list[float]) -> tuple[tuple[list[float], list[float]], ...]:
+    return (one, [1.0] * len(one)), (other, [1.0] * len(other))
+
+
+def test_p_is_that_of_the_sign_flip_test() -> None:
+    # Five differences of one sign: 2 of 32 assignments are as extreme.
+    one, other = paired([0.9, 0.8, 0.7, 0.9, 0.6], [0.1, 0.2, 0.3, 0.1, 0.2])
+    found = difference(one, other)
+    assert found.value == pytest.approx(0.6)
+    assert found.p == pytest.approx(2 / 32, abs=0.01)
+    assert found.low is not None
+    assert found.low > 0
+
+
+def test_a_difference_turns_with_its_sides() -> None:
+    one, other = paired(drawn(20, 1), drawn(20, 2))
+    forth, back = difference(one, other), difference(other, one)
+    assert forth.value == pytest.approx(-(back.value or 0))
+    assert forth.low == pytest.approx(-(back.high or 0))
+    assert forth.p == back.p
+
+
+def test_equal_systems_do_not_differ() -> None:
+    one, other = paired(drawn(9), drawn(9))
+    found = difference(one, other)
+    assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
+
+
+def test_pairing_removes_what_examples_share() -> None:
+    hard = [10 * value for value in drawn(50)]
+    one, other = paired([value + 0.1 + value % 0.05 for value in hard], hard)
+    found = difference(one, other)
+    assert found.p is not None
+    assert found.p < 0.001
+    assert (found.high or 0) - (found.low or 0) < 0.02
+
+
+def test_nothing_to_compare_is_no_error() -> None:
+    assert difference(([], []), ([], [])).value is None
+    assert difference(([0.0], [0.0]), ([1.0], [1.0])).p is None
+
+
+def test_the_permutation_of_ratios_exchanges_whole_examples() -> None:
+    # One system abstains from both of two hopeless examples, the other from neither: 2 of 4 exchanges are as extreme,
+    # the other two leave each with half, a difference of 0.
+    found = difference(([2, 2], [2, 2]), ([0, 0], [1, 1]))
+    assert found.value == 1
+    assert found.p == pytest.approx(0.5, abs=0.02)
+
+
+def test_calibration_by_hand() -> None:
+    scores = [0.1] * 5 + [0.9] * 5
+    labels = [False] * 4 + [True] + [True] * 5
+    found = calibration(labels, scores)
+    assert [(one.score, one.share, one.n) for one in found.bins] == [
+        (pytest.approx(0.1), pytest.approx(0.2), 5),
+        (pytest.approx(0.9), 1.0, 5),
+    ]
+    assert found.error == pytest.approx(0.5 * 0.1 + 0.5 * 0.1)
+    assert found.brier == pytest.approx((4 * 0.01 + 0.81 + 5 * 0.01) / 10)
+
+
+def test_equal_scores_share_a_bin_and_bins_are_of_about_equal_count() -> None:
+    tied = calibration([True, False] * 25, [1.0] * 50)
+    assert [one.n for one in tied.bins] == [50]
+    spread = calibration([value > 0.5 for value in drawn(100)], drawn(100, 5))
+    assert [one.n for one in spread.bins] == [10] * 10
+    assert calibration([], []).bins == ()
+    assert [one.n for one in calibration([True] * 3, [0.1, 0.2, 0.3]).bins] == [3]
+
+
+def test_risk_over_coverage_by_hand() -> None:
+    found = risk_coverage([0.9, 0.8, 0.8, 0.1], [False, True, False, True], unanswered=1)
+    assert [(one.threshold, one.coverage, one.risk) for one in found] == [
+        (0.9, 0.2, 0.0),
+        (0.8, pytest.approx(0.6), pytest.approx(1 / 3)),
+        (0.1, pytest.approx(0.8), 0.5),
+    ]
+    assert risk_coverage([], []) == ()
+
+
+def test_aurc_by_hand() -> None:
+    confidence, wrong = np.array([0.9, 0.5, 0.1]), np.array([0.0, 1.0, 0.0])
+    # 0/1, 1/2, 1/3; then one that was not answered and counts as wrong: 2/4.
+    assert aurc(confidence, wrong) == pytest.approx((0 + 1 / 2 + 1 / 3) / 3)
+    assert aurc(confidence, wrong, 1) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
+
+
+def test_equal_confidences_have_the_risk_of_all_whatever_their_order() -> None:
+    level = np.full(4, 0.5)
+    for wrong in ([1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]):
+        assert aurc(level, np.array(wrong)) == pytest.approx(0.5)
+
+
+def test_a_good_order_has_a_lower_aurc_and_its_interval_holds_it() -> None:
+    wrong = [value > 0.6 for value in drawn(50)]
+    good, bad = aurc_estimate([1.0 - one for one in wrong], wrong), aurc_estimate([float(one) for one in wrong], wrong)
+    assert (good.value or 0) < (bad.value or 0)
+    assert (good.low or 0) <= (good.value or 0) <= (good.high or 0)
+    assert aurc_estimate([], [], 3).value is None

@@ -1,0 +1,110 @@
+"""Records survive whatever ends a run, and stand for the same system and question alone."""
+
+from pathlib import Path
+
+import pytest
+
+from errors import RequestError
+from evaluation.store import NAME, Store
+from tests.unit.evaluation.records import Scripted, example, record
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run" / NAME
+
+
+OURS = Scripted()
+
+
+def filled(path: Path, *ids: str) -> None:
+    with Store(path) as store:
+        for id_ in ids:
+            store.append(OURS.fingerprint, record(id_))
+
+
+def test_a_record_is_there_the_next_time(path: Path) -> None:
+    said = record("1", answer="Zażółć \u2028 “gęślą”\n jaźń")
+    with Store(path) as store:
+        assert store.done(OURS, example("1")) is None
+        store.append(OURS.fingerprint, said)
+        assert store.done(OURS, example("1")) == said
+    with Store(path) as store:
+        assert store.done(OURS, example("1")) == said
+        assert store.damaged == 0
+    assert '{"fingerprint": "print", "record": {"system": "ours"' in path.read_text(encoding="utf-8")
+
+
+def test_a_record_stands_for_its_system_code_and_question_alone(path: Path) -> None:
+    filled(path, "1")
+    with Store(path) as store:
+        assert store.done(OURS, example("1"))
+        assert store.done(Scripted(name="other"), example("1")) is None
+        assert store.done(Scripted(fingerprint="changed"), example("1")) is None
+        assert store.done(OURS, example("2")) is None
+        assert store.done(OURS, example("1", "Another question?")) is None
+
+
+def test_a_failure_is_not_done_until_a_later_record_mends_it(path: Path) -> None:
+    with Store(path) as store:
+        store.append(OURS.fingerprint, record("1", error="It broke."))
+        assert store.done(OURS, example("1")) is None
+        failure = store.latest(OURS, example("1"))
+        assert failure is not None
+        assert failure["error"] == "It broke."
+        store.append(OURS.fingerprint, record("1"))
+    with Store(path) as store:
+        assert store.done(OURS, example("1")) == record("1")
+
+
+def test_a_line_torn_anywhere_costs_that_record_alone(path: Path) -> None:
+    filled(path, "1", "2")
+    whole = path.read_bytes()
+    second = whole.index(b"\n") + 1
+    for cut in range(second, len(whole)):
+        path.write_bytes(whole[:cut])
+        with Store(path) as store:
+            assert store.done(OURS, example("1")), cut
+            kept = store.done(OURS, example("2")) is not None
+            assert kept == (cut == len(whole) - 1)
+            if not kept:
+                store.append(OURS.fingerprint, record("2"))
+        assert path.read_bytes() == whole, cut
+
+
+def test_a_damaged_line_in_the_middle_is_passed_over(path: Path) -> None:
+    filled(path, "1", "2", "3")
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([lines[0], b"\0\0{", b"[1]", b'{"fingerprint": "print", "record": {}}', *lines[2:]]))
+    with Store(path) as store:
+        assert store.damaged == 3
+        assert [store.done(OURS, example(id_)) is not None for id_ in "123"] == [True, False, True]
+
+
+def test_one_process_writes_at_a_time(path: Path) -> None:
+    with Store(path), pytest.raises(RequestError, match=r"Another evaluation is writing .*--out"):
+        Store(path)
+    Store(path).close()
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RequestError, match=r"cannot be written .*--out"):
+        Store(tmp_path / "file" / NAME)
+
+
+def test_a_file_that_cannot_be_opened_leaves_no_lock(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(RequestError, match="cannot be written"):
+        Store(path)
+    path.rmdir()
+    Store(path).close()
+
+
+def test_half_characters_are_written(path: Path) -> None:
+    with Store(path) as store:
+        store.append(OURS.fingerprint, record("1", answer="\ud83d"))
+    with Store(path) as store:
+        said = store.done(OURS, example("1"))
+        assert said is not None
+        assert said["answer"] == "?"

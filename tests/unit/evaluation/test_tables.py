@@ -1,0 +1,106 @@
+"""Figures as text: digits, signs, CSV that no spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from evaluation.metrics import summarise
+from evaluation.records import Gold
+from evaluation.summary import TELLING
+from evaluation.tables import guarded, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from tests.unit.evaluation.made import cost, seen
+from tests.unit.evaluation.records import example, record
+
+EXAMPLES = [
+    example("1", "=1+1?", answerable=True, references=("Turing",), gold=(Gold(text="Turing"),)),
+    example("2", answerable=False),
+]
+RECORDS = [
+    record("1", "self-rag", answer="Turing", seen=[seen("Turing", 0.9)], cost=cost(2)),
+    record("2", "self-rag", answer="", outcome="abstained", cost=cost(2)),
+    record("1", "a|b", answer="+Church", cost=cost(1)),
+    record("2", "a|b", answer="-Church", cost=cost(1)),
+]
+SUMMARY = summarise(EXAMPLES, RECORDS)
+
+
+def test_values_have_the_digits_of_their_unit() -> None:
+    assert shown(0.12345, "share") == "0.12"
+    assert shown(12.345, "seconds") == "12.3"
+    assert shown(1234.5, "count") == "1,234"
+    assert shown(5.25, "count") == "5.2"
+    assert shown(0, "count") == "0"
+    assert shown(None, "share") == "–"
+
+
+def test_differences_have_a_sign_but_nothing_has_none() -> None:
+    assert shown(0.123, "share", sign=True) == "+0.12"
+    assert shown(-0.123, "share", sign=True) == "−0.12"
+    assert shown(-0.001, "share", sign=True) == "0.00"
+
+
+def test_small_p_values_are_bounded() -> None:
+    assert [p_shown(p) for p in (None, 0.0001, 0.04567)] == ["–", "< 0.001", "0.046"]
+
+
+def test_the_table_has_a_row_for_each_telling_metric_that_is_known() -> None:
+    rows = table_rows(SUMMARY)
+    assert rows[0] == ["", "self-rag", "a|b"]
+    assert {len(row) for row in rows} == {3}
+    assert len(rows) <= len(TELLING) + 3
+    found = {row[0]: row[1:] for row in rows}
+    assert found["Abstention F1"] == ["1.00 [1.00, 1.00]", "0.00 [0.00, 0.00]"]
+    assert "Routing accuracy" not in found
+    assert "Failed" not in found
+
+
+def test_a_metric_that_one_system_lacks_is_a_dash() -> None:
+    found = {row[0]: row[1:] for row in table_rows(SUMMARY)}
+    assert found["Recall@k"] == ["1.00 [1.00, 1.00]", "–"]
+
+
+def test_failures_are_shown_where_there_are_any() -> None:
+    failed = summarise(EXAMPLES, [*RECORDS[:1], record("2", "self-rag", error="timeout")])
+    assert table_rows(failed)[-1] == ["Failed", "1"]
+
+
+def test_markdown_keeps_its_columns() -> None:
+    lines = markdown(SUMMARY).splitlines()
+    assert lines[0] == "|  | self-rag | a\\|b |"
+    assert lines[1] == "|---|---|---|"
+    assert any(line.startswith("| a\\|b | F1 | −1.00") for line in lines)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "\r=1", "＝1", "\n=1"])
+def test_text_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
+    assert guarded(text) == "'" + text
+
+
+@pytest.mark.parametrize("cell", ["a=1", "", -1.5, 3, None])
+def test_other_cells_stay_as_they_are(cell: object) -> None:
+    assert guarded(cell) == cell
+
+
+def test_there_is_a_row_for_each_system_and_example() -> None:
+    rows = list(csv.DictReader(io.StringIO(records_csv(EXAMPLES, RECORDS))))
+    assert [(row["system"], row["example"]) for row in rows] == [
+        ("self-rag", "1"),
+        ("self-rag", "2"),
+        ("a|b", "1"),
+        ("a|b", "2"),
+    ]
+    assert rows[0]["question"] == "'=1+1?"
+    assert rows[2]["answer"] == "'+Church"
+    assert (rows[0]["right"], rows[0]["f1"], rows[0]["abstained"]) == ("true", "1.0", "false")
+    assert (rows[1]["f1"], rows[1]["squad_f1"], rows[1]["uncached_input_tokens"]) == ("", "1.0", "60")
+
+
+def test_metrics_and_differences_are_in_one_file() -> None:
+    rows = list(csv.DictReader(io.StringIO(metrics_csv(SUMMARY))))
+    found = {(row["system"], row["against"], row["metric"]): row for row in rows}
+    assert found["self-rag", "", "abstention_f1"]["value"] == "1.0"
+    assert found["a|b", "self-rag", "abstention_f1"]["value"] == "-1.0"
+    assert found["self-rag", "", "routing_auc"]["value"] == ""

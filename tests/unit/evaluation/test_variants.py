@@ -1,0 +1,47 @@
+"""Settings in one word."""
+
+import pytest
+
+from errors import RequestError
+from evaluation.variants import variant
+from graph.context import Context, Limits, Thresholds
+from tests.scripted import services
+
+SERVICES = services(thresholds=Thresholds(retrieve=0.28, relevant=0.7), limits=Limits(seconds=600))
+
+
+def test_what_is_named_differs_and_all_else_is_as_it_was() -> None:
+    words = "wide:k=8, relevant=0.25,mode=always,strategy=per-passage,drafts=1,rewrites=0,support=2,explain=true"
+    name, context = variant(words, Context(fallback="direct"), SERVICES)
+    assert name == "wide"
+    assert (context.k, context.mode, context.strategy, context.fallback) == (8, "always", "per-passage", "direct")
+    assert context.explain is True
+    assert (context.levels.relevant, context.levels.retrieve) == (0.25, 0.28)
+    assert (context.bounds.drafts, context.bounds.rewrites, context.bounds.seconds) == (1, 0, 600)
+    assert (context.weights.support, context.weights.relevance) == (2, 1)
+
+
+def test_a_variant_may_change_nothing() -> None:
+    assert variant("same", Context(), SERVICES) == ("same", SERVICES.completed(Context()))
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("", "has no name: write it as NAME:k=8"),
+        (":k=8", "has no name"),
+        ("a b:k=8", "has no name"),
+        ("wide:k", "'k' without a value"),
+        ("wide:k=", "'k=' without a value"),
+        ("wide:temperature=1", "wide sets temperature: the settings are mode, "),
+        ("wide:thresholds=1", "wide sets thresholds"),
+        ("wide:k=many", "wide has a wrong k: "),
+        ("wide:k=0", "wide has a wrong k: "),
+        ("wide:relevant=2", "wide has a wrong relevant: "),
+        ("wide:mode=sometimes", "wide has a wrong mode: "),
+    ],
+)
+def test_a_wrong_variant(words: str, part: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        variant(words, Context(), SERVICES)
+    assert part in str(raised.value)
