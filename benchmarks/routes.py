@@ -16,6 +16,7 @@ from app.compose import services_of
 from app.screen import Screen
 from app.settings import load_settings
 from benchmarks.common import read_questions
+from evaluation.statistics import auc
 from evidence.passages import as_data
 from graph.context import Services
 from models.usage import Meter, Tab
@@ -44,7 +45,7 @@ def main() -> None:
     print("\n".join(wrong))
     print(
         f"\n{len(rows) - len(wrong)} of {len(rows)} right ({1 - len(wrong) / len(rows):.1%}) at {threshold}; "
-        f"AUC {auc(scores, expected):.3f}"
+        f"AUC {auc(expected, scores):.3f}"
     )
 
 
@@ -53,13 +54,6 @@ async def ask(questions: list[str], services: Services) -> list[float]:
     tab = Tab(Meter(calls=10**6, tokens=10**9, deadline=time.time() + 24 * 3600))
     critic = services.metered(tab).critic
     return [RETRIEVE.score(await critic.choose(RETRIEVE, question=as_data(question))) for question in questions]
-
-
-def auc(scores: list[float], positive: list[bool]) -> float:
-    """The share of pairs of a positive and a negative that the scores put in the right order, ties half."""
-    ups = [score for score, is_positive in zip(scores, positive, strict=True) if is_positive]
-    downs = [score for score, is_positive in zip(scores, positive, strict=True) if not is_positive]
-    return sum((up > down) + 0.5 * (up == down) for up in ups for down in downs) / (len(ups) * len(downs))
 
 
 if __name__ == "__main__":

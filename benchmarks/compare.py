@@ -1,0 +1,57 @@
+"""Compare Self-RAG with plain retrieve-and-generate and with the common ways to build it, in one run.
+
+    python -m benchmarks.compare DATASET [options of `python -m app eval`]
+    python -m benchmarks.compare ../shared/data/squad2_computational_complexity.json --paragraphs 49-72 --balanced
+
+The peers (``benchmarks/peers``) are the sequential per-document grader with its loops bounded, the best answer of each
+passage by support × 5 + utility, and the graph that filters on 300 characters and flags what it doubts: their
+behaviour, not their code. All have the same models, search, k, generator's prompt and questions, and pay for every
+call. An interrupted run goes on where it stopped. The report's path is printed last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.evaluate import add_options, evaluate
+from benchmarks.peers import peers
+from errors import SelfRAGError
+from evaluation.datasets import name_of
+from evaluation.records import System
+from graph.context import Context, Services
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ask, write the report, and say where it is; the exit code is the command line's."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compare",
+        description=(__doc__ or "").split("\n", maxsplit=1)[0],
+        allow_abbrev=False,
+    )
+    add_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="print the table and the report's path alone")
+    options = parser.parse_args(arguments)
+    # Said here, so that the path printed is the one that is written.
+    options.out = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
+    try:
+        code = evaluate(options, extra_systems=with_peers)
+    except SelfRAGError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    print(options.out / "report.html")
+    return code
+
+
+def with_peers(services: Services, context: Context) -> list[System]:
+    """The peers, with as many passages as ours."""
+    return [*peers(services, context.k)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

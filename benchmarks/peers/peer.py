@@ -1,0 +1,224 @@
+"""What the peers share: their models and search, paid for as ours are, and the record of what they reached."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate
+
+from evaluation.fingerprint import fingerprint
+from evaluation.records import Cost, Example, Record, Said, Seen
+from evidence.claims import declines
+from evidence.passages import as_data, numbered
+from graph.context import Searches, Services
+from graph.state import Passage
+from models.chat import Chat, TransientModelError, UnusableRequestError, text_of
+from models.critic import STRUCTURED_TOKENS
+from models.usage import LimitReachedError, Meter, Tab
+from nodes.retrieve import as_passage
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
+from prompts.generate import GENERATE
+from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
+
+# No peer comes near these; they only end one that hangs.
+MOST_CALLS, MOST_TOKENS, MOST_SECONDS = 1_000, 10_000_000, 7_200.0
+WORD_TOKENS, QUERY_TOKENS = 20, 80
+CODE = (
+    *("benchmarks/peers/peer.py", "benchmarks/peers/prompts.py", "prompts/generate.py", "prompts/direct_generate.py"),
+    *("models/chat.py", "models/connect.py", "models/embedded.py", "models/embeddings.py", "retrieval"),
+    *("nodes/retrieve.py", "evidence"),
+)
+GRADE: dict[str, Any] = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "grade",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"binary_score": {"type": "string", "enum": ["yes", "no"]}},
+            "required": ["binary_score"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@dataclass
+class Talk:
+    """One question's calls, one after another; ``decisions`` is what came of them.
+
+    ``found`` are the first search's passages and ``relevant`` each passage's first grade, by id.
+    """
+
+    writer: Chat
+    grader: Chat
+    retriever: Searches
+    k: int
+    tab: Tab
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    found: list[Passage] = field(default_factory=list)
+    relevant: dict[str, bool] = field(default_factory=dict)
+
+    async def search(self, query: str) -> list[Passage]:
+        """At most ``k`` passages for ``query``, best first."""
+        found = [as_passage(document) for document in (await self.retriever.ainvoke(query, k=self.k))[: self.k]]
+        self.found = found if not self.queries else self.found
+        self.queries.append(query)
+        self.note("search", query=query, passages=[passage["text"] for passage in found])
+        return found
+
+    async def filter(self, passages: Sequence[Passage], grade: Callable[[Passage], Awaitable[bool]]) -> list[Passage]:
+        """The passages whose grade is a yes, graded one after another."""
+        grades = [await grade(passage) for passage in passages]
+        for passage, relevant in zip(passages, grades, strict=True):
+            self.relevant.setdefault(passage["id"], relevant)
+        self.note("grade", relevant=grades)
+        return [passage for passage, relevant in zip(passages, grades, strict=True) if relevant]
+
+    async def draft(self, question: str, passages: Sequence[Passage]) -> str:
+        """An answer from the passages, by our own generator's prompt."""
+        inputs = {"question": as_data(question), "passages": numbered(passages)}
+        text = await self._ask(self.writer, GENERATE, DRAFT_TOKENS, inputs)
+        self.note("generate", text=text)
+        return text
+
+    async def closed_book(self, question: str) -> str:
+        """An answer without documents, by our own prompt for it."""
+        text = await self._ask(self.writer, DIRECT_GENERATE, DIRECT_TOKENS, {"question": as_data(question)})
+        self.note("closed_book", text=text)
+        return text
+
+    async def rephrase(self, prompt: ChatPromptTemplate, question: str) -> str:
+        """Another question for the same thing; the same one when the model writes none."""
+        text = await self._ask(self.writer, prompt, QUERY_TOKENS, {"question": as_data(question)})
+        return " ".join(text.split()) or question
+
+    async def word(self, prompt: ChatPromptTemplate, **inputs: str) -> str:
+        """The grader's short reply as text, casefolded, without what surrounds its words."""
+        text = await self._ask(self.grader, prompt, WORD_TOKENS, inputs)
+        return text.casefold().strip(" \n\t\"'`*.:,!()[]<>")
+
+    async def says_yes(self, prompt: ChatPromptTemplate, **inputs: str) -> bool:
+        """Whether the grader's structured reply is a yes; one that cannot be parsed is none."""
+        text = await self._ask(self.grader, prompt, STRUCTURED_TOKENS, inputs, {"response_format": GRADE})
+        try:
+            reply = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(reply, dict) and str(reply.get("binary_score")).strip().casefold() == "yes"
+
+    def note(self, node: str, **what: Any) -> None:
+        """Add to the trace."""
+        self.decisions.append({"node": node, **what})
+
+    async def _ask(
+        self,
+        chat: Chat,
+        prompt: ChatPromptTemplate,
+        tokens: int,
+        inputs: Mapping[str, str],
+        bind: Mapping[str, Any] | None = None,
+    ) -> str:
+        messages = prompt.format_messages(**inputs)
+        reply: AIMessage = await chat.ask(messages, self.tab, max_tokens=tokens, tags=["nostream"], bind=bind)
+        return text_of(reply)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where a peer ended. ``support`` in 0..1 is its verdict on the whole answer, None where it gave none."""
+
+    answer: str
+    stop_reason: str
+    confidence: float = 1.0
+    support: float | None = None
+    usefulness: float | None = None
+    route: Literal["retrieve", "direct"] = "retrieve"
+    decided: bool = False
+    flag: str = ""
+
+
+@dataclass
+class Peer:
+    """A `System` that answers in its own ``way`` with the models, the search and the ``k`` of ours."""
+
+    name: str
+    way: Callable[[str, Talk], Awaitable[Reached]]
+    services: Services
+    k: int
+    fingerprint: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse models that cannot be asked in a peer's own words."""
+        chat_of(self.services.generator)
+        chat_of(self.services.critic)
+        own = f"{self.way.__module__.replace('.', '/')}.py"
+        self.fingerprint = fingerprint(self.name, {"k": self.k}, (own, *CODE))
+
+    async def ask(self, example: Example) -> Record:
+        """Answer one question. A failure of this call alone is the record's ``error``; one that lasts is raised."""
+        tab = Tab(Meter(calls=MOST_CALLS, tokens=MOST_TOKENS, deadline=time.time() + MOST_SECONDS))
+        writer, grader = chat_of(self.services.generator), chat_of(self.services.critic)
+        talk = Talk(writer, grader, self.services.retriever, self.k, tab)
+        began = time.perf_counter()
+        error = None
+        try:
+            reached = await self.way(example.question, talk)
+        except (TransientModelError, UnusableRequestError, LimitReachedError) as failure:
+            reached, error = Reached("", "model_failed"), str(failure)
+        return self._record(example, talk, reached, time.perf_counter() - began, error)
+
+    def _record(self, example: Example, talk: Talk, reached: Reached, seconds: float, error: str | None) -> Record:
+        answered = bool(reached.answer) and not declines(reached.answer)
+        reason = "declined" if reached.answer and not answered else reached.stop_reason
+        return Record(
+            system=self.name,
+            example=example.id,
+            question=example.question,
+            route=reached.route if not error else None,
+            route_score=float(reached.route == "retrieve") if reached.decided else None,
+            outcome="stopped" if error else "answered" if answered else "abstained",
+            stop_reason=reason,
+            answer=reached.answer + reached.flag if answered else "",
+            confidence=reached.confidence if answered else 0.0,
+            queries=talk.queries,
+            seen=[_seen(passage, talk.relevant.get(passage["id"])) for passage in talk.found],
+            said=[_said(reached.answer, reached.support)] if answered and reached.support is not None else [],
+            citations=[],
+            usefulness=reached.usefulness,
+            cost=Cost(**talk.tab.spent, seconds=seconds),
+            decisions=talk.decisions,
+            error=error,
+        )
+
+
+def chat_of(model: object) -> Chat:
+    """The chat model behind a generator or a critic, which the peers ask in their own words."""
+    chat = getattr(model, "chat", None)
+    if not isinstance(chat, Chat):
+        raise TypeError(f"a peer needs a model with a chat, not {type(model).__name__}")
+    return chat
+
+
+def _seen(passage: Passage, relevant: bool | None) -> Seen:
+    return Seen(
+        text=passage["text"],
+        source=passage["source"],
+        page=passage["page"],
+        row=passage["row"],
+        similarity=passage["similarity"],
+        relevance=None if relevant is None else float(relevant),
+        relevant=relevant,
+    )
+
+
+def _said(answer: str, support: float) -> Said:
+    label = {1.0: "fully supported", 0.0: "no support"}.get(support, "partially supported")
+    return Said(text=answer, label=label, score=support, quote=None)

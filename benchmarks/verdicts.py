@@ -1,0 +1,159 @@
+"""How well the critics tell right from wrong, on SQuAD 2.0 questions that nothing was tuned on.
+
+    python -m benchmarks.verdicts ../shared/data/squad2_computational_complexity.json --paragraphs 25-48 --most 32
+
+For each question the graph's own nodes grade what the search finds, then check answers that are put to them: the right
+answer, another answer of the same passage, and, of an unanswerable question, the plausible wrong answer that SQuAD's
+authors noted. Printed are the AUCs. What was asked is kept in the folder ``--out``; a second run goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from langgraph.runtime import Runtime
+
+from app.compose import context_of, services_of
+from app.libraries import open_docs
+from app.screen import Screen
+from app.settings import load_settings
+from evaluation.datasets import load
+from evaluation.records import Dataset, Example
+from evaluation.scores import contains, tokens
+from evaluation.selection import select
+from evaluation.statistics import auc_estimate
+from graph.context import Context, Services
+from graph.fence import anew
+from graph.state import Draft, Passage, SelfRAGState
+from models.usage import Meter, Tab
+from nodes.grade_documents import grade_documents
+from nodes.hallucination_check import hallucination_check
+from nodes.retrieve import retrieve
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+
+FOREVER = 1e12
+
+
+def main() -> None:
+    """Ask what was not asked yet, and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--paragraphs", default="25-48")
+    parser.add_argument("--most", type=int, default=32)
+    parser.add_argument("--out", type=Path, default=Path("eval/verdicts"))
+    options = parser.parse_args()
+    first, last = map(int, options.paragraphs.split("-"))
+    dataset = load(options.dataset, options.out / "documents", (first, last))
+    examples = select(dataset.examples, most=options.most, balanced=True)
+    rows = asyncio.run(ask(dataset, examples, options.out))
+    print("\n".join(summary(rows)))
+
+
+async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[dict[str, Any]]:
+    """A row for each verdict: example, kind, score."""
+    path = out / "verdicts.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    asked = [json.loads(line) for line in lines]
+    known = {row["example"] for row in asked}
+    left = [example for example in examples if example.id not in known]
+    if left:
+        screen, settings = Screen(), load_settings()
+        library = open_docs([out / "documents"], settings, screen)
+        library.sync()
+        services = services_of(settings, library.store.as_retriever())
+        context = services.completed(context_of(settings))
+        services = services.metered(Tab(Meter(calls=10**9, tokens=10**12, deadline=FOREVER)))
+        for number, example in enumerate(left, 1):
+            rows = await verdicts(example, others(example, dataset.examples), services, context)
+            asked += rows
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+            print(f"{number} of {len(left)}: {example.question}", flush=True)
+    chosen = {example.id for example in examples}
+    return [row for row in asked if row["example"] in chosen]
+
+
+async def verdicts(
+    example: Example, wrong: Sequence[str], services: Services, context: Context
+) -> list[dict[str, Any]]:
+    """Grade what is found, then check the answers put to the critic against what is relevant, and the gold passage."""
+    runtime: Any = Runtime(context=context)
+    state = cast("SelfRAGState", {"question": example.question})
+    state = cast("SelfRAGState", {**state, **anew(state, context), "drafts_left": 0})
+    state = cast("SelfRAGState", {**state, **await retrieve(state, services, runtime)})
+    state = cast("SelfRAGState", {**state, **await grade_documents(state, services, runtime)})
+    rows: list[dict[str, Any]] = [
+        {
+            "example": example.id,
+            "kind": f"passage: {kind_of(passage, example)}",
+            "score": RELEVANCE.score(state["verdicts"][passage["id"]]),
+        }
+        for passage in state["passages"]
+        if kind_of(passage, example) != "unclear"
+    ]
+    texts = example.references or example.plausible
+    gold = [passage for passage in state["passages"] if any(contains(passage["text"], text) for text in texts)]
+    if not gold:
+        return rows or [{"example": example.id, "kind": "nothing found", "score": 0.0}]
+    read = [one for one in state["passages"] if one["id"] in state["relevant"] or one is gold[0]]
+    answers = [("right", min(example.references, key=len))] if example.references else []
+    answers += [("plausible", text) for text in example.plausible[:1] if not example.references]
+    answers += [("other span", text) for text in wrong if contains(gold[0]["text"], text)][:1]
+    for kind, text in answers:
+        draft = Draft(text=text, passages=read, relevance=0.0, declined=False)
+        update = await hallucination_check(cast("SelfRAGState", {**state, "drafts": [draft]}), services, runtime)
+        scores = [SUPPORT.score(claim["verdict"]) for claim in update["claims"][0]]
+        rows.append({"example": example.id, "kind": f"answer: {kind}", "score": sum(scores) / max(1, len(scores))})
+    return rows
+
+
+def kind_of(passage: Passage, example: Example) -> str:
+    """Whether the passage answers; one of another paragraph that holds the answer's words is unclear."""
+    if any(contains(passage["text"], text) for text in example.references):
+        return "right" if passage["source"] in {gold.source for gold in example.gold} else "unclear"
+    if example.answerable:
+        return "wrong, of an answerable question"
+    plausible = any(contains(passage["text"], text) for text in example.plausible)
+    return "right one of an unanswerable question" if plausible else "of an unanswerable question"
+
+
+def others(example: Example, examples: Sequence[Example]) -> list[str]:
+    """Answers of the same paragraph that share no word with the right one."""
+    if not example.gold:
+        return []
+    own = {token for reference in example.references for token in tokens(reference)}
+    found = [
+        min(one.references, key=len)
+        for one in examples
+        if one.references and one.gold[0].source == example.gold[0].source and one.id != example.id
+    ]
+    return [text for text in found if not own & set(tokens(text))]
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The AUC of the right ones against each other kind, with 95 % bootstrap intervals over questions."""
+    lines = []
+    for group in ("passage", "answer"):
+        right = [row for row in rows if row["kind"] == f"{group}: right"]
+        for kind in sorted({row["kind"] for row in rows if row["kind"].startswith(group)} - {f"{group}: right"}):
+            wrong = [row for row in rows if row["kind"] == kind]
+            both = [*right, *wrong]
+            found = auc_estimate(
+                [True] * len(right) + [False] * len(wrong),
+                [row["score"] for row in both],
+                [row["example"] for row in both],
+            )
+            value = "–" if found.value is None else f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+            other = kind.removeprefix(f"{group}: ")
+            lines.append(f"{group} right ({len(right)}) against {other} ({len(wrong)}): {value}")
+    return lines
+
+
+if __name__ == "__main__":
+    main()
