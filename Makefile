@@ -23,7 +23,7 @@ test: ## all tests, those with the embedded model among them
 unit: ## the tests that load no language model
 	$(PYTHON) -m pytest -m "not e2e"
 
-bench: ## the figures of the README, measured here
+bench: ## what a question costs against plain retrieve-and-generate, measured here
 	$(PYTHON) -m benchmarks.cost
 
 check: lint type test ## all that CI runs

@@ -90,11 +90,12 @@ def holds_long(answer: str, reference: str, question: str) -> bool:
 
 
 def right_answer(answer: str, references: Sequence[str], question: str = "") -> bool:
-    """Some reference is contained in the answer, or F1 >= ½, or a long reference is held (``holds_long``)."""
-    return (
-        containment(answer, references) > 0
-        or token_f1(answer, references) >= 0.5
-        or any(holds_long(answer, reference, question) for reference in references)
+    """Some reference is contained in the answer, or F1 >= ½ with its figures, or a long reference is ``holds_long``."""
+    said = numbers(f"{answer} {question}")
+    return containment(answer, references) > 0 or any(
+        (token_f1(answer, [reference]) >= 0.5 and figures(reference) <= said)
+        or holds_long(answer, reference, question)
+        for reference in references
     )
 
 

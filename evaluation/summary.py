@@ -54,8 +54,9 @@ METRICS = (
     Metric("support_auc", "Support AUC", "Support", "score", 1,
            "AUC of the support score, claims of right answers against those of wrong ones, withheld drafts among them"),
     Metric("right", "Right", "Answer", "share", 1,
-           "answered rightly / answerable examples; right: a reference is contained in the answer, or F1 >= ½, or at "
-           "least half of the content words of a reference of more than 8 tokens, and one of its figures, are held"),
+           "answered rightly / answerable examples; right: a reference is contained in the answer, or F1 >= ½ and its "
+           "figures are there, or at least half of the content words of a reference of more than 8 tokens, and one of "
+           "its figures, are held"),
     Metric("exact_match", "Exact match", "Answer", "share", 1,
            "normalised tokens of the answer = those of a reference, over answerable examples; 0 if abstained"),
     Metric("f1", "F1", "Answer", "share", 1,

@@ -217,3 +217,9 @@ def test_an_abstention_matches_and_contains_nothing() -> None:
     assert (found.exact_match, found.f1, found.containment, found.route_right) == (0, 0, 0, True)
     cut = score(example(answerable=True, references=("Turing",)), record(answer="Turing", outcome="stopped"))
     assert (cut.right, cut.exact_match, cut.f1, cut.containment) == (False, 0, 0, 0)
+
+
+def test_an_answer_with_another_figure_is_wrong_however_many_words_it_shares() -> None:
+    references = ("the tenant pays a deposit of 300 dollars",)
+    assert not right_answer("The tenant pays a deposit of 200 dollars.", references)
+    assert right_answer("A deposit of 300 dollars is paid by the tenant.", references)
