@@ -93,8 +93,7 @@ def right_answer(answer: str, references: Sequence[str], question: str = "") -> 
     """Some reference is contained in the answer, or F1 >= ½ with its figures, or a long reference is ``holds_long``."""
     said = numbers(f"{answer} {question}")
     return containment(answer, references) > 0 or any(
-        (token_f1(answer, [reference]) >= 0.5 and figures(reference) <= said)
-        or holds_long(answer, reference, question)
+        (token_f1(answer, [reference]) >= 0.5 and figures(reference) <= said) or holds_long(answer, reference, question)
         for reference in references
     )
 

@@ -16,7 +16,7 @@ LEAST_SIMILAR = 0.2
 
 
 class Calibration(BaseModel):
-    """Thresholds and regressions for one chat model as critic, known by its file's SHA-256, and where they come from."""
+    """Thresholds and regressions for one chat model as critic, known by its SHA-256, and where they come from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

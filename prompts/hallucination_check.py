@@ -55,9 +55,7 @@ SUPPORT = Choice(
             ),
             *_example([MUSEUM], "Who gave the museum its paintings?", "the Hallett family", "no"),
             *_example([SOLAR, BOND], "When does the bond mature?", "1 April", "no"),
-            *_example(
-                [BOND], "On which days is interest paid?", "Interest is paid on 1 April and 1 October.", "yes"
-            ),
+            *_example([BOND], "On which days is interest paid?", "Interest is paid on 1 April and 1 October.", "yes"),
             ASK,
         ]
     ),
