@@ -234,7 +234,7 @@ def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
 def thresholds(
     examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Rows
 ) -> tuple[dict[str, float], str]:
-    """Those of the best abstention F1 that keep at least ``KEPT`` of the right drafts, by scores left out of the fit."""
+    """Those of the best abstention F1 that keep at least ``KEPT`` of the right drafts, by held-out scores."""
     right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
     found: list[tuple[float, float, dict[str, float]]] = []
     for least_relevant in np.arange(0.02, 0.5, 0.01).tolist():
