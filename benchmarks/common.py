@@ -12,6 +12,8 @@ from app.compose import context_of, services_of
 from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
+from evaluation.datasets import load
+from evaluation.records import Example
 from graph.context import Context, Services
 
 
@@ -26,16 +28,11 @@ def bound(docs: Sequence[Path] | None) -> Iterator[tuple[Services, Context]]:
         yield services, context_of(settings)
 
 
-def read_questions(path: Path) -> list[dict[str, Any]]:
-    """Questions from JSONL or a JSON list, each with ``question`` and whatever is expected of it.
+def questions_in(path: Path) -> tuple[Example, ...]:
+    """The examples of a question set whose documents are named elsewhere."""
+    return load(path, Path("eval") / "documents").examples
 
-    A list in the form of ``AI_Information.questions.json`` says ``has_answer`` in place of an outcome.
-    """
-    text = path.read_text(encoding="utf-8")
-    rows = json.loads(text) if path.suffix == ".json" else [json.loads(line) for line in text.splitlines() if line]
-    for row in rows:
-        if "has_answer" in row:
-            row["outcome"] = "grounded" if row["has_answer"] else "abstained"
-            row["route"] = "retrieve"
-            row["answer"] = row.get("ideal_answer") if row["has_answer"] else None
-    return list(rows)
+
+def kept_in(path: Path) -> list[dict[str, Any]]:
+    """The rows that an earlier run appended to a JSONL file; none where there is no file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []

@@ -17,7 +17,7 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.common import bound, read_questions
+from benchmarks.common import bound, questions_in
 from evidence.passages import as_data, numbered
 from graph.builder import build_graph
 from graph.context import Context, Limits, Services
@@ -37,8 +37,8 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, action="append")
     parser.add_argument("--most", type=int, default=12)
     options = parser.parse_args()
-    rows = [row for row in read_questions(options.questions) if row.get("outcome") == "grounded"]
-    asyncio.run(measure([row["question"] for row in rows[: options.most + 1]], options.docs))
+    rows = [row for row in questions_in(options.questions) if row.answerable]
+    asyncio.run(measure([row.question for row in rows[: options.most + 1]], options.docs))
 
 
 async def plain(question: str, services: Services, k: int) -> tuple[float, Usage]:

@@ -25,22 +25,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from app.compose import services_of
-from app.libraries import open_docs
-from app.screen import Screen
-from app.settings import load_settings
+from benchmarks.common import bound, kept_in
 from evaluation.datasets import load
 from evaluation.records import Example
 from evaluation.scores import contains, right_answer
 from evaluation.selection import select
 from evaluation.statistics import auc
-from evidence.claims import whole
-from evidence.fit import Fit, Fits, log_odds, relevance_evidence, support_evidence
+from evidence.fit import Fit, Fits, relevance_evidence, support_evidence
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
 from models.calibration import EMBEDDED, EMBEDDED_FILE
 
-# Rank in the search, and how much of the claim, the question and what is new the quote covers, added nothing.
+# The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds", "relevance")
 KEPT = 0.88  # of the right drafts, which the thresholds must let through
@@ -92,9 +88,7 @@ def chosen(examples: Sequence[Example], options: argparse.Namespace) -> list[Exa
 
 def asked_in(out: Path) -> dict[str, Any]:
     """The traces of an earlier run."""
-    path = out / "traces.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return {row["id"]: row for row in map(json.loads, lines)}
+    return {row["id"]: row for row in kept_in(out / "traces.jsonl")}
 
 
 async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:
@@ -102,39 +96,29 @@ async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:
     path, traces = out / "traces.jsonl", asked_in(out)
     left = [example for example in examples if example.id not in traces]
     if left:
-        screen, settings = Screen(), load_settings()
-        library = open_docs([out / "documents"], settings, screen)
-        library.sync()
-        services = replace(services_of(settings, library.store.as_retriever()), fits=Fits())
         context = Context(
             mode="always",
             thresholds=Thresholds(relevant=LENIENT),
             limits=Limits(rewrites=0, drafts=1, seconds=600),
         )
-        graph = build_graph(services)
-        for number, example in enumerate(left, 1):
-            state: Any = await graph.ainvoke({"question": example.question}, context=context)
-            row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}
-            traces[example.id] = row
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            print(f"{number} of {len(left)}: {example.question}", flush=True)
+        with bound([out / "documents"]) as (services, _):
+            graph = build_graph(replace(services, fits=Fits()))
+            for number, example in enumerate(left, 1):
+                state: Any = await graph.ainvoke({"question": example.question}, context=context)
+                row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}
+                traces[example.id] = row
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(f"{number} of {len(left)}: {example.question}", flush=True)
     return {example.id: traces[example.id] for example in examples if example.id in traces}
 
 
 def graded(example: Example, trace: Any) -> list[tuple[Any, dict[str, float]]]:
     """Each graded passage of a trace with its evidence, as the graph's node has it."""
-    verdicts = [trace["verdicts"][passage["id"]] for passage in trace["passages"]]
-    asked = [verdict["probabilities"] is not None for verdict in verdicts]
-    best = max((log_odds(verdict, "relevant") for verdict, one in zip(verdicts, asked, strict=True) if one), default=0)
-    return [
-        (
-            passage,
-            relevance_evidence(example.question, passage["text"], verdict, best, passage["similarity"], rank),
-        )
-        for rank, (passage, verdict) in enumerate(zip(trace["passages"], verdicts, strict=True))
-        if verdict["probabilities"]
-    ]
+    verdicts = trace["verdicts"]
+    passages = [one for one in trace["passages"] if verdicts[one["id"]]["probabilities"]]
+    evidence = relevance_evidence(example.question, passages, [verdicts[one["id"]] for one in passages])
+    return list(zip(passages, evidence, strict=True))
 
 
 def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
@@ -174,15 +158,10 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) 
         raw = [trace["verdicts"][one] for one in ids]
         relevant = dict(zip(ids, fits.relevant(raw, [one for _, one in evidence]), strict=True))
         read = [relevant[one["id"]] for one in trace["drafts"][0]["passages"] if one["id"] in relevant]
-        best = max((log_odds(verdict, "relevant") for verdict in read), default=0.0)
-        texts = {passage["id"]: passage["text"] for passage in trace["passages"]}
-        quote = judged["quote"]
-        quoted = texts[quote["passage"]][quote["start"] : quote["end"]]
-        text = whole(judged["text"], judged.get("context", ""))
         right = example.answerable is True and right_answer(
             trace["drafts"][0]["text"], example.references, example.question
         )
-        rows.evidence.append(support_evidence(example.question, text, quoted, judged["verdict"], best))
+        rows.evidence.append(support_evidence(judged["verdict"], read))
         rows.labels.append(right)
         rows.groups.append(group_of(example, traces))
         rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")

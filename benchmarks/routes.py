@@ -15,7 +15,7 @@ from typing import Any
 from app.compose import services_of
 from app.screen import Screen
 from app.settings import load_settings
-from benchmarks.common import read_questions
+from benchmarks.common import questions_in
 from evaluation.statistics import auc
 from evidence.passages import as_data
 from graph.context import Services
@@ -30,15 +30,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--questions", type=Path, default=DEFAULT)
     options = parser.parse_args()
-    rows = read_questions(options.questions)
+    rows = questions_in(options.questions)
     retriever: Any = None  # never asked
     with Screen().downloads() as progress:
         services = services_of(load_settings(), retriever, progress)
-    scores = asyncio.run(ask([row["question"] for row in rows], services))
+    scores = asyncio.run(ask([row.question for row in rows], services))
     threshold = services.thresholds.retrieve
-    expected = [row["route"] == "retrieve" for row in rows]
+    expected = [row.route == "retrieve" for row in rows]
     wrong = [
-        f"{score:5.2f}  {row['route']:8}  {row['question']}"
+        f"{score:5.2f}  {row.route:8}  {row.question}"
         for row, score, retrieve in zip(rows, scores, expected, strict=True)
         if (score >= threshold) != retrieve
     ]

@@ -18,10 +18,7 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from app.compose import context_of, services_of
-from app.libraries import open_docs
-from app.screen import Screen
-from app.settings import load_settings
+from benchmarks.common import bound, kept_in
 from evaluation.datasets import load
 from evaluation.records import Dataset, Example
 from evaluation.scores import contains, tokens
@@ -58,23 +55,19 @@ def main() -> None:
 async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[dict[str, Any]]:
     """A row for each verdict: example, kind, score."""
     path = out / "verdicts.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    asked = [json.loads(line) for line in lines]
+    asked = kept_in(path)
     known = {row["example"] for row in asked}
     left = [example for example in examples if example.id not in known]
     if left:
-        screen, settings = Screen(), load_settings()
-        library = open_docs([out / "documents"], settings, screen)
-        library.sync()
-        services = services_of(settings, library.store.as_retriever())
-        context = services.completed(context_of(settings))
-        services = services.metered(Tab(Meter(calls=10**9, tokens=10**12, deadline=FOREVER)))
-        for number, example in enumerate(left, 1):
-            rows = await verdicts(example, others(example, dataset.examples), services, context)
-            asked += rows
-            with path.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(row) + "\n" for row in rows)
-            print(f"{number} of {len(left)}: {example.question}", flush=True)
+        with bound([out / "documents"]) as (unmetered, given):
+            context = unmetered.completed(given)
+            services = unmetered.metered(Tab(Meter(calls=10**9, tokens=10**12, deadline=FOREVER)))
+            for number, example in enumerate(left, 1):
+                rows = await verdicts(example, others(example, dataset.examples), services, context)
+                asked += rows
+                with path.open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(row) + "\n" for row in rows)
+                print(f"{number} of {len(left)}: {example.question}", flush=True)
     chosen = {example.id for example in examples}
     return [row for row in asked if row["example"] in chosen]
 

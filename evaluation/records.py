@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict
 
+from graph.state import Passage
+
 
 @dataclass(frozen=True)
 class Gold:
@@ -53,6 +55,19 @@ class Seen(TypedDict):
     similarity: float | None
     relevance: float | None
     relevant: bool | None
+
+
+def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | None = None) -> Seen:
+    """A passage of the search with what a grader said of it, if it was graded."""
+    return Seen(
+        text=passage["text"],
+        source=passage["source"],
+        page=passage["page"],
+        row=passage["row"],
+        similarity=passage["similarity"],
+        relevance=relevance,
+        relevant=relevant,
+    )
 
 
 class Said(TypedDict):

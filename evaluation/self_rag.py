@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from evaluation.fingerprint import fingerprint
-from evaluation.records import Cost, Example, Record, Said, Seen
+from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Services
 from graph.state import Candidate, Passage, SelfRAGState
@@ -119,15 +119,8 @@ def _score(choice: Choice, verdict: Verdict | None) -> float | None:
 
 
 def _seen(passage: Passage, verdict: Verdict | None) -> Seen:
-    return Seen(
-        text=passage["text"],
-        source=passage["source"],
-        page=passage["page"],
-        row=passage["row"],
-        similarity=passage["similarity"],
-        relevance=_score(RELEVANCE, verdict),
-        relevant=None if verdict is None else RELEVANCE.leaning(verdict) == "relevant",
-    )
+    relevant = None if verdict is None else RELEVANCE.leaning(verdict) == "relevant"
+    return seen_of(passage, _score(RELEVANCE, verdict), relevant)
 
 
 def _said(best: Candidate) -> list[Said]:

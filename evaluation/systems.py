@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.fingerprint import fingerprint
-from evaluation.records import Cost, Example, Record, Said, Seen, System
+from evaluation.records import Cost, Example, Record, Said, System, seen_of
 from evidence.claims import declines, split_claims
 from evidence.passages import as_data, numbered
 from graph.context import Context, Limits, Services
@@ -23,7 +23,7 @@ from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 
 WRITER = (
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/generator.py"),
-    *("evidence/claims.py", "evidence/passages.py", "evaluation/systems.py"),
+    *("evidence/claims.py", "evidence/sentences.py", "evidence/passages.py", "evaluation/systems.py"),
 )
 PLAIN = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")
 CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
@@ -79,7 +79,7 @@ class OneDraft:
             answer=draft if answered else "",
             confidence=1.0 if answered else 0.0,
             queries=[example.question] if self.k else [],
-            seen=[_seen(passage) for passage in passages],
+            seen=[seen_of(passage) for passage in passages],
             said=[Said(text=claim, label=None, score=None, quote=None) for claim in split_claims(draft)]
             if answered
             else [],
@@ -121,15 +121,3 @@ def closed_book(services: Services, context: Context, name: str = "closed-book")
 def placed(system: System, surroundings: Mapping[str, Any]) -> Placed:
     """The system with whatever else its answers depend on: the names of models, the content of documents."""
     return Placed(system.name, fingerprint(system.fingerprint, surroundings, ()), system)
-
-
-def _seen(passage: Passage) -> Seen:
-    return Seen(
-        text=passage["text"],
-        source=passage["source"],
-        page=passage["page"],
-        row=passage["row"],
-        similarity=passage["similarity"],
-        relevance=None,
-        relevant=None,
-    )

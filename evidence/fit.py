@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from evidence.words import figures, stems
+from evidence.words import stems
+from graph.state import Passage
 from prompts.choice import Verdict
 
 CLIP = 1e-4
@@ -62,29 +63,27 @@ class Fits(BaseModel):
 
 
 def relevance_evidence(
-    question: str, text: str, verdict: Verdict, best: float, similarity: float | None, rank: int
-) -> dict[str, float]:
-    """What is known of a passage: ``best`` is the best log-odds among the passages graded with it, ``rank`` from 0."""
-    odds = log_odds(verdict, "relevant")
-    return {
-        "log_odds": odds,
-        "behind_best": best - odds,
-        "similarity": similarity or 0.0,
-        "rank": float(rank),
-        "coverage": coverage(stems(question), stems(text)),
-    }
+    question: str, passages: Sequence[Passage], verdicts: Sequence[Verdict]
+) -> list[dict[str, float]]:
+    """What is known of each of the passages that were graded together; ``behind_best`` is against the best of them."""
+    odds = [log_odds(verdict, "relevant") for verdict in verdicts]
+    best, asked = max(odds, default=0.0), stems(question)
+    return [
+        {
+            "log_odds": one,
+            "behind_best": best - one,
+            "similarity": passage["similarity"] or 0.0,
+            "coverage": coverage(asked, stems(passage["text"])),
+        }
+        for passage, one in zip(passages, odds, strict=True)
+    ]
 
 
-def support_evidence(question: str, claim: str, quote: str, verdict: Verdict, relevance: float) -> dict[str, float]:
-    """What is known of a claim: ``relevance`` is the best log-odds of the passages that its draft was written from."""
-    asked, said, quoted = stems(question), stems(claim), stems(quote)
+def support_evidence(verdict: Verdict, grades: Sequence[Verdict]) -> dict[str, float]:
+    """What is known of a claim: its own log-odds, and the best of the passages that its draft was written from."""
     return {
         "log_odds": log_odds(verdict, "fully supported", "partially supported"),
-        "relevance": relevance,
-        "quoted": coverage(said, quoted),
-        "asked": coverage(asked, quoted | said),
-        "new": coverage(said, said - asked),
-        "figures": float(bool(figures(claim))),
+        "relevance": max((log_odds(grade, "relevant") for grade in grades), default=0.0),
     }
 
 

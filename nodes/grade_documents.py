@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.fit import log_odds, relevance_evidence
+from evidence.fit import relevance_evidence
 from evidence.passages import as_data
 from graph.context import Context, Services
 from graph.state import Passage, SelfRAGState
@@ -31,7 +31,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         )
         for passage in ungraded
     )
-    verdicts = services.fits.relevant(verdicts, _evidence(state, ungraded, verdicts))
+    verdicts = services.fits.relevant(verdicts, relevance_evidence(state["question"], ungraded, verdicts))
     graded = {
         passage["id"]: RELEVANCE.settle(verdict, context.levels.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)
@@ -49,17 +49,6 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         "relevant": relevant,
         "decided": {"relevant": len(relevant), "grades": grades},
     }
-
-
-def _evidence(state: SelfRAGState, passages: Sequence[Passage], verdicts: Sequence[Verdict]) -> list[dict[str, float]]:
-    best = max((log_odds(verdict, "relevant") for verdict in verdicts), default=0.0)
-    order = [passage["id"] for passage in state["passages"]]
-    return [
-        relevance_evidence(
-            state["question"], passage["text"], verdict, best, passage["similarity"], order.index(passage["id"])
-        )
-        for passage, verdict in zip(passages, verdicts, strict=True)
-    ]
 
 
 def unlike(passages: Sequence[Passage], least: float) -> dict[str, Verdict]:

@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from evidence.claims import Statement, statements, whole
-from evidence.fit import log_odds, support_evidence
+from evidence.fit import support_evidence
 from evidence.passages import as_data
 from evidence.quotes import find_quote, missing_facts
 from graph.context import Context, Services, Thresholds
@@ -37,9 +37,8 @@ async def _claims_of(
     if draft["declined"]:
         return []
     graded = [state["verdicts"][one["id"]] for one in draft["passages"] if one["id"] in state["verdicts"]]
-    best = max((log_odds(verdict, "relevant") for verdict in graded), default=0.0)
     return await together(
-        _claim(one, draft, state, services, levels, explain, best) for one in statements(draft["text"])
+        _claim(one, draft, state, services, levels, explain, graded) for one in statements(draft["text"])
     )
 
 
@@ -50,7 +49,7 @@ async def _claim(
     services: Services,
     levels: Thresholds,
     explain: bool,
-    relevance: float,
+    graded: list[Verdict],
 ) -> Claim:
     """Code rules out what it can before the critic is asked: facts that stand nowhere, and no quote at all."""
     passages, question = draft["passages"], state["question"]
@@ -65,9 +64,7 @@ async def _claim(
     shown = text if text != one.text else f"{one.context} {text}".strip()
     inputs = inputs_of(state, passages) | {"claim": as_data(shown)}
     verdict = await services.critic.choose(SUPPORT, **inputs)
-    quoted = next(passage["text"] for passage in passages if passage["id"] == quote["passage"])
-    known = support_evidence(question, text, quoted[quote["start"] : quote["end"]], verdict, relevance)
-    verdict = settled(services.fits.supported(verdict, known), levels.supported)
+    verdict = settled(services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported)
     if explain and SUPPORT.leaning(verdict) != "fully supported":
         verdict = await services.critic.explain(SUPPORT, verdict, **inputs)
     return Claim(text=one.text, context=one.context, verdict=verdict, quote=quote)

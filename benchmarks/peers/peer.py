@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.fingerprint import fingerprint
-from evaluation.records import Cost, Example, Record, Said, Seen
+from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from evidence.claims import declines
 from evidence.passages import as_data, numbered
 from graph.context import Searches, Services
@@ -208,15 +208,7 @@ def chat_of(model: object) -> Chat:
 
 
 def _seen(passage: Passage, relevant: bool | None) -> Seen:
-    return Seen(
-        text=passage["text"],
-        source=passage["source"],
-        page=passage["page"],
-        row=passage["row"],
-        similarity=passage["similarity"],
-        relevance=None if relevant is None else float(relevant),
-        relevant=relevant,
-    )
+    return seen_of(passage, None if relevant is None else float(relevant), relevant)
 
 
 def _said(answer: str, support: float) -> Said:

@@ -57,7 +57,7 @@ def test_a_passage_is_positive_when_it_is_of_the_gold_source_and_holds_the_answe
     rows = passage_rows([ASKED, UNANSWERABLE], TRACES)
     # The rope holds the answer's words by chance and is left out; the lease was not graded.
     assert list(zip(rows.labels, rows.kinds, strict=True)) == [(True, "right"), (False, "plausible"), (False, "other")]
-    assert [row["rank"] for row in rows.evidence] == [0, 0, 2]
+    assert [row["behind_best"] == 0 for row in rows.evidence] == [True, True, False]
 
 
 def test_evidence_is_what_the_node_would_have() -> None:

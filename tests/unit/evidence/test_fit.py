@@ -4,6 +4,7 @@ import pytest
 
 from evidence.fit import Fit, Fits, coverage, expit, log_odds, relevance_evidence, support_evidence
 from prompts.choice import Verdict
+from tests.scripted import passage
 
 
 def verdict(**probabilities: float) -> Verdict:
@@ -64,20 +65,19 @@ def test_log_odds_of_several_labels_are_of_their_sum_and_bounded() -> None:
 
 
 def test_what_is_known_of_a_passage() -> None:
-    known = relevance_evidence("How tall is the old tower?", "The tower is 80 m tall.", NO, 3.0, None, 2)
-    assert known == pytest.approx(
-        {"log_odds": math.log(0.25), "behind_best": 3 - math.log(0.25), "similarity": 0, "rank": 2, "coverage": 2 / 3}
+    passages = [passage("The tower is 80 m tall.", similarity=None), passage("Rent is paid monthly.", similarity=0.4)]
+    first, second = relevance_evidence("How tall is the old tower?", passages, [NO, YES])
+    assert first == pytest.approx(
+        {"log_odds": math.log(0.25), "behind_best": math.log(9) - math.log(0.25), "similarity": 0, "coverage": 2 / 3}
     )
+    assert second == pytest.approx({"log_odds": math.log(9), "behind_best": 0, "similarity": 0.4, "coverage": 0})
+    assert relevance_evidence("How tall is the old tower?", [], []) == []
 
 
 def test_what_is_known_of_a_claim() -> None:
     support = verdict(fully_supported=0.5, partially_supported=0.0, no_support=0.5)
-    known = support_evidence(
-        "How tall is the tower?", "The tower is 80 metres.", "The tower is 80 m tall.", support, 1.5
-    )
-    assert known == pytest.approx(
-        {"log_odds": 0, "relevance": 1.5, "quoted": 2 / 3, "asked": 1, "new": 2 / 3, "figures": 1}
-    )
+    assert support_evidence(support, [NO, YES, UNASKED]) == pytest.approx({"log_odds": 0, "relevance": math.log(9)})
+    assert support_evidence(support, [])["relevance"] == 0
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

@@ -7,6 +7,7 @@ from graph.context import Thresholds
 from models.calibration import EMBEDDED
 from models.files import CHAT_MODEL
 from prompts.choice import Verdict
+from tests.scripted import passage
 
 SURE = Verdict(label="relevant", probabilities={"relevant": 0.99, "irrelevant": 0.01}, reason=None)
 DOUBTFUL = Verdict(label="irrelevant", probabilities={"relevant": 0.2, "irrelevant": 0.8}, reason=None)
@@ -28,12 +29,14 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
     fits, levels = EMBEDDED.fits, EMBEDDED.thresholds
     assert fits.relevance is not None
     assert fits.support is not None
-    question, text = "How tall is the tower?", "The tower is 80 m tall."
-    sure = relevance_evidence(question, text, SURE, 4.6, 0.8, 0)
-    doubtful = relevance_evidence(question, "Rent is paid monthly.", DOUBTFUL, 4.6, 0.1, 3)
+    passages = [passage("The tower is 80 m tall.", similarity=0.8), passage("Rent is paid monthly.", similarity=0.1)]
+    sure, doubtful = relevance_evidence("How tall is the tower?", passages, [SURE, DOUBTFUL])
     assert fits.relevance.probability(sure) > levels["relevant"] > fits.relevance.probability(doubtful)
-    for relevance, holds in ((3.0, True), (-4.0, False)):
-        evidence = support_evidence(question, "It is 80 m tall.", text, SUPPORTED, relevance)
+    for relevance, holds in ((0.95, True), (0.02, False)):
+        grade = Verdict(
+            label="relevant", probabilities={"relevant": relevance, "irrelevant": 1 - relevance}, reason=None
+        )
+        evidence = support_evidence(SUPPORTED, [grade])
         assert (fits.support.probability(evidence) >= levels["supported"]) == holds
 
 
