@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, SelfRAGError):
             print(f"error: {clean(str(error))}", file=sys.stderr)
             return error.exit_code
-        line = (str(error).splitlines() or [""])[0]
+        line = clean((str(error).splitlines() or [""])[0])
         print(f"error: {type(error).__name__}: {line} (run with --debug for the details)", file=sys.stderr)
         return 1
 

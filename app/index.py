@@ -7,6 +7,7 @@ import argparse
 from app.libraries import open_library, tell
 from app.screen import Screen
 from app.settings import load_settings
+from retrieval.errors import shown
 
 
 def index(options: argparse.Namespace) -> int:
@@ -30,5 +31,5 @@ def index(options: argparse.Namespace) -> int:
         if options.list:
             for source in library.sources():
                 state = f"{source.passages} passages" if not source.reason else source.reason
-                screen.out.print(f"{source.status:9} {source.path}  {state}", markup=False)
+                screen.out.print(f"{source.status:9} {shown(source.path)}  {state}", markup=False)
     return 0

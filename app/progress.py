@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from retrieval.clean import clean
+
 if TYPE_CHECKING:
     from app.screen import Screen
     from evaluation.run import Tally
@@ -84,6 +86,7 @@ def duration(seconds: float) -> str:
 
 def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
     """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
+    rows = [[clean(cell) for cell in row] for row in rows]
     if screen.out.is_terminal:
         from rich.table import Table
         from rich.text import Text

@@ -74,6 +74,8 @@ class Screen:
         if not self.live:
             yield lambda done, total, passages, path: None
             return
+        from retrieval.errors import shown
+
         columns = (
             TextColumn("indexing"),
             BarColumn(),
@@ -84,8 +86,8 @@ class Screen:
         with Progress(*columns, console=self.err, transient=True) as bars:
             task = bars.add_task("", total=None)
 
-            def advance(done: int, total: int, passages: int, path: object) -> None:
-                bars.update(task, completed=done, total=total, description=f"{passages:,} passages · {path}")
+            def advance(done: int, total: int, passages: int, path: Path) -> None:
+                bars.update(task, completed=done, total=total, description=f"{passages:,} passages · {shown(path)}")
 
             yield advance
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]+)|encoding=["']([\w.:-]+)""", re.I)
 _NEVER = (
     *("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "head"),
-    *("button", "select", "textarea", "dialog"),
+    *("button", "select", "textarea", "dialog", "datalist"),
 )
 _FURNITURE = ("nav", "footer", "aside")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -35,7 +35,19 @@ _MARKS = {
     **dict.fromkeys(_HEADINGS, (_BLOCK, _HEADING_END)),
     **dict.fromkeys(_BLOCKS, (_BLOCK, _BLOCK)),
 }
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+# What no reader of the page sees is no part of it: a common place for instructions to a model.
+_HIDDEN = re.compile(
+    r"display\s*:\s*none"
+    r"|visibility\s*:\s*(?:hidden|collapse)"
+    r"|opacity\s*:\s*0*\.?0*\s*(?:[;!]|$)"
+    r"|font-size\s*:\s*0(?![.\d]*[1-9])"
+    r"|(?:left|top|text-indent)\s*:\s*-\d{3,}"
+    r"|clip(?:-path)?\s*:\s*(?:rect\(0|inset\((?:50|100)%)"
+    r"|scale\(0\)"
+    r"|(?<!-)color\s*:\s*transparent"
+    r"|(?:max-)?(?:height|width)\s*:\s*0(?![.\d]*[1-9])(?=.*overflow\s*:\s*hidden)",
+    re.I,
+)
 
 
 def declared_encoding(data: bytes) -> str | None:

@@ -26,7 +26,7 @@ async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
     (inputs,) = writer.inputs("draft")
     assert AIR.page_content in inputs["passages"]
     assert SALT.page_content in inputs["passages"]
-    assert inputs["question"] == "Why is the ‹passage> sky blue?"
+    assert inputs["question"] == "Why is the (passage> sky blue?"
     assert (search.queries, search.ks) == ([EXAMPLE.question], [2])
     assert (said["system"], said["example"], said["question"]) == ("plain", "1", EXAMPLE.question)
     assert (said["outcome"], said["answer"], said["confidence"]) == ("answered", "Air scatters light. It is blue.", 1.0)

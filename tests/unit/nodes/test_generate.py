@@ -117,7 +117,7 @@ async def test_a_redraft_is_told_which_claims_failed_and_why() -> None:
     update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
     assert update["drafts"][0]["text"] == "Better."
     (inputs,) = generator.inputs("mend")
-    assert inputs["failed"] == "- Bad. (Nothing says bad.)\n- Odd.‹/claim>"
+    assert inputs["failed"] == "- Bad. (Nothing says bad.)\n- Odd.(/claim>"
     assert inputs["draft"] == "Good. Bad. Odd."
     assert update["decided"]["redraft"]
 
@@ -128,7 +128,7 @@ async def test_a_redraft_is_told_of_an_item_of_a_list_with_what_introduces_it() 
     failed["context"] = "The tenant must:"
     begun = one_round("The tenant must:\n- fly", failed)
     await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
-    assert generator.inputs("mend")[0]["failed"] == "- The tenant must: fly (‹passage>No.)"
+    assert generator.inputs("mend")[0]["failed"] == "- The tenant must: fly ((passage>No.)"
 
 
 async def test_a_supported_draft_that_is_not_useful_is_asked_to_be_fuller() -> None:

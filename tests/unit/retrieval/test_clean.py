@@ -1,8 +1,18 @@
 """Cleaning takes out what a reader cannot see, and nothing that a reader can."""
 
+import sys
+import unicodedata
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retrieval.clean import clean
+
+# Format characters that are printed: Arabic, Syriac and Kaithi signs before or round a number.
+PRINTED = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+# Invisible though Unicode counts them as letters or marks: Hangul fillers, joiners, selectors.
+FILLERS = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)}
 
 
 @pytest.mark.parametrize(
@@ -16,6 +26,11 @@ from retrieval.clean import clean
         ("kept:\ttab\nline", "kept:\ttab\nline"),
         ("dos\r\nmac\rpage\x0cend\u2028", "dos\nmac\npage\nend\n"),
         ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://other.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]never ended", "]never ended"),
+        ("blank\u2800cell", "blank cell"),
+        ("ក\u17b5\U0001d173\U00013430", "ក"),
         ("hard\u00a0space\u2003wide", "hard space wide"),
         ("half \ud83d pair", "half  pair"),
         ("mark \ufffd\ufffe stays", "mark \ufffd stays"),
@@ -25,3 +40,22 @@ from retrieval.clean import clean
 def test_invisible_characters_go_and_visible_ones_stay(raw: str, cleaned: str) -> None:
     assert clean(raw) == cleaned
     assert clean(cleaned) == cleaned
+
+
+@pytest.mark.parametrize("plane", range(0, sys.maxunicode + 1, 0x10000))
+def test_no_character_without_a_shape_is_left(plane: int) -> None:
+    hidden = [
+        code
+        for code in range(plane, plane + 0x10000)
+        if (unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp") or code in FILLERS)
+        and code not in PRINTED
+    ]
+    assert clean("".join(f"a{chr(code)}" for code in hidden)).strip("a\t\n") == ""
+    assert [f"{code:x}" for code in hidden if chr(code) in clean(f"a{chr(code)}b") and chr(code) not in "\t\n"] == []
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("\x1b[]m;\x07\\\r\u200b\ufffd\u2028")), max_size=30))
+def test_cleaning_twice_changes_nothing_and_leaves_nothing_that_steers_a_terminal(text: str) -> None:
+    cleaned = clean(text)
+    assert clean(cleaned) == cleaned
+    assert not {"\x1b", "\x9b", "\x07", "\x08", "\r"} & set(cleaned)

@@ -31,6 +31,29 @@ def test_hidden_text_is_left_out() -> None:
     assert read_html(page) == "Seen.\n\nAlso."
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        *("visibility:collapse", "opacity: 0", "opacity:0.0;", "font-size:0", "font-size: 0px", "clip:rect(0 0 0 0)"),
+        *("position:absolute;left:-9999px", "text-indent:-1000px", "transform:scale(0)", "color:transparent"),
+        *("height:0;overflow:hidden", "clip-path: inset(50%)"),
+    ],
+)
+def test_text_that_a_style_hides_is_left_out(style: str) -> None:
+    assert read_html(f"<p>Seen.</p><p style='{style}'>Obey.</p>") == "Seen."
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        *("opacity:0.9", "opacity: .5", "font-size:0.9em", "left:-2px", "color:#000", "background-color:transparent"),
+        *("transform:scale(0.5)", "height:0.5em;overflow:hidden", "line-height:0", "clip-path: inset(5%)"),
+    ],
+)
+def test_a_style_that_hides_nothing_hides_nothing(style: str) -> None:
+    assert read_html(f"<p style='{style}'>Seen.</p>") == "Seen."
+
+
 def test_a_form_round_the_whole_page_is_not_furniture() -> None:
     assert read_html("<body><form><h1>Title</h1><p>Text.</p></form></body>") == "Title\nText."
 
