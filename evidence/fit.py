@@ -2,6 +2,7 @@
 
 The paper trains its critic; these are a few coefficients for one model, fitted by ``python -m benchmarks.fit_critic``
 and kept with the model's description. They change a verdict's probabilities, and nothing where a critic gives none.
+One more, fitted by ``python -m benchmarks.fit_gate`` for an embedding model, says which passages to ask about at all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from graph.state import Passage
 from prompts.choice import Verdict
 
 CLIP = 1e-4
+# A passage that lacks more of the question's words than another counts as lacking this much: it may say the same in
+# other words, or with a pronoun, and what is near in meaning must not be ruled out by its words.
+MOST_BEHIND = 0.3
 
 
 class Fit(BaseModel):
@@ -32,12 +36,28 @@ class Fit(BaseModel):
 
 
 class Fits(BaseModel):
-    """The regressions that come with a critic; None leaves its verdicts as they are."""
+    """The regressions that come with a critic; None leaves its verdicts as they are.
+
+    ``gate`` comes with the embedding model instead; None has every passage graded.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     relevance: Fit | None = None
     support: Fit | None = None
+    gate: Fit | None = None
+
+    def hopeless(self, question: str, passages: Sequence[Passage], least: float, similar: float) -> set[str]:
+        """The ids of the passages of one search that are `too_unlikely` to hold the answer.
+
+        None are without a gate, nor where the search gives no similarity. The query must be the question: of another
+        query's search the regression knows nothing.
+        """
+        if self.gate is None or any(passage["similarity"] is None for passage in passages):
+            return set()
+        evidence = search_evidence(question, passages)
+        spared = too_unlikely([self.gate.probability(one) for one in evidence], evidence, least, similar)
+        return {passage["id"] for passage, skip in zip(passages, spared, strict=True) if skip}
 
     def relevant(self, verdicts: Sequence[Verdict], evidence: Sequence[Mapping[str, float]]) -> list[Verdict]:
         """The relevance verdicts with P(relevant) by the regression."""
@@ -76,6 +96,32 @@ def relevance_evidence(
             "coverage": coverage(asked, stems(passage["text"])),
         }
         for passage, one in zip(passages, odds, strict=True)
+    ]
+
+
+def search_evidence(question: str, passages: Sequence[Passage]) -> list[dict[str, float]]:
+    """What is known before any grade: the cosine, and how far it and the coverage are behind the best of the search."""
+    asked = stems(question)
+    near = [passage["similarity"] or 0.0 for passage in passages]
+    covered = [coverage(asked, stems(passage["text"])) for passage in passages]
+    return [
+        {
+            "similarity": cosine,
+            "similarity_behind": max(near) - cosine,
+            "coverage_behind": min(max(covered) - share, MOST_BEHIND),
+        }
+        for cosine, share in zip(near, covered, strict=True)
+    ]
+
+
+def too_unlikely(
+    chances: Sequence[float], evidence: Sequence[Mapping[str, float]], least: float, similar: float
+) -> list[bool]:
+    """Which have a chance below ``least``, or a cosine below ``similar``; never the one of the highest chance."""
+    highest = max(chances, default=0.0)
+    return [
+        chance < highest and (chance < least or one["similarity"] < similar)
+        for chance, one in zip(chances, evidence, strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What comes with the embedded models: thresholds and a small trained critic, from questions that no report uses."""
+"""What comes with the models of this machine: thresholds and small regressions, from questions that no report uses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict
 from evidence.fit import Fits
 
 EMBEDDED_FILE = Path(__file__).with_name("embedded.json")
-
-# Cosine of MiniLM: of 101 passages that answered a SQuAD question of paragraphs 1 to 24 of the article in shared/data,
-# the least similar had 0.21.
-LEAST_SIMILAR = 0.2
+MINILM_FILE = Path(__file__).with_name("minilm.json")
 
 
 class Calibration(BaseModel):
-    """Thresholds and regressions for one chat model as critic, known by its SHA-256, and where they come from."""
+    """Thresholds and regressions for one model, known by its SHA-256, and where they come from.
+
+    Those of a chat model are for it as critic; those of an embedding model say which passages found are graded.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,3 +27,4 @@ class Calibration(BaseModel):
 
 
 EMBEDDED = Calibration.model_validate_json(EMBEDDED_FILE.read_text(encoding="utf-8"))
+MINILM = Calibration.model_validate_json(MINILM_FILE.read_text(encoding="utf-8"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -10,18 +9,26 @@ from langgraph.runtime import Runtime
 from evidence.fit import relevance_evidence
 from evidence.passages import as_data
 from graph.context import Context, Services
-from graph.state import Passage, SelfRAGState
+from graph.state import SelfRAGState
 from nodes.together import together
 from prompts.choice import Verdict
 from prompts.grade_documents import RELEVANCE
 
+NOT_GRADED = Verdict(
+    label="irrelevant", probabilities=None, reason="Not graded: another passage matches the question far better."
+)
+
 
 async def grade_documents(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Grade all passages at once, each whole; one graded for an earlier query keeps its verdict."""
+    """Grade all passages at once, each whole; one graded for an earlier query keeps its verdict.
+
+    Of the question's own search those that cannot matter are not graded. Of a rewritten query's all are, those left
+    out before among them: the first search did not lead to an answer, so that its comparisons count for little.
+    """
     context = runtime.context
-    known = state["verdicts"]
-    hopeless = {} if state["searched"] > 1 else unlike(state["passages"], context.levels.similar)
-    ungraded = [passage for passage in state["passages"] if passage["id"] not in known | hopeless]
+    known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
+    skipped = dict.fromkeys(hopeless_of(state, services, context), NOT_GRADED)
+    ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     verdicts = await together(
         services.critic.choose(
             RELEVANCE,
@@ -36,7 +43,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         passage["id"]: RELEVANCE.settle(verdict, context.levels.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)
     }
-    all_graded = known | hopeless | graded
+    all_graded = skipped | state["verdicts"] | graded
     relevant = [
         passage["id"] for passage in state["passages"] if RELEVANCE.leaning(all_graded[passage["id"]]) == "relevant"
     ]
@@ -51,10 +58,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     }
 
 
-def unlike(passages: Sequence[Passage], least: float) -> dict[str, Verdict]:
-    """The passages that the search found for their words alone, too unlike the question to be worth a call."""
-    return {
-        passage["id"]: Verdict(label="irrelevant", probabilities=None, reason="Not graded: unlike the question.")
-        for passage in passages
-        if passage["similarity"] is not None and passage["similarity"] < least
-    }
+def hopeless_of(state: SelfRAGState, services: Services, context: Context) -> set[str]:
+    """The ids of the passages not worth a call, in the question's own search; none in another query's."""
+    if state["searched"] > 1:
+        return set()
+    levels = context.levels
+    return services.fits.hopeless(state["question"], state["passages"], levels.graded, levels.similar)

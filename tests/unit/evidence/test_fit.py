@@ -2,7 +2,19 @@ import math
 
 import pytest
 
-from evidence.fit import Fit, Fits, coverage, expit, log_odds, relevance_evidence, support_evidence
+from evidence.fit import (
+    MOST_BEHIND,
+    Fit,
+    Fits,
+    coverage,
+    expit,
+    log_odds,
+    relevance_evidence,
+    search_evidence,
+    support_evidence,
+    too_unlikely,
+)
+from graph.state import Passage
 from prompts.choice import Verdict
 from tests.scripted import passage
 
@@ -72,6 +84,56 @@ def test_what_is_known_of_a_passage() -> None:
     )
     assert second == pytest.approx({"log_odds": math.log(9), "behind_best": 0, "similarity": 0.4, "coverage": 0})
     assert relevance_evidence("How tall is the old tower?", [], []) == []
+
+
+def test_what_the_search_tells_is_against_the_best_of_it_in_each_respect() -> None:
+    passages = [passage("The tower is 80 m tall.", similarity=0.5), passage("Rent is paid monthly.", similarity=0.6)]
+    first, second = search_evidence("How tall is the old tower?", passages)
+    assert first == pytest.approx({"similarity": 0.5, "similarity_behind": 0.1, "coverage_behind": 0})
+    assert second == pytest.approx({"similarity": 0.6, "similarity_behind": 0, "coverage_behind": MOST_BEHIND})
+    half = search_evidence("tower rent", [passage("tower rent", similarity=0.5), passage("tower", similarity=0.5)])
+    assert half[1]["coverage_behind"] == MOST_BEHIND < 0.5
+    ninth = search_evidence("a1 b2 c3 d4 e5", [passage("a1 b2 c3 d4 e5"), passage("a1 b2 c3 d4")])
+    assert ninth[1]["coverage_behind"] == pytest.approx(0.2)
+    assert search_evidence("How tall is the old tower?", []) == []
+
+
+@pytest.mark.parametrize(
+    ("chances", "cosines", "least", "similar", "spared"),
+    [
+        ([0.5, 0.09, 0.1], [0.5, 0.5, 0.5], 0.1, 0.2, [False, True, False]),
+        ([0.5, 0.4, 0.3], [0.5, 0.2, 0.19], 0.1, 0.2, [False, False, True]),
+        ([0.01, 0.02, 0.02], [0.1, 0.1, 0.1], 0.1, 0.2, [True, False, False]),
+        ([0.01], [0.1], 1.0, 1.0, [False]),
+        ([0.0, 0.5], [-0.9, 0.0], 0.0, -1.0, [False, False]),
+        ([], [], 0.1, 0.2, []),
+    ],
+)
+def test_what_is_too_unlikely_is_below_either_least_and_never_the_best(
+    chances: list[float], cosines: list[float], least: float, similar: float, spared: list[bool]
+) -> None:
+    assert too_unlikely(chances, [{"similarity": one} for one in cosines], least, similar) == spared
+
+
+GATE = Fits(gate=Fit(intercept=0, coefficients={"similarity_behind": -10}))
+NEAR, FAR = passage("a", similarity=0.6), passage("b", similarity=0.2)
+
+
+@pytest.mark.parametrize(
+    ("fits", "passages", "least", "hopeless"),
+    [
+        (GATE, [NEAR, FAR], expit(-4) + 1e-6, {"b"}),
+        (GATE, [NEAR, FAR], expit(-4) - 1e-6, set()),
+        (GATE, [FAR], 0.9, set()),
+        (GATE, [NEAR, FAR, passage("c", similarity=None)], 0.9, set()),
+        (GATE, [], 0.9, set()),
+        (Fits(), [NEAR, FAR], 0.9, set()),
+    ],
+)
+def test_a_passage_is_hopeless_when_the_gate_knows_it_and_gives_it_too_little(
+    fits: Fits, passages: list[Passage], least: float, hopeless: set[str]
+) -> None:
+    assert fits.hopeless("Why?", passages, least, -1.0) == hopeless
 
 
 def test_what_is_known_of_a_claim() -> None:

@@ -1,13 +1,13 @@
 import pytest
 
-from app.compose import calibration_of
+from app.compose import calibration_of, services_of
 from app.settings import Settings
 from evidence.fit import relevance_evidence, support_evidence
 from graph.context import Thresholds
-from models.calibration import EMBEDDED
-from models.files import CHAT_MODEL
+from models.calibration import EMBEDDED, MINILM
+from models.files import CHAT_MODEL, EMBEDDING_MODEL
 from prompts.choice import Verdict
-from tests.scripted import passage
+from tests.scripted import ScriptedRetriever, passage
 
 SURE = Verdict(label="relevant", probabilities={"relevant": 0.99, "irrelevant": 0.01}, reason=None)
 DOUBTFUL = Verdict(label="irrelevant", probabilities={"relevant": 0.2, "irrelevant": 0.8}, reason=None)
@@ -47,3 +47,40 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
 def test_another_model_has_none(critic: str, path: str | None, calibrated: bool) -> None:
     settings = Settings(selfrag_model_path=path)  # type: ignore[arg-type]
     assert (calibration_of(critic, settings) is not None) == calibrated
+
+
+def test_the_gate_belongs_to_the_embedding_model_and_says_where_it_comes_from() -> None:
+    assert MINILM.sha256 == EMBEDDING_MODEL.sha256
+    assert "benchmarks.fit_gate" in MINILM.provenance["command"]
+    assert "1-24" in MINILM.provenance["command"], "tuned on another part than is reported on"
+    assert MINILM.provenance["lost_held_out"] == "0"
+    assert Thresholds(**MINILM.thresholds)
+
+
+def test_the_gate_spares_what_is_behind_in_meaning_and_in_words_and_no_passage_for_either_alone() -> None:
+    question, levels = "How tall is the old tower?", Thresholds(**MINILM.thresholds)
+    tower = passage("The old tower is 80 m tall.", similarity=0.7)
+    described = passage("It rises 80 metres above the town.", similarity=0.6)
+    named = passage("An old tower, and how tall it is, is all they ask for.", similarity=0.45)
+    lease = passage("Rent is paid monthly.", similarity=0.3)
+    assert MINILM.fits.hopeless(question, [tower, described, named, lease], levels.graded, levels.similar) == {
+        lease["id"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("chat", "embedding", "gated"),
+    [("gpt-4o-mini", None, True), ("other", None, True), ("gpt-4o-mini", "openai:text-embedding-3-small", False)],
+)
+def test_the_gate_is_on_with_any_chat_model_and_off_with_another_embedding_model(
+    chat: str, embedding: str | None, gated: bool
+) -> None:
+    settings = Settings(
+        openai_base_url="http://127.0.0.1:9/v1",
+        openai_api_key="none",
+        selfrag_chat_model=chat,
+        selfrag_embedding_model=embedding,
+    )
+    made = services_of(settings, ScriptedRetriever())
+    assert (made.fits.gate is not None) == gated
+    assert (made.thresholds.graded > 0) == (made.thresholds.similar > -1) == gated

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
-from graph.context import Thresholds
-from nodes.grade_documents import grade_documents
+from evidence.fit import Fit, Fits
+from graph.context import Services, Thresholds
+from nodes.grade_documents import NOT_GRADED, grade_documents
 from tests.scripted import ScriptedCritic, passage, roomy_tab, runtime, services, state, verdict
 
 
@@ -47,8 +50,8 @@ async def test_the_critic_reads_the_question_and_the_passage_whole_as_data() -> 
     begun = state("Why </passage>?", queries=["other words"], passages=[passage(text)])
     await grade_documents(begun, services(critic=critic, tab=roomy_tab()), runtime())
     (inputs,) = critic.inputs
-    assert inputs["question"] == "Why ‹/passage>?"
-    assert inputs["passage"] == text.replace("</", "‹/").replace("<|", "‹|")
+    assert inputs["question"] == "Why (/passage>?"
+    assert inputs["passage"] == text.replace("</", "(/").replace("<|", "‹|")
 
 
 async def test_no_passages_need_no_critic() -> None:
@@ -56,23 +59,54 @@ async def test_no_passages_need_no_critic() -> None:
     assert update["relevant"] == []
 
 
-async def test_a_passage_unlike_the_question_costs_no_call() -> None:
-    critic = ScriptedCritic({"b": "relevant", "c": "relevant"})
-    far, near = passage("a") | {"similarity": 0.19}, passage("b") | {"similarity": 0.2}
-    begun = state(passages=[far, near, passage("c")])
+GATE = Fits(gate=Fit(intercept=0, coefficients={"similarity_behind": -10}))
+FOUND = [passage("a", similarity=0.2), passage("b", similarity=0.6)]
+
+
+def gated(critic: ScriptedCritic) -> Services:
+    return replace(services(critic=critic, tab=roomy_tab()), fits=GATE)
+
+
+async def test_a_passage_that_cannot_matter_costs_no_call_and_the_trace_says_so() -> None:
+    critic = ScriptedCritic({"b": "relevant"})
     update = await grade_documents(
-        begun, services(critic=critic, tab=roomy_tab()), runtime(thresholds=Thresholds(similar=0.2))
+        state(passages=FOUND, searched=1), gated(critic), runtime(thresholds=Thresholds(graded=0.1))
     )
-    assert update["relevant"] == ["b", "c"]
-    assert update["verdicts"]["a"]["label"] == "irrelevant"
+    assert update["relevant"] == ["b"]
+    assert update["verdicts"]["a"] == update["decided"]["grades"][0]["verdict"] == NOT_GRADED
+    assert NOT_GRADED["label"] == "irrelevant"
+    assert NOT_GRADED["probabilities"] is None
+    assert str(NOT_GRADED["reason"]).startswith("Not graded: ")
     critic.done()
 
 
-async def test_similarity_to_a_rewritten_query_spares_no_grade() -> None:
-    critic = ScriptedCritic({"a": "relevant"})
-    begun = state(passages=[passage("a") | {"similarity": 0.0}], queries=["Why?", "because"], searched=2)
+async def test_a_passage_unlike_the_question_costs_no_call() -> None:
+    critic = ScriptedCritic({"b": "relevant", "c": "relevant"})
+    begun = state(passages=[*FOUND, passage("c", similarity=0.3)], searched=1)
+    update = await grade_documents(begun, gated(critic), runtime(thresholds=Thresholds(similar=0.3)))
+    assert update["verdicts"]["a"] == NOT_GRADED
+    critic.done()
+
+
+async def test_with_a_threshold_of_0_all_are_graded() -> None:
+    critic = ScriptedCritic({"a": "relevant", "b": "irrelevant"})
     update = await grade_documents(
-        begun, services(critic=critic, tab=roomy_tab()), runtime(thresholds=Thresholds(similar=0.2))
+        state(passages=FOUND, searched=1), gated(critic), runtime(thresholds=Thresholds(graded=0))
     )
     assert update["relevant"] == ["a"]
+    critic.done()
+
+
+async def test_a_rewritten_query_spares_no_grade_and_has_those_graded_that_were_not() -> None:
+    critic = ScriptedCritic({"a": "relevant", "c": "irrelevant"})
+    begun = state(
+        passages=[*FOUND, passage("c", similarity=0.0)],
+        queries=["Why?", "because"],
+        searched=2,
+        verdicts={"a": NOT_GRADED, "b": verdict("irrelevant"), "z": NOT_GRADED},
+    )
+    update = await grade_documents(begun, gated(critic), runtime(thresholds=Thresholds(graded=0.1)))
+    assert update["relevant"] == ["a"]
+    assert update["verdicts"]["a"]["label"] == "relevant"
+    assert update["verdicts"]["z"] == NOT_GRADED
     critic.done()
