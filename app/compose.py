@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from models.calibration import Calibration
     from models.chat import Chat
     from models.files import Progress
+    from models.prefixes import Prefixes
 
 REMOTE_CALL_SECONDS = 60.0
 EMBEDDED_CALL_SECONDS = 300.0
+EMBEDDED_CONCURRENCY = 16  # it reads one prompt at a time; the server has a thread for each connection
 REMOTE_LIMITS = Limits()
 EMBEDDED_LIMITS = Limits(seconds=600)
 
 
 def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
     """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
-    from models.calibration import LEAST_SIMILAR
+    from models.calibration import MINILM
     from models.critic import Critic
     from models.generator import Generator
 
@@ -35,13 +37,15 @@ def services_of(settings: Settings, retriever: Searches, progress: Progress | No
     judge = writer if judge_name == settings.chat_model else chat_of(judge_name, settings, progress)
     calibrated = calibration_of(judge_name, settings)
     levels = calibrated.thresholds if calibrated else {}
+    gate = None if settings.selfrag_embedding_model else MINILM
     thresholds = Thresholds(
         retrieve=_first(settings.selfrag_threshold_retrieve, levels.get("retrieve"), 0.5),
         relevant=_first(settings.selfrag_threshold_relevant, levels.get("relevant"), 0.5),
         supported=_first(settings.selfrag_threshold_supported, levels.get("supported"), 0.0),
-        similar=-1.0 if settings.selfrag_embedding_model else LEAST_SIMILAR,
+        graded=gate.thresholds["graded"] if gate else 0.0,
+        similar=gate.thresholds["similar"] if gate else -1.0,
     )
-    fits = calibrated.fits if calibrated else Fits()
+    fits = (calibrated.fits if calibrated else Fits()).model_copy(update={"gate": gate.fits.gate if gate else None})
     return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings), fits)
 
 
@@ -82,26 +86,40 @@ def context_of(settings: Settings, *, explain: bool = False) -> Context:
 
 def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> Chat:
     """The chat model ``name``: ``embedded``, ``provider:model``, or a model of the endpoint."""
+    from models.chat import CONCURRENCY
     from models.connect import openai_chat, provider_chat
 
-    seconds = settings.selfrag_call_seconds
+    seconds, most = settings.selfrag_call_seconds, settings.selfrag_concurrency
     if name == EMBEDDED:
         from models.embedded import serve
 
-        endpoint = serve(chat_file(settings, progress)).start()
+        endpoint = serve(chat_file(settings, progress), prefixes_of(settings)).start()
         return openai_chat(
             EMBEDDED,
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
             call_seconds=seconds or EMBEDDED_CALL_SECONDS,
+            concurrency=most or EMBEDDED_CONCURRENCY,
             name="the embedded model",
         )
+    seconds, most = seconds or REMOTE_CALL_SECONDS, most or CONCURRENCY
     if ":" in name and not settings.openai_base_url:
-        return provider_chat(name, call_seconds=seconds or REMOTE_CALL_SECONDS)
+        return provider_chat(name, call_seconds=seconds, concurrency=most)
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    return openai_chat(
-        name, base_url=settings.openai_base_url, api_key=key, call_seconds=seconds or REMOTE_CALL_SECONDS
-    )
+    return openai_chat(name, base_url=settings.openai_base_url, api_key=key, call_seconds=seconds, concurrency=most)
+
+
+def prefixes_of(settings: Settings) -> Prefixes:
+    """The fixed parts of the prompts that a question is most often asked with; the first one needed comes last."""
+    from models.prefixes import Prefixes
+    from prompts.answer_check import USEFULNESS
+    from prompts.decide import RETRIEVE
+    from prompts.generate import GENERATE
+    from prompts.grade_documents import RELEVANCE
+    from prompts.hallucination_check import SUPPORT
+
+    prompts = (USEFULNESS.messages, SUPPORT.messages, GENERATE, RELEVANCE.messages, RETRIEVE.messages)
+    return Prefixes(settings.models_folder / "prefixes", prompts)
 
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:

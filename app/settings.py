@@ -47,6 +47,7 @@ class Settings(BaseSettings):
     selfrag_limit_tokens: int | None = Field(None, ge=1)
     selfrag_limit_seconds: float | None = Field(None, gt=0)
     selfrag_call_seconds: float | None = Field(None, gt=0)
+    selfrag_concurrency: int | None = Field(None, ge=1, le=1000)
 
     @field_validator("openai_base_url")
     @classmethod

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ def main() -> None:
 
 async def ask(questions: list[str], services: Services) -> list[float]:
     """P(retrieve) of each question."""
-    tab = Tab(Meter(calls=10**6, tokens=10**9, deadline=time.time() + 24 * 3600))
+    tab = Tab(Meter(calls=10**6, tokens=10**9, seconds=24 * 3600))
     critic = services.metered(tab).critic
     return [RETRIEVE.score(await critic.choose(RETRIEVE, question=as_data(question))) for question in questions]
 

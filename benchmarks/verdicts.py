@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,7 +62,9 @@ async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[
     if left:
         with bound([out / "documents"]) as (unmetered, given):
             context = unmetered.completed(given)
-            services = unmetered.metered(Tab(Meter(calls=10**9, tokens=10**12, deadline=FOREVER)))
+            # The critic alone: what the gate leaves out would count as the critic's own verdict.
+            ungated = replace(unmetered, fits=unmetered.fits.model_copy(update={"gate": None}))
+            services = ungated.metered(Tab(Meter(calls=10**9, tokens=10**12, seconds=FOREVER)))
             for number, example in enumerate(left, 1):
                 rows = await verdicts(example, others(example, dataset.examples), services, context)
                 asked += rows

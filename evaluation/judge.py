@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -78,7 +77,7 @@ async def judge_records(
 
     # Kept in the order of the examples: what shares its passages is asked together, for the server's prompt cache.
     ordered = [record for one in by_example.values() for record in one.values()]
-    metered = services.metered(Tab(Meter(calls=10**9, tokens=10**12, deadline=time.time() + 10**8)))
+    metered = services.metered(Tab(Meter(calls=10**9, tokens=10**12, seconds=10**8)))
     with Replies(store_path) as replies:
         judge = Judge(metered.critic, metered.generator, replies)
         every: list[Any] = [

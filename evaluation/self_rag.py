@@ -36,7 +36,6 @@ class SelfRAGSystem:
         stream = self.graph.astream(
             {"question": example.question},
             context=self.context,
-            config={"recursion_limit": self.context.bounds.steps},
             stream_mode=["updates", "values"],
         )
         async for mode, chunk in stream:

@@ -23,7 +23,7 @@ from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 
 WRITER = (
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/generator.py"),
-    *("evidence/claims.py", "evidence/sentences.py", "evidence/passages.py", "evaluation/systems.py"),
+    *("evidence/claims.py", "evidence/sentences.py", "evidence/passages.py", "evaluation/systems.py", "retrieval/clean.py"),
 )
 PLAIN = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")
 CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
@@ -43,8 +43,7 @@ class OneDraft:
         """Answer one question. Raises `ModelError` when the model fails after its retries."""
         began = time.perf_counter()
         limits = self.limits
-        deadline = time.time() + limits.seconds
-        tab = Tab(Meter(calls=limits.model_calls, tokens=limits.tokens, deadline=deadline))
+        tab = Tab(Meter(calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds))
         passages: list[Passage] = []
         draft, stop = "", None
         try:

@@ -8,15 +8,17 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from graph.context import Context, Services
+from graph.context import MOST_STEPS, Context, Services
 from graph.edges import (
+    Edge,
     after_decide,
     after_generate,
     after_grade_documents,
     after_rewrite_query,
     after_select,
 )
-from graph.fence import Meters, fenced
+from graph.fence import fenced
+from graph.runs import Runs
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.decide import decide
@@ -36,35 +38,34 @@ def build_graph(services: Services, checkpointer: BaseCheckpointSaver[Any] | Non
     """Compile the graph over ``services``.
 
     Its input is ``{"question": str}``, its context a `Context`, both for ``invoke``, ``ainvoke``, ``stream``
-    and ``astream``. LangGraph's recursion limit is set from the services' limits; a caller whose context
-    allows more passes ``config={"recursion_limit": limits.steps}``.
+    and ``astream``. LangGraph's own recursion limit is the second fence: more steps than any limits allow.
     """
     graph = StateGraph(SelfRAGState, context_schema=Context)
-    meters = Meters()
+    runs = Runs(services)
     for node in (decide, retrieve, grade_documents, rewrite_query, generate):
-        graph.add_node(node.__name__, fenced(node, services, meters))
+        graph.add_node(node.__name__, fenced(node, services, runs))
     for node in (hallucination_check, answer_check, direct_generate, select, finish):
-        graph.add_node(node.__name__, fenced(node, services, meters))
+        graph.add_node(node.__name__, fenced(node, services, runs))
 
     graph.add_edge(START, "decide")
-    graph.add_conditional_edges("decide", after_decide, ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges("decide", Edge(after_decide), ["retrieve", "direct_generate", "finish"])
 
     # Search until something is relevant: the re-query loop.
     graph.add_edge("retrieve", "grade_documents")
     graph.add_conditional_edges(
         "grade_documents",
-        after_grade_documents,
+        Edge(after_grade_documents),
         ["generate", "rewrite_query", "direct_generate", "finish"],
     )
-    graph.add_conditional_edges("rewrite_query", after_rewrite_query, ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges("rewrite_query", Edge(after_rewrite_query), ["retrieve", "direct_generate", "finish"])
 
     # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop.
-    graph.add_conditional_edges("generate", after_generate, ["hallucination_check", "answer_check", "select"])
+    graph.add_conditional_edges("generate", Edge(after_generate), ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")
-    graph.add_conditional_edges("select", after_select, ["generate", "rewrite_query", "finish"])
+    graph.add_conditional_edges("select", Edge(after_select), ["generate", "rewrite_query", "finish"])
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self-rag")
-    return compiled.with_config(recursion_limit=services.limits.steps)
+    return compiled.with_config(recursion_limit=MOST_STEPS)

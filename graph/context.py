@@ -16,6 +16,7 @@ from prompts.choice import Choice, Verdict
 
 Constraints = Literal["soft", "hard"]
 Part = TypeVar("Part", bound=BaseModel)
+MOST_ROUNDS = 20
 
 
 class Limits(BaseModel):
@@ -23,24 +24,28 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rewrites: int = Field(2, ge=0, le=20)
-    drafts: int = Field(2, ge=1, le=20)
+    rewrites: int = Field(2, ge=0, le=MOST_ROUNDS)
+    drafts: int = Field(2, ge=1, le=MOST_ROUNDS)
     model_calls: int = Field(32, ge=1)
     tokens: int = Field(60_000, ge=1)
     seconds: float = Field(120, gt=0)
 
     @property
     def steps(self) -> int:
-        """LangGraph's recursion limit that no run within these limits reaches."""
+        """Steps of the graph, of those side by side one, that no run within these limits exceeds."""
         return 8 + (self.rewrites + 1) * (3 + 3 * self.drafts)
+
+
+MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS).steps
 
 
 class Thresholds(BaseModel):
     """The least score with which a verdict of two labels is positive, and with which a passage is graded at all.
 
     ``supported`` is the least P(full) + P(partial) with which a claim is supported at all; at 0 the most probable
-    label decides. ``similar`` is a cosine between the question and a passage; below it the passage is irrelevant
-    without a call.
+    label decides. ``graded`` is of the probability, by what the search tells, that a passage holds the answer, and
+    ``similar`` of its cosine with the question; below either a passage is irrelevant without a call, unless it is the
+    best of the search. At 0 and -1 all are graded; without the embedding model's regression they are anyway.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,6 +53,7 @@ class Thresholds(BaseModel):
     retrieve: float = Field(0.5, ge=0, le=1)
     relevant: float = Field(0.5, ge=0, le=1)
     supported: float = Field(0.0, ge=0, le=1)
+    graded: float = Field(0.0, ge=0, le=1)
     similar: float = Field(-1.0, ge=-1, le=1)
 
 

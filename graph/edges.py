@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
+
+from langchain_core.runnables import Runnable, RunnableConfig
 
 from graph.state import SelfRAGState
 
@@ -18,11 +21,11 @@ def after_grade_documents(
     state: SelfRAGState,
 ) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
     """Write from what is relevant; with nothing relevant search anew while rewrites are left."""
-    if state["stops"]:
+    if any(stop["reason"] == "model_failed" for stop in state["stops"]):
         return "finish"
     if state["relevant"]:
-        return "generate"
-    return _search_again(state)
+        return "generate"  # also when a limit ended the grading: what it reserved is for this
+    return "finish" if state["stops"] else _search_again(state)
 
 
 def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "direct_generate", "finish"]:
@@ -35,8 +38,9 @@ def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "direct_gene
 
 
 def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "answer_check", "select"]]:
-    """Check support and usefulness side by side; a draft that declines, or none, has nothing to check."""
-    if not state["stops"] and any(not draft["declined"] for draft in state["drafts"]):
+    """Check support and usefulness side by side; a draft that declines, or none that is new, has nothing to check."""
+    unchecked = not state["claims"] and not state["uses"]
+    if unchecked and any(not draft["declined"] for draft in state["drafts"]):
         return ["hallucination_check", "answer_check"]
     return ["select"]
 
@@ -60,3 +64,20 @@ def _search_again(state: SelfRAGState) -> Literal["rewrite_query", "direct_gener
 
 def _may_fall_back(state: SelfRAGState) -> bool:
     return state["fallback"] and state["best"] is None
+
+
+class Edge(Runnable[SelfRAGState, str | list[str]]):
+    """One of these functions as LangGraph calls it: at once, where it would send a plain one to a thread."""
+
+    def __init__(self, leads: Callable[[SelfRAGState], Any]) -> None:
+        self.name = leads.__name__
+        self._leads = leads
+
+    def invoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> str | list[str]:  # noqa: A002
+        """Where the node leads."""
+        destination: str | list[str] = self._leads(input)
+        return destination
+
+    async def ainvoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> str | list[str]:  # noqa: A002
+        """Where the node leads."""
+        return self.invoke(input)

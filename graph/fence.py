@@ -6,23 +6,24 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from threading import Lock, Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Overwrite
 
 from errors import ModelError, RequestError
 from graph.context import Context, Services
+from graph.runs import Runs
 from graph.state import SelfRAGState, Step, Stop
-from models.usage import LimitReachedError, Meter, Tab, no_usage
+from models.usage import NOTHING_RESERVED, LimitReachedError, Reserve, Tab, no_usage
 
-MOST_METERS = 4096
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
 LONGEST_QUESTION = 8_000
 Update = dict[str, Any]
+T = TypeVar("T")
 
 
 class Node(Protocol):
@@ -36,40 +37,18 @@ class Node(Protocol):
     def __call__(self, state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> Awaitable[Any]: ...
 
 
-class Meters:
-    """The budgets of the questions under way, one each, shared by nodes that run side by side.
-
-    A budget that is not here, as after a restart, is made anew from the state's ``usage``.
-    """
-
-    def __init__(self) -> None:
-        self._meters: dict[str, Meter] = {}
-        self._lock = Lock()
-
-    def of(self, state: SelfRAGState, context: Context) -> Meter:
-        """The meter of the question that ``state`` belongs to."""
-        limits = context.bounds
-        with self._lock:
-            meter = self._meters.get(state["run"])
-            if meter is None:
-                while len(self._meters) >= MOST_METERS:
-                    del self._meters[next(iter(self._meters))]
-                meter = Meter(
-                    calls=limits.model_calls,
-                    tokens=limits.tokens,
-                    deadline=state["started"] + limits.seconds,
-                    spent=state.get("usage") or no_usage(),
-                )
-                self._meters[state["run"]] = meter
-            return meter
-
-    def close(self, state: SelfRAGState) -> None:
-        """Forget the meter of a finished question."""
-        with self._lock:
-            self._meters.pop(state["run"], None)
+# Kept back for those after it, so that a run which ends early ends with a checked answer if it can. The grade of one
+# passage, a draft and one claim are the least that lead to one.
+BEFORE_CHECKS = 0.15
+RESERVES = {
+    "decide": Reserve(1, BEFORE_CHECKS),
+    "grade_documents": Reserve(2, BEFORE_CHECKS),
+    "rewrite_query": Reserve(3, BEFORE_CHECKS),
+    "generate": Reserve(1, BEFORE_CHECKS),
+}
 
 
-def fenced(node: Node, services: Services, meters: Meters) -> RunnableLambda[Any, Any]:
+def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
     """The node as LangGraph runs it, sync or async: metered, timed, its failures written to the state."""
     name = node.__name__
     first, last = name == "decide", name == "finish"
@@ -79,12 +58,15 @@ def fenced(node: Node, services: Services, meters: Meters) -> RunnableLambda[Any
         context = services.completed(runtime.context)
         fresh = anew(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
-        tab = Tab(meters.of(now, context))
+        run = runs.of(now, context)
+        tab = Tab(run.meter, RESERVES.get(name, NOTHING_RESERVED))
+        if first and context.mode != "never":
+            run.search.begin(now["queries"][0], context.k)
         failure: str | None = None
-        alarm = asyncio.timeout(max(0.0, tab.meter.seconds_left()) + GRACE_SECONDS)
+        alarm = asyncio.timeout(max(0.0, tab.seconds_left()) + GRACE_SECONDS)
         try:
             async with alarm:
-                update = await node(now, services.metered(tab), runtime.override(context=context))
+                update = await node(now, run.services(services, tab), runtime.override(context=context))
         except LimitReachedError:
             update = {}
         except TimeoutError:  # of a search, which embeds the query on another machine perhaps
@@ -104,17 +86,32 @@ def fenced(node: Node, services: Services, meters: Meters) -> RunnableLambda[Any
         reduced: Update = {"usage": tab.spent, "path": [step], "stops": stops}
         if first:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
+            if update.get("route") == "direct":
+                run.search.drop()
         if last:
-            meters.close(now)
+            update["seconds"] = run.meter.seconds_spent()
+            runs.close(now)
         return {**fresh, **update, **reduced}
 
-    async def asynchronously(state: SelfRAGState) -> Update:
-        return await turn(state, get_runtime(Context))
+    return Fenced(name, turn)
 
-    def synchronously(state: SelfRAGState) -> Update:
-        return in_background(turn(state, get_runtime(Context)))
 
-    return RunnableLambda(synchronously, afunc=asynchronously, name=name)
+class Fenced(Runnable[SelfRAGState, Update]):
+    """A node that LangGraph runs as it is, sync or async: `RunnableLambda` would look into it anew at each turn."""
+
+    def __init__(
+        self, name: str, turn: Callable[[SelfRAGState, Runtime[Context]], Coroutine[Any, Any, Update]]
+    ) -> None:
+        self.name = name
+        self._turn = turn
+
+    def invoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
+        """Run the node on the loop in the background."""
+        return in_background(self._turn(input, get_runtime(Context)))
+
+    async def ainvoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
+        """Run the node here."""
+        return await self._turn(input, get_runtime(Context))
 
 
 def anew(state: SelfRAGState, context: Context) -> Update:
@@ -125,7 +122,6 @@ def anew(state: SelfRAGState, context: Context) -> Update:
     question = require_question(state.get("question"))
     return {
         "run": uuid.uuid4().hex,
-        "started": time.time(),
         "decision": None,
         "queries": [question.strip()],
         "route": "retrieve",
@@ -137,6 +133,7 @@ def anew(state: SelfRAGState, context: Context) -> Update:
         "verdicts": {},
         "relevant": [],
         "drafts": [],
+        "drafted": [],
         "claims": [],
         "uses": [],
         "best": None,
@@ -146,6 +143,7 @@ def anew(state: SelfRAGState, context: Context) -> Update:
         "stop_reason": None,
         "citations": [],
         "usage": no_usage(),
+        "path": [],
         "stops": [],
     }
 
@@ -176,7 +174,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_loop)
 
 
-def in_background(work: Coroutine[Any, Any, Update]) -> Update:
+def in_background(work: Coroutine[Any, Any, T]) -> T:
     """Run ``work`` on the one loop that serves every synchronous caller, also inside a notebook's own loop."""
     global _loop
     with _starting:

@@ -111,13 +111,13 @@ class SelfRAGState(TypedDict, total=False):
 
     ``question`` is never rewritten; ``queries`` are what was searched for, the question first, the last one
     now, and ``searched`` how many of them were. ``verdicts`` keeps every relevance verdict by passage, since it is
-    against the question. ``drafts``, ``claims`` and ``uses`` belong to the present round. ``rewrites_left`` and
+    against the question. ``drafts``, ``claims`` and ``uses`` belong to the present round; ``drafted`` are the passages,
+    by id, of every first draft, since the same passages would give the same draft. ``rewrites_left`` and
     ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run early.
     """
 
     question: str
     run: str
-    started: float
     route: Route
     decision: Verdict | None
     queries: list[str]
@@ -129,6 +129,7 @@ class SelfRAGState(TypedDict, total=False):
     verdicts: dict[str, Verdict]
     relevant: list[str]
     drafts: list[Draft]
+    drafted: list[list[str]]
     claims: list[list[Claim]]
     uses: list[Verdict]
     best: Candidate | None

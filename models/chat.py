@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,13 +17,18 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from errors import ModelError
-from models.usage import LimitReachedError, Tab, Usage
+from models.usage import LimitReachedError, Tab, Usage, no_usage
 
 CALL_SECONDS = 120.0
 RETRIES = 2
+CONCURRENCY = 32
 BACKOFF_SECONDS = 0.5
+# What client libraries raise when they read a body that is not what it should be.
+NO_COMPLETION = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 PERMANENT = frozenset({400, 401, 403, 404, 405, 413, 422})
 KEY = re.compile(r"\b(?:\w*(?:sk|key)[-_]|Bearer\s)[\w*.\-]{6,}|(?<=provided: )\S{6,}", re.IGNORECASE)
+FILTERED = frozenset({"content_filter", "safety", "refusal"})
+MOST_CHARACTERS = 64  # a token asked for; no tokenizer's tokens are that long on average
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -39,9 +48,40 @@ def text_of(message: BaseMessage) -> str:
     return THOUGHT.sub("", message.text).strip().encode("utf-8", "replace").decode()
 
 
-def estimate_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
-    """An upper estimate of a call's tokens, input and output: three bytes a token, and eight a message."""
-    return sum(len(message.text.encode()) // 3 + 8 for message in messages) + max_tokens
+def answer_of(reply: BaseMessage, name: str, max_tokens: int) -> str:
+    """The text of a reply that is one.
+
+    Raises `TransientModelError` for a refusal, for what a filter or the end of a stream cut off, and for far more than
+    was asked for.
+    """
+    refusal = reply.additional_kwargs.get("refusal")
+    if refusal:
+        raise TransientModelError(f"{name} refused to answer ({_short(' '.join(str(refusal).split()))}).")
+    reason = reply.response_metadata.get("finish_reason") or reply.response_metadata.get("stop_reason")
+    if str(reason).casefold() in FILTERED:
+        raise TransientModelError(f"A content filter stopped the answer of {name}.")
+    if not reason and reply.response_metadata.get("model_provider") == "openai":
+        raise TransientModelError(f"The answer of {name} ends in the middle.")
+    if len(reply.text) > MOST_CHARACTERS * max_tokens:
+        raise TransientModelError(
+            f"{name} wrote {len(reply.text):,} characters where {max_tokens} tokens were asked for."
+        )
+    return text_of(reply)
+
+
+def likely_tokens(messages: Sequence[BaseMessage], written: int) -> int:
+    """An estimate of a call's tokens, input and output: three bytes a token, and eight a message."""
+    return sum(_bytes(message) // 3 + 8 for message in messages) + written
+
+
+def most_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
+    """What a call can cost at most, input and output: no token is less than a byte; and what stands between turns."""
+    return sum(_bytes(message) + 16 for message in messages) + 64 + max_tokens
+
+
+def _bytes(message: BaseMessage) -> int:
+    content = message.content  # ``text`` makes an object at each use
+    return len((content if isinstance(content, str) else message.text).encode())
 
 
 def max_tokens_of(tokens: int) -> dict[str, Any]:
@@ -64,7 +104,7 @@ class Chat:
         *,
         call_seconds: float = CALL_SECONDS,
         retries: int = RETRIES,
-        concurrency: int = 16,
+        concurrency: int = CONCURRENCY,
         secret: str | None = None,
         bounded: Callable[[int], dict[str, Any]] = max_tokens_of,
     ) -> None:
@@ -75,6 +115,7 @@ class Chat:
         self._concurrency = concurrency
         self._secret = secret
         self._bounded = bounded
+        self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
             WeakKeyDictionary()
         )
@@ -96,27 +137,30 @@ class Chat:
         """
         model, turn = self._client()
         arguments = {**self._bounded(max_tokens), **(bind or {})}
-        estimate = estimate_tokens(messages, max_tokens)
+        most = most_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
-            async with turn:
-                tab.admit(estimate)
-                cost = _estimated(messages, 0)
-                try:
-                    seconds = min(self.call_seconds, tab.meter.seconds_left())
-                    async with asyncio.timeout(seconds):
+            await tab.admit(most)
+            cost = no_usage()
+            try:
+                async with in_turn(turn, tab):
+                    cost = _estimated(messages, max_tokens)
+                    async with asyncio.timeout(min(self.call_seconds, tab.seconds_left())):
                         reply = await model.ainvoke(list(messages), config={"tags": list(tags)}, **arguments)
-                    cost = usage_of(reply, messages)
+                    cost = usage_of(reply, messages, max_tokens)
                     return reply if isinstance(reply, AIMessage) else AIMessage(reply.text)
-                except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
-                    failure, wait = classify(error, self.name, attempt, self._secret)
-                finally:
-                    tab.settle(estimate, cost)
+            except LimitReachedError:
+                raise
+            except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
+                failure, wait = classify(error, self.name, attempt, self._secret)
+                if getattr(error, "status_code", None):  # refused, and nothing written
+                    cost = _estimated(messages, 0)
+            finally:
+                tab.settle(most, cost)
             if not isinstance(failure, TransientModelError):
                 raise failure
-            if tab.meter.seconds_left() <= 0:
-                tab.limit = "limit_seconds"
-                raise LimitReachedError("limit_seconds")
-            if attempt == self.retries or wait >= tab.meter.seconds_left():
+            if tab.seconds_left() <= 0:
+                raise tab.out_of_time()
+            if attempt == self.retries or wait >= tab.seconds_left():
                 raise failure
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -130,38 +174,55 @@ class Chat:
 
     def _client(self) -> tuple[BaseChatModel, asyncio.Semaphore]:
         loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            # A client's connections hold on to their loop, so that the dictionary alone would never forget one.
-            for ended in [one for one in list(self._clients) if one.is_closed()]:
-                self._clients.pop(ended, None)
-            self._clients[loop] = (self._make(), asyncio.Semaphore(self._concurrency))
-        return self._clients[loop]
+        with self._lock:
+            if loop not in self._clients:
+                # A client's connections hold on to their loop, so that the dictionary alone would never forget one.
+                for ended in [one for one in list(self._clients) if one.is_closed()]:
+                    self._clients.pop(ended, None)
+                self._clients[loop] = (self._make(), asyncio.Semaphore(self._concurrency))
+            return self._clients[loop]
 
 
-def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage]) -> Usage:
-    """What the server says the call cost; an estimate where it says nothing that can be true."""
-    reported = getattr(reply, "usage_metadata", None) or {}
+@asynccontextmanager
+async def in_turn(turn: asyncio.Semaphore, tab: Tab) -> AsyncIterator[None]:
+    """Wait for one of the client's places, no longer than the question has time. Raises `LimitReachedError`."""
+    try:
+        async with asyncio.timeout(max(0.0, tab.seconds_left())):
+            await turn.acquire()
+    except TimeoutError:
+        raise tab.out_of_time() from None
+    try:
+        yield
+    finally:
+        turn.release()
+
+
+def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage], max_tokens: int) -> Usage:
+    """What the server says the call cost; an estimate where it says nothing that can be true of such a call."""
+    reported: Mapping[str, Any] = getattr(reply, "usage_metadata", None) or {}
     read, written = reported.get("input_tokens"), reported.get("output_tokens")
-    length = len(reply.text.encode("utf-8", "replace"))
-    size = sum(len(message.text.encode()) for message in messages) + length
     if not isinstance(read, int) or not isinstance(written, int) or read <= 0 or written < 0:
-        return _estimated(messages, length // 3)
-    if read + written > 100 * (size + 1000):
-        return _estimated(messages, length // 3)
-    cached = (reported.get("input_token_details") or {}).get("cache_read") or 0
+        return _estimated(messages, _likely_written(reply, max_tokens))
+    if read + written > most_tokens(messages, max_tokens):
+        return _estimated(messages, _likely_written(reply, max_tokens))
+    cached = (reported.get("input_token_details") or {}).get("cache_read")
     return Usage(
         model_calls=1,
         input_tokens=read,
-        cached_input_tokens=min(max(int(cached), 0), read),
+        cached_input_tokens=min(max(cached, 0), read) if isinstance(cached, int) else 0,
         output_tokens=written,
         estimated=False,
     )
 
 
+def _likely_written(reply: BaseMessage, max_tokens: int) -> int:
+    return min(len(reply.text.encode("utf-8", "replace")) // 3, max_tokens)
+
+
 def _estimated(messages: Sequence[BaseMessage], output: int) -> Usage:
     return Usage(
         model_calls=1,
-        input_tokens=estimate_tokens(messages, 0),
+        input_tokens=likely_tokens(messages, 0),
         cached_input_tokens=0,
         output_tokens=output,
         estimated=True,
@@ -169,9 +230,13 @@ def _estimated(messages: Sequence[BaseMessage], output: int) -> Usage:
 
 
 def classify(error: Exception, name: str, attempt: int, secret: str | None = None) -> tuple[ModelError, float]:
-    """The error as ours, without ``secret``, and the seconds to wait before another attempt where one makes sense."""
-    if isinstance(error, ModelError):
-        return error, 0.0
+    """The error as ours, without ``secret``, and the seconds to wait before another attempt where one makes sense.
+
+    These are without end where the same request would be answered the same.
+    """
+    ours = next((one for one in _causes(error) if isinstance(one, ModelError)), None)
+    if ours is not None:
+        return ours, math.inf
     wait = BACKOFF_SECONDS * 2**attempt
     status = getattr(error, "status_code", None)
     kind = type(error).__name__
@@ -188,36 +253,42 @@ def classify(error: Exception, name: str, attempt: int, secret: str | None = Non
         return ModelError(f"The server of {name} refused the request with HTTP {status} ({said})."), 0.0
     if "Connection" in kind and "Timeout" not in kind and status is None:
         # A server that hangs up in the middle is worth another try; one that is not there is not.
-        failure = TransientModelError if _was_connected(error) else ModelError
-        return failure(f"Cannot reach the server of {name}: start it or check OPENAI_BASE_URL ({said})."), wait
+        if _was_connected(error):
+            return TransientModelError(f"The server of {name} hung up ({said})."), wait
+        return ModelError(f"Cannot reach the server of {name}: start it or check OPENAI_BASE_URL ({said})."), 0.0
     if isinstance(error, TimeoutError) or "Timeout" in kind:
         return TransientModelError(f"{name} did not answer in time."), wait
+    if kind == "ContentFilterFinishReasonError":
+        return TransientModelError(f"A content filter stopped the answer of {name}."), math.inf
+    if status is None and isinstance(error, NO_COMPLETION):
+        return TransientModelError(f"The server of {name} sent what is no chat completion ({said})."), wait
     after = _retry_after(error)
     return TransientModelError(f"{name} failed: {kind} ({said})."), max(wait, after)
 
 
-def _was_connected(error: BaseException) -> bool:
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what led to it, the last first."""
     seen: BaseException | None = error
     while seen is not None:
-        if type(seen).__name__ in ("ConnectError", "ConnectionRefusedError", "gaierror"):
-            return False
+        yield seen
         seen = seen.__cause__ or seen.__context__
-    return True
+
+
+def _was_connected(error: BaseException) -> bool:
+    return not any(
+        type(one).__name__ in ("ConnectError", "ConnectionRefusedError", "gaierror") for one in _causes(error)
+    )
 
 
 def _retry_after(error: Exception) -> float:
     headers = getattr(getattr(error, "response", None), "headers", {}) or {}
-    value = str(headers.get("retry-after", ""))
-    if re.fullmatch(r"\d+(\.\d+)?", value):
+    value = str(headers.get("retry-after", "")).strip()
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value):
         return float(value)
-    if value:
-        from email.utils import parsedate_to_datetime
-
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-        except ValueError:
-            return 0.0
-    return 0.0
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _first_line(error: Exception, secret: str | None = None) -> str:
@@ -226,4 +297,8 @@ def _first_line(error: Exception, secret: str | None = None) -> str:
     if secret:
         line = line.replace(secret, "[key]")
     line = KEY.sub("[key]", line)
+    return _short(line)
+
+
+def _short(line: str) -> str:
     return line if len(line) <= 200 else line[:200] + "…"

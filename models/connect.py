@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 
 from errors import ModelError
-from models.chat import Chat, max_tokens_of
+from models.chat import CONCURRENCY, Chat, max_tokens_of
 
 CONNECT_SECONDS = 10.0
 REASONING = re.compile(r"^(o\d|gpt-5)")
@@ -23,15 +23,26 @@ BOUNDED: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 def openai_chat(
-    model: str, *, base_url: str | None, api_key: str | None, call_seconds: float, name: str | None = None
+    model: str,
+    *,
+    base_url: str | None,
+    api_key: str | None,
+    call_seconds: float,
+    name: str | None = None,
+    concurrency: int = CONCURRENCY,
 ) -> Chat:
-    """A chat model behind the OpenAI protocol; ``base_url`` None is OpenAI itself; ``name`` is for errors."""
+    """A chat model behind the OpenAI protocol; ``base_url`` None is OpenAI itself; ``name`` is for errors.
+
+    Of one event loop's calls at most ``concurrency`` are under way at a time; the others wait.
+    """
 
     def make() -> BaseChatModel:
         import httpx2
         from langchain_openai import ChatOpenAI
         from openai import DefaultAsyncHttpxClient
         from pydantic import SecretStr
+
+        from models.bounded import bounded
 
         settings: dict[str, Any] = {} if REASONING.match(model) else {"temperature": 0}
         return ChatOpenAI(
@@ -40,16 +51,18 @@ def openai_chat(
             api_key=SecretStr(api_key or "none"),
             max_retries=0,
             stream_usage=True,
+            stream_chunk_timeout=None,  # in Python 3.11 its wait_for can swallow the cancellation of our own
             http_socket_options=(),  # those of the synchronous client, which is not used, come with a warning
             http_async_client=DefaultAsyncHttpxClient(
                 timeout=httpx2.Timeout(call_seconds, connect=min(CONNECT_SECONDS, call_seconds)),
                 trust_env=not is_local(base_url),
+                event_hooks={"response": [bounded(call_seconds)]},
             ),
             **settings,
         )
 
     where = f" at {without_password(base_url)}" if base_url else ""
-    return Chat(make, name or f"{model}{where}", call_seconds=call_seconds, secret=api_key)
+    return Chat(make, name or f"{model}{where}", call_seconds=call_seconds, concurrency=concurrency, secret=api_key)
 
 
 def is_local(url: str | None) -> bool:
@@ -62,7 +75,7 @@ def without_password(url: str) -> str:
     return re.sub(r"(?<=//)[^/@]*@", "", url).partition("?")[0]
 
 
-def provider_chat(spec: str, *, call_seconds: float) -> Chat:
+def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRENCY) -> Chat:
     """A chat model by LangChain's ``provider:model``, with the provider's own settings from the environment."""
 
     def make() -> BaseChatModel:
@@ -78,4 +91,4 @@ def provider_chat(spec: str, *, call_seconds: float) -> Chat:
             raise ModelError(f"{spec} cannot be used: {line[:200]}") from error
 
     bounded = BOUNDED.get(spec.partition(":")[0], max_tokens_of)
-    return Chat(make, spec, call_seconds=call_seconds, bounded=bounded)
+    return Chat(make, spec, call_seconds=call_seconds, concurrency=concurrency, bounded=bounded)

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from models.chat import Chat, TransientModelError, UnusableRequestError, text_of
+from models.chat import Chat, TransientModelError, UnusableRequestError, answer_of
 from models.usage import LimitReachedError, Tab
 from prompts.choice import UNKNOWN, Choice, Verdict
 
 Means = Literal["logprobs", "schema", "text"]
 TOP_LOGPROBS = 20
 LEAST_MASS = 0.05
+MOST_MISSES = 3
 STRUCTURED_TOKENS = 400
 REASON_TOKENS = 60
 WHY = "Why? Answer in one short sentence that names what is missing or wrong."
@@ -31,7 +32,8 @@ class Manner:
     """How this model is asked: found out at the first calls and kept for all that follow.
 
     A first token that is no label is no verdict before one was (``proven``): many models' templates open the
-    thought themselves, and then it is the thought's first word.
+    thought themselves, and then it is the thought's first word. ``misses`` are the verdicts in a row that another
+    means had to give.
     """
 
     means: Means = "logprobs"
@@ -42,16 +44,22 @@ class Manner:
         """The means that may still serve, the present one first."""
         return MEANS[MEANS.index(self.means) :]
 
-    def believes(self, verdict: Verdict) -> bool:
-        """Whether a verdict by probability is one, and not the beginning of a thought."""
-        self.proven = self.proven or verdict["label"] != UNKNOWN
-        self.misses += not self.proven
-        return self.proven
+    def believes(self, means: Means, verdict: Verdict) -> bool:
+        """Whether a verdict is one, and not the beginning of a thought."""
+        if means == self.means and verdict["label"] != UNKNOWN:
+            self.proven, self.misses = True, 0
+        return self.proven or means != "logprobs"
 
-    def settle(self, means: Means) -> None:
-        """Keep to ``means``, which served, unless another call has gone further already."""
-        if means in self.left():
-            self.means = means
+    def settle(self, means: Means, *, thought: bool) -> None:
+        """Keep to ``means``, which served, unless another call has gone further already or it may be an accident.
+
+        A thought's first word may once be the question's fault; a means that served before may fail for a while.
+        """
+        if means not in self.left()[1:]:
+            return
+        self.misses += 1
+        if self.misses > (MOST_MISSES if self.proven else thought):
+            self.means, self.proven, self.misses = means, False, 0
 
 
 @dataclass(frozen=True)
@@ -85,18 +93,19 @@ class Critic:
         """The verdict with the critic's reason for it, in a sentence; without one if that call fails."""
         if verdict["label"] == UNKNOWN or self.tab is None:
             return verdict
-        reply = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
-        ask = [*choice.messages.format_messages(**inputs), AIMessage(reply), HumanMessage(WHY)]
+        word = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
+        ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(WHY)]
         try:
-            said = await self.chat.ask(ask, self.tab, max_tokens=REASON_TOKENS, tags=["nostream"])
+            reply = await self.chat.ask(ask, self.tab, max_tokens=REASON_TOKENS, tags=["nostream"])
+            said = answer_of(reply, self.chat.name, REASON_TOKENS)
         except (LimitReachedError, TransientModelError):
             return verdict
-        reason = " ".join(text_of(said).split()) or None
+        reason = " ".join(said.split()) or None
         return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
 
     async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
         """By the first means that serves. A request refused in every form, one too long perhaps, is unknown."""
-        refusal, missed = "The model cannot be asked so.", False
+        refusal, thought = "The model cannot be asked so.", False
         for means in self.manner.left():
             try:
                 verdict = await self._ask(choice, messages, means)
@@ -105,11 +114,11 @@ class Critic:
                 continue
             if verdict is None:
                 continue
-            if means == "logprobs" and not self.manner.believes(verdict):
-                refusal, missed = verdict["reason"] or refusal, True
+            if not self.manner.believes(means, verdict):
+                refusal, thought = verdict["reason"] or refusal, True
                 continue
-            if not missed or self.manner.misses > 1:  # once may be the question's fault
-                self.manner.settle(means)
+            if verdict["label"] != UNKNOWN:
+                self.manner.settle(means, thought=thought)
             return verdict
         return choice.unknown(refusal)
 
@@ -132,21 +141,25 @@ class Critic:
             words = ", ".join(choice.replies)
             ask = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {words}.")]
         reply = await self.chat.ask(ask, self.tab, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
-        return by_reply(choice, text_of(reply))
+        return by_reply(choice, answer_of(reply, self.chat.name, STRUCTURED_TOKENS))
 
 
 def first_token(reply: AIMessage) -> Mapping[str, float] | None:
-    """Log-probability of each candidate of the first generated token; None where the server gave none."""
-    content = (reply.response_metadata.get("logprobs") or {}).get("content") or []
-    top = content[0].get("top_logprobs") if content else None
-    if not top:
-        return None
+    """Log-probability of each candidate of the first generated token; None where the server gave none that can be."""
     found: dict[str, float] = {}
-    for entry in top:
-        token, value = entry.get("token"), entry.get("logprob")
+    for entry in _candidates(reply.response_metadata.get("logprobs")):
+        token, value = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
         if isinstance(token, str) and isinstance(value, int | float) and value <= 1e-6:
             found[token] = max(found.get(token, -math.inf), float(value))
     return found or None
+
+
+def _candidates(logprobs: Any) -> list[Any]:
+    """What stands where the first token's candidates should, if it is a list."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    first = content[0] if isinstance(content, list) and content else None
+    top = first.get("top_logprobs") if isinstance(first, dict) else None
+    return top if isinstance(top, list) else []
 
 
 def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:

@@ -2,17 +2,21 @@
 
 import atexit
 import http.client
+import json
 import math
 import os
 import secrets
 import socket
 import sys
 import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from errors import ModelError
+from models.prefixes import Prefixes, file_identity
 
 # One slot: requests that share a prefix queue up in it and each reads only what is new. With more slots,
 # those that arrive together each read the whole prefix: llama.cpp takes none from a slot that is at work.
@@ -36,6 +40,8 @@ class EmbeddedServer:
 
     ``context_tokens`` bounds prompt and reply together. ``threads`` defaults to the cores that this process
     may use. Use as a context manager, or call ``start`` and ``stop``; a stopped server can be started again.
+    What it has read of the prompts of ``prefixes`` outlives it: a server that is idle when it is stopped writes
+    it down, and the next one begins with it.
     """
 
     def __init__(
@@ -45,14 +51,17 @@ class EmbeddedServer:
         context_tokens: int = CONTEXT_TOKENS,
         parallel: int = PARALLEL,
         threads: int | None = None,
+        prefixes: Prefixes | None = None,
     ) -> None:
         self.path = path
+        self._prefixes = prefixes if prefixes and prefixes.open() else None
         self._context_tokens = context_tokens
         self._parallel = parallel
         self._threads = threads or usable_cores()
         self._lock = threading.Lock()
         self._server: Any = None
         self._endpoint: Endpoint | None = None
+        self._wire: _Wire | None = None
 
     def start(self) -> Endpoint:
         """Load the model, if it is not loaded; return where it is served. Raises ModelError if it cannot be.
@@ -73,18 +82,25 @@ class EmbeddedServer:
                         "`python -m app pull`, or set SELFRAG_MODEL_PATH to another GGUF file."
                     ) from error
                 port = int(self._server.listening_address.rpartition(":")[2])
-                _await_loop(port, key)
-                self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
+                self._wire = _Wire(port, key)
+                # Stopped before its loop runs, the server would never stop.
+                self._wire("/lora-adapters")
                 atexit.register(self.stop)
+                if self._prefixes:
+                    self._prefixes.restore(self._wire, self._identity(xllamacpp.__version__))
+                self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
             return self._endpoint
 
     def stop(self) -> None:
         """End the server and free the model's memory; requests under way fail. Done at exit by itself."""
         with self._lock:
-            if self._endpoint is not None:
+            if self._wire is not None:
                 atexit.unregister(self.stop)
-                _cut_connections(int(self._endpoint.base_url.split(":")[2].partition("/")[0]))
-                self._server = self._endpoint = None
+                if self._prefixes:
+                    with suppress(KeyboardInterrupt):  # whoever is in a hurry need not wait
+                        self._prefixes.keep(self._wire)
+                _cut_connections(self._wire.port)
+                self._server = self._endpoint = self._wire = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -112,20 +128,27 @@ class EmbeddedServer:
         parameters.cache_ram_mib = CACHED_PROMPTS_MIB
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
+        if self._prefixes:
+            parameters.slot_save_path = f"{self._prefixes.folder}{os.sep}"
+            parameters.endpoint_metrics = True
         return parameters
+
+    def _identity(self, version: str) -> str:
+        """What a kept prefix depends on besides its text."""
+        return f"{version} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
 
 
 _servers: dict[Path, EmbeddedServer] = {}
 _servers_lock = threading.Lock()
 
 
-def serve(path: Path) -> EmbeddedServer:
-    """Return this process's one running server for the file, loaded at the first call."""
+def serve(path: Path, prefixes: Prefixes | None = None) -> EmbeddedServer:
+    """Return this process's one running server for the file, loaded at the first call, whose ``prefixes`` count."""
     path = path.resolve()
     with _servers_lock:
         server = _servers.get(path)
         if server is None:
-            server = _servers[path] = EmbeddedServer(path)
+            server = _servers[path] = EmbeddedServer(path, prefixes=prefixes)
     server.start()
     return server
 
@@ -146,14 +169,28 @@ def usable_cores() -> int:
     return len(siblings)
 
 
-def _await_loop(port: int, key: str) -> None:
-    """Wait until the server's loop answers: stopped before its loop runs, it would never stop."""
-    connection = http.client.HTTPConnection(_HOST, port, timeout=60)
-    try:
-        connection.request("GET", "/lora-adapters", headers={"Authorization": f"Bearer {key}"})
-        connection.getresponse().read()
-    finally:
-        connection.close()
+class _Wire:
+    """Requests of this module's own to the server, one connection each."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self.port = port
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+
+    def __call__(self, path: str, body: Mapping[str, Any] | None = None) -> str:
+        connection = http.client.HTTPConnection(_HOST, self.port, timeout=60)
+        try:
+            connection.request(
+                "GET" if body is None else "POST", path, None if body is None else json.dumps(body), self._headers
+            )
+            response = connection.getresponse()
+            reply = response.read().decode()
+        except http.client.HTTPException as error:
+            raise OSError(f"{path}: {error!r}") from error
+        finally:
+            connection.close()
+        if response.status != http.HTTPStatus.OK:
+            raise OSError(f"{path}: HTTP {response.status}")
+        return reply
 
 
 def _cut_connections(port: int) -> None:

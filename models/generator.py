@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.chat import Chat, TransientModelError, text_of
+from models.chat import Chat, TransientModelError, answer_of
 from models.usage import Tab
 
 ANSWER_TAG = "answer"
@@ -27,13 +27,13 @@ class Generator:
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
         """The reply's text, without thoughts. ``hidden`` keeps it out of ``messages`` streaming.
 
-        Raises `ModelError` when the model fails after its retries or answers nothing at all.
+        Raises `ModelError` when the model fails after its retries, refuses, answers nothing at all, or does not end.
         """
         if self.tab is None:
             raise RuntimeError("a generator writes only with a tab: call metered() first")
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         reply = await self.chat.ask(messages.format_messages(**inputs), self.tab, max_tokens=max_tokens, tags=tags)
-        text = text_of(reply)
+        text = answer_of(reply, self.chat.name, max_tokens)
         if not text:
             raise TransientModelError(f"{self.chat.name} answered with nothing.")
         return text

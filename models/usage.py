@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
@@ -43,42 +44,68 @@ class LimitReachedError(Exception):
         self.reason: LimitReason = reason
 
 
+@dataclass(frozen=True)
+class Reserve:
+    """What a node leaves for those after it: so many calls, and this share of all tokens and of all seconds."""
+
+    calls: int = 0
+    share: float = 0.0
+
+
+NOTHING_RESERVED = Reserve()
+
+
 @dataclass
 class Meter:
-    """The budget of one question. Calls are admitted against an estimate, then settled with what they cost.
+    """The budget of one question. Calls are admitted against the most they can cost, then settled with what they did.
 
-    ``deadline`` is in seconds of ``time.time()``. Tokens of calls under way are held back, so that calls
-    made side by side cannot cross the limit together.
+    ``began`` is in seconds of ``time.monotonic()``. What calls under way may cost is held back, so that calls made side
+    by side cannot cross the limit together. A meter belongs to one event loop.
     """
 
     calls: int
     tokens: int
-    deadline: float
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
     spent: Usage = field(default_factory=no_usage)
     held_calls: int = 0
     held_tokens: int = 0
+    _settled: asyncio.Event = field(default_factory=asyncio.Event, repr=False, compare=False)
 
-    def admit(self, estimate: int) -> None:
-        """Hold one call of ``estimate`` tokens, input and output together, or raise `LimitReachedError`."""
-        if self.seconds_left() <= 0:
-            raise LimitReachedError("limit_seconds")
-        if self.spent["model_calls"] + self.held_calls + 1 > self.calls:
-            raise LimitReachedError("limit_calls")
-        used = self.spent["input_tokens"] + self.spent["output_tokens"] + self.held_tokens
-        if used + estimate > self.tokens:
-            raise LimitReachedError("limit_tokens")
+    async def admit(self, most: int, reserve: Reserve = NOTHING_RESERVED) -> None:
+        """Hold one call of at most ``most`` tokens, input and output together, or raise `LimitReachedError`.
+
+        A call that would fit but for what others hold waits until they are settled, which is mostly for far less.
+        """
+        while True:
+            if self.seconds_left(reserve) <= 0:
+                raise LimitReachedError("limit_seconds")
+            if self.spent["model_calls"] + self.held_calls + 1 + reserve.calls > self.calls:
+                raise LimitReachedError("limit_calls")
+            free = self.tokens * (1 - reserve.share) - self.spent["input_tokens"] - self.spent["output_tokens"]
+            if most > free:
+                raise LimitReachedError("limit_tokens")
+            if most + self.held_tokens <= free:
+                break
+            self._settled.clear()
+            await self._settled.wait()
         self.held_calls += 1
-        self.held_tokens += estimate
+        self.held_tokens += most
 
-    def settle(self, estimate: int, cost: Usage) -> None:
+    def settle(self, most: int, cost: Usage) -> None:
         """Replace a held call by what it cost."""
         self.held_calls -= 1
-        self.held_tokens -= estimate
+        self.held_tokens -= most
         self.spent = add_usage(self.spent, cost)
+        self._settled.set()
 
-    def seconds_left(self) -> float:
-        """Seconds until the deadline; negative after it."""
-        return self.deadline - time.time()
+    def seconds_left(self, reserve: Reserve = NOTHING_RESERVED) -> float:
+        """Seconds until the end of those given, or until what is reserved of them; negative after it."""
+        return self.seconds * (1 - reserve.share) - self.seconds_spent()
+
+    def seconds_spent(self) -> float:
+        """Seconds since the question was asked, without those in which an interrupted run stood still."""
+        return time.monotonic() - self.began
 
 
 @dataclass
@@ -86,18 +113,28 @@ class Tab:
     """One node's share of a meter: what this node spent, and the limit that it ran into, if any."""
 
     meter: Meter
+    reserve: Reserve = NOTHING_RESERVED
     spent: Usage = field(default_factory=no_usage)
     limit: LimitReason | None = None
 
-    def admit(self, estimate: int) -> None:
-        """As `Meter.admit`; remembers the limit."""
+    async def admit(self, most: int) -> None:
+        """As `Meter.admit`, leaving the node's reserve; remembers the limit."""
         try:
-            self.meter.admit(estimate)
+            await self.meter.admit(most, self.reserve)
         except LimitReachedError as reached:
             self.limit = reached.reason
             raise
 
-    def settle(self, estimate: int, cost: Usage) -> None:
+    def settle(self, most: int, cost: Usage) -> None:
         """As `Meter.settle`; adds to this node's own."""
-        self.meter.settle(estimate, cost)
+        self.meter.settle(most, cost)
         self.spent = add_usage(self.spent, cost)
+
+    def seconds_left(self) -> float:
+        """Seconds that this node may still take."""
+        return self.meter.seconds_left(self.reserve)
+
+    def out_of_time(self) -> LimitReachedError:
+        """The error of a node that may take no more; remembers the limit."""
+        self.limit = "limit_seconds"
+        return LimitReachedError(self.limit)

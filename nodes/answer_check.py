@@ -9,13 +9,14 @@ from langgraph.runtime import Runtime
 from evidence.passages import as_data
 from graph.context import Context, Services
 from graph.state import Draft, SelfRAGState
-from nodes.together import together
+from nodes.together import others_first, together
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Verdict
 
 
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rate every draft at once, from 1 to 5."""
+    await others_first()  # where calls are short, an answer that is not rated beats one that is not checked
     uses = await together(_use(draft, state, services, runtime.context.explain) for draft in state["drafts"])
     return {"uses": uses, "decided": {"usefulness": uses}}
 

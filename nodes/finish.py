@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
@@ -34,7 +33,6 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         "stop_reason": reason,
         "answer": answer,
         "citations": citations,
-        "seconds": time.time() - state["started"],
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
 

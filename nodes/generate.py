@@ -21,21 +21,27 @@ from prompts.grade_documents import RELEVANCE
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write this round's drafts. A redraft that says what was said before is dropped: it would loop.
 
+    So would a first draft from passages that an earlier query found as well and that were drafted from then.
+
     Of several drafts those that fail are left out, unless all do: then it raises the first failure.
     """
     last, failed = _last_of_this_query(state, runtime.context), 0
+    drafted = [*state["drafted"]]
     if last:
         drafts = [await _redraft(state, services, last)]
     else:
         relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in relevant] if apart else [relevant]
+        groups = [group for group in groups if _ids(group) not in state["drafted"]]
         drafts = await survivors((_draft(state, services, group) for group in groups), ModelError)
+        drafted += [_ids(draft["passages"]) for draft in drafts]
         failed = len(groups) - len(drafts)
     said = [one["draft"] for one in (last, state["best"]) if last and one]
     new = [draft for draft in drafts if not any(_says_the_same(draft, one) for one in said)]
     return {
         "drafts": new,
+        "drafted": drafted,
         "claims": [],
         "uses": [],
         "drafts_left": state["drafts_left"] - 1 if new else 0,
@@ -79,6 +85,10 @@ async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaita
     text = await writing
     scores = [RELEVANCE.score(state["verdicts"][passage["id"]]) for passage in passages]
     return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declines(text))
+
+
+def _ids(passages: list[Passage]) -> list[str]:
+    return sorted(passage["id"] for passage in passages)
 
 
 def _says_the_same(one: Draft, other: Draft) -> bool:

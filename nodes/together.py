@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
+TURNS = 10
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
@@ -20,6 +21,12 @@ async def together(calls: Iterable[Awaitable[T]]) -> list[T]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def others_first() -> None:
+    """Let what runs side by side with this get as far as its model calls."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 async def survivors(calls: Iterable[Awaitable[T]], failure: type[E]) -> list[T]:

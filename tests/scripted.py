@@ -113,7 +113,7 @@ class ScriptedCritic:
     async def _pay(self, kind: str) -> None:
         if self.tab is None:
             raise RuntimeError("not metered")
-        self.tab.admit(CALL_TOKENS)
+        await self.tab.admit(CALL_TOKENS)
         try:
             await self.wait(kind)
         finally:
@@ -167,7 +167,7 @@ class ScriptedGenerator:
         name = next(name for name, prompt in PROMPTS if prompt is messages)
         if self.tab is None:
             raise RuntimeError("not metered")
-        self.tab.admit(CALL_TOKENS)
+        await self.tab.admit(CALL_TOKENS)
         try:
             turn = sum(one == name for one, _ in self.asked)
             self.asked.append((name, inputs))
@@ -315,9 +315,8 @@ class StatusError(Exception):
 
 
 def roomy_tab(*, calls: int = 1000, tokens: int = 10**9, seconds: float = 3600) -> Tab:
-    import time
 
-    return Tab(Meter(calls=calls, tokens=tokens, deadline=time.time() + seconds))
+    return Tab(Meter(calls=calls, tokens=tokens, seconds=seconds))
 
 
 def services(

@@ -164,7 +164,7 @@ class Peer:
 
     async def ask(self, example: Example) -> Record:
         """Answer one question. A failure of this call alone is the record's ``error``; one that lasts is raised."""
-        tab = Tab(Meter(calls=MOST_CALLS, tokens=MOST_TOKENS, deadline=time.time() + MOST_SECONDS))
+        tab = Tab(Meter(calls=MOST_CALLS, tokens=MOST_TOKENS, seconds=MOST_SECONDS))
         writer, grader = chat_of(self.services.generator), chat_of(self.services.critic)
         talk = Talk(writer, grader, self.services.retriever, self.k, tab)
         began = time.perf_counter()

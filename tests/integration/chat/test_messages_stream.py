@@ -10,6 +10,7 @@ import pytest
 
 from graph.builder import build_graph
 from graph.context import Services
+from graph.fence import in_background
 from graph.state import SelfRAGState
 from models.chat import Chat
 from models.connect import openai_chat
@@ -73,6 +74,7 @@ async def test_the_answer_streams_synchronously_too(server: OpenAIServer, chat: 
         return [message.text for message, _ in made.stream(ASKING, stream_mode="messages")]
 
     shown = await asyncio.to_thread(tokens)
+    await asyncio.to_thread(in_background, chat.aclose())
     assert "".join(shown) == "The sky does look blue today."
 
 

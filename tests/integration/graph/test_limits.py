@@ -10,10 +10,9 @@ import pytest
 from langchain_core.documents import Document
 
 from graph.context import Context, Limits
-from graph.fence import Meters
+from graph.runs import Run, Runs
 from graph.state import SelfRAGState
-from models.usage import Meter
-from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, ask, critic
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic
 from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
 
 LABELS = {
@@ -32,20 +31,32 @@ def writes_on() -> ScriptedGenerator:
 
 @pytest.mark.parametrize("calls", range(1, 14))
 async def test_never_more_calls_than_the_limit_and_the_outcome_is_what_was_reached(calls: int) -> None:
-    final = await ask(writes_on(), critic(support="partially supported"), limits=Limits(model_calls=calls))
+    final = await ask(writes_on(), critic(support="partially supported"), Fresh(), limits=Limits(model_calls=calls))
     assert final["usage"]["model_calls"] <= calls
     assert final["stop_reason"] == "limit_calls"
-    assert final["usage"]["model_calls"] == calls
-    # decide, two grades, the draft: before the fourth there is no candidate.
-    assert (final["outcome"] == "stopped") == (calls < 4)
+    # decide, one grade, the draft, its claim: with fewer no answer can be reached, and none is begun.
+    assert final["outcome"] == ("stopped" if calls < 4 else "partially_grounded")
+
+
+@pytest.mark.parametrize("calls", range(4))
+async def test_calls_that_can_lead_to_no_answer_are_not_made(calls: int) -> None:
+    final = await ask(writes_on(), limits=Limits(model_calls=max(1, calls)))
+    assert final["usage"]["model_calls"] == (1 if calls > 1 else 0)
+
+
+async def test_the_checks_of_a_draft_are_never_what_the_limit_leaves_out() -> None:
+    for calls in range(4, 30):
+        final = await ask(writes_on(), critic(support="partially supported"), Fresh(), limits=Limits(model_calls=calls))
+        assert final["best"] is not None
+        assert [claim["verdict"]["label"] for claim in final["best"]["claims"]] == ["partially supported"], calls
 
 
 async def test_the_limit_on_tokens() -> None:
     for calls in range(1, 12):
         limits = Limits(tokens=calls * CALL_TOKENS + CALL_TOKENS // 2)
-        final = await ask(writes_on(), critic(support="no support"), limits=limits)
+        final = await ask(writes_on(), critic(support="no support"), Fresh(), limits=limits)
         assert final["stop_reason"] == "limit_tokens"
-        assert final["usage"]["model_calls"] == calls
+        assert calls - 2 <= final["usage"]["model_calls"] <= calls
 
 
 async def test_the_limit_on_seconds() -> None:
@@ -166,17 +177,18 @@ async def test_whatever_the_critic_says_it_ends_and_claims_no_more(seed: int) ->
 
 
 async def test_every_question_gives_its_budget_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    open_: list[Meters] = []
-    of = Meters.of
+    open_: list[Runs] = []
+    of = Runs.of
 
-    def remembered(self: Meters, state: SelfRAGState, context: Context) -> Meter:
+    def remembered(self: Runs, state: SelfRAGState, context: Context) -> Run:
         open_.append(self)
         return of(self, state, context)
 
-    monkeypatch.setattr(Meters, "of", remembered)
+    monkeypatch.setattr(Runs, "of", remembered)
     for _ in range(3):
         await ask(ScriptedGenerator(drafts=[GOOD]))
-    assert all(meters._meters == {} for meters in open_)
+    assert open_
+    assert all(runs._runs == {} for runs in open_)
 
 
 async def test_the_seconds_are_those_of_the_question() -> None:

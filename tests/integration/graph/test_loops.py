@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graph.context import Limits
-from tests.integration.graph.sky import AIR, BAD, FULLER, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
+from tests.integration.graph.sky import AIR, BAD, FULLER, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of
 from tests.scripted import ScriptedGenerator, ScriptedRetriever
 
 
@@ -54,7 +54,7 @@ async def test_both_loops_end_when_nothing_is_ever_good_enough(drafts: int, rewr
         if name == "query"
         else "Air scatters light " + " more" * (turn + (100 if name == "mend" else 0))
     )
-    final = await ask(generator, critic(support="no support"), limits=limits)
+    final = await ask(generator, critic(support="no support"), Fresh(), limits=limits)
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
     assert nodes_of(final).count("generate") == drafts * (rewrites + 1)
     assert nodes_of(final).count("retrieve") == rewrites + 1
@@ -68,7 +68,7 @@ async def test_the_longest_run_fits_in_the_recursion_limit() -> None:
     generator = ScriptedGenerator(
         forever=lambda name, turn: f"query {turn}" if name == "query" else f"Air scatters light {'more ' * turn}{name}"
     )
-    final = await ask(generator, critic(support="partially supported"), limits=limits)
+    final = await ask(generator, critic(support="partially supported"), Fresh(), limits=limits)
     assert final["stop_reason"] == "claims_unsupported"
     assert nodes_of(final).count("generate") == 40
 
@@ -87,6 +87,25 @@ async def test_a_redraft_that_falls_back_to_the_best_ends_its_loop() -> None:
     final = await ask(generator, judge, limits=Limits(rewrites=0, drafts=9))
     assert final["outcome"] == "partially_grounded"
     generator.done()
+
+
+async def test_the_same_passages_are_not_drafted_from_again() -> None:
+    generator = ScriptedGenerator(drafts=[BAD], mended=[f"{BAD} It is red."], queries=["light", "sea"])
+    retriever = ScriptedRetriever({QUESTION: [AIR, SALT], "light": [SALT, AIR], "sea": [SEA, AIR]})
+    judge = critic({SEA: "relevant"}, support="no support")
+    generator.drafts = [BAD, "The sea looks red."]
+    generator.mended = [f"{BAD} It is red.", "The sea looks redder."]
+    final = await ask(generator, judge, retriever)
+    assert [inputs["passages"].count("<passage") for inputs in generator.inputs("draft")] == [1, 2]
+    assert final["outcome"] == "abstained"
+    generator.done()
+
+
+async def test_a_claim_that_a_redraft_keeps_is_not_judged_again() -> None:
+    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[f"{GOOD} Red air scatters blue light."])
+    judge = critic(support=lambda text: "fully supported" if text == GOOD else "no support")
+    await ask(generator, judge, limits=Limits(rewrites=0))
+    assert [subject for kind, subject in judge.asked if kind == "support"].count(GOOD) == 1
 
 
 async def test_an_identical_query_ends_its_loop() -> None:

@@ -13,7 +13,7 @@ from errors import RequestError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
-from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, critic, thread
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, critic, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
 
 
@@ -21,11 +21,14 @@ def asking(question: str = QUESTION) -> SelfRAGState:
     return cast("SelfRAGState", {"question": question})
 
 
-def graph(generator: ScriptedGenerator | None = None, judge: ScriptedCritic | None = None, **more: Any) -> Any:
-    made = services(
-        generator or ScriptedGenerator(drafts=[GOOD] * 3), judge or critic(), ScriptedRetriever(always=[AIR, SALT])
-    )
-    return build_graph(made, **more)
+def graph(
+    generator: ScriptedGenerator | None = None,
+    judge: ScriptedCritic | None = None,
+    retriever: ScriptedRetriever | None = None,
+    **more: Any,
+) -> Any:
+    found = retriever or ScriptedRetriever(always=[AIR, SALT])
+    return build_graph(services(generator or ScriptedGenerator(drafts=[GOOD] * 3), judge or critic(), found), **more)
 
 
 STEPS = ["decide", "retrieve", "grade_documents", "generate", "select", "finish"]
@@ -101,7 +104,7 @@ async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
     )
     generator.drafts = [BAD, BAD, BAD, GOOD]
     generator.mended = [BAD, BAD, BAD]
-    shared = graph(generator, judge, checkpointer=InMemorySaver())
+    shared = graph(generator, judge, Fresh(), checkpointer=InMemorySaver())
 
     async def run(question: str) -> dict[str, Any]:
         if sync:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.prompts import ChatPromptTemplate
 
 from errors import ModelError
 from models.embedded import EmbeddedServer, Endpoint, serve
+from models.prefixes import Prefixes
 
 SHOTS = [
     {"role": "system", "content": "Does the passage answer the question? Reply yes or no. " * 20},
@@ -116,6 +118,50 @@ def test_a_prefix_that_returns_is_cached_and_judged_as_before(server: EmbeddedSe
     assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 200
     likeliest = max(before, key=lambda token: before[token])
     assert top(again)[likeliest] == pytest.approx(before[likeliest], abs=0.02)
+
+
+def kept_in(folder: Path) -> Prefixes:
+    roles = {"system": "system", "user": "human", "assistant": "ai"}
+    shots = [(roles[shot["role"]], shot["content"]) for shot in SHOTS]
+    other = ("system", "Count the vowels of the text, as a number. " * 20)
+    prompts = [
+        [other, ("human", "Passage: {text}")],
+        [*shots, ("human", "Passage: {text}\nQuestion: Where is Berlin?")],
+    ]
+    return Prefixes(folder, [ChatPromptTemplate.from_messages(prompt) for prompt in prompts])
+
+
+def asked_of_a_new_server(chat_model: Path, folder: Path) -> list[dict[str, Any]]:
+    """What both prompts of `kept_in` get from a server that is then stopped."""
+    vowels = [{"role": "system", "content": "Count the vowels of the text, as a number. " * 20}]
+    with EmbeddedServer(chat_model, context_tokens=4096, prefixes=kept_in(folder)) as server:
+        endpoint = server.start()
+        return [grade(endpoint, "Berlin lies in Germany."), grade(endpoint, "Berlin", vowels)]
+
+
+def cached(reply: dict[str, Any]) -> int:
+    return int(reply["usage"]["prompt_tokens_details"]["cached_tokens"])
+
+
+@pytest.mark.e2e
+def test_what_one_server_read_of_a_prompt_the_next_one_need_not_read(chat_model: Path, tmp_path: Path) -> None:
+    first, second = asked_of_a_new_server(chat_model, tmp_path), asked_of_a_new_server(chat_model, tmp_path)
+    for read, known in zip(first, second, strict=True):
+        assert cached(read) < 50
+        assert cached(known) > 200
+        likeliest = max(top(read), key=lambda token: top(read)[token])
+        assert top(known)[likeliest] == pytest.approx(top(read)[likeliest], abs=0.02)
+
+
+@pytest.mark.e2e
+def test_a_kept_prefix_that_was_cut_short_is_read_anew(chat_model: Path, tmp_path: Path) -> None:
+    """llama.cpp itself aborts the process over such a file."""
+    asked_of_a_new_server(chat_model, tmp_path)
+    kept = list(tmp_path.iterdir())
+    assert len(kept) == 2
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:-1000])
+    assert all(cached(reply) < 50 for reply in asked_of_a_new_server(chat_model, tmp_path))
 
 
 @pytest.mark.e2e

@@ -127,7 +127,7 @@ async def test_a_forced_route_has_no_score() -> None:
 
 
 async def test_a_limit_before_the_grades_leaves_passages_ungraded() -> None:
-    said = await ask(ScriptedGenerator(), limits=Limits(model_calls=1, rewrites=0))
+    said = await ask(ScriptedGenerator(), limits=Limits(model_calls=2, rewrites=0))
     assert (said["outcome"], said["error"]) == ("stopped", None)
     assert [seen["text"] for seen in said["seen"]] == [AIR, SALT]
 

@@ -6,6 +6,7 @@ import pytest
 
 from graph import edges
 from graph.builder import build_graph
+from graph.context import MOST_STEPS
 from graph.state import Outcome, SelfRAGState, StopReason
 from nodes.finish import sentence
 from tests.scripted import services
@@ -70,11 +71,10 @@ def test_a_reason_why_there_is_no_answer_has_a_sentence() -> None:
     assert set(get_args(Outcome)) == {"grounded", "partially_grounded", "abstained", "direct", "stopped"}
 
 
-def test_the_recursion_limit_is_that_of_the_limits() -> None:
-    made = services()
-    config = build_graph(made).config
+def test_the_recursion_limit_is_more_than_any_limits_allow() -> None:
+    config = build_graph(services()).config
     assert config is not None
-    assert config["recursion_limit"] == made.limits.steps
+    assert config["recursion_limit"] == MOST_STEPS
 
 
 def test_state_has_no_untyped_part() -> None:

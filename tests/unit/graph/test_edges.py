@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
-from tests.scripted import candidate_of, draft, state
+from tests.scripted import candidate_of, draft, state, verdict
 
 STOPPED = [{"reason": "limit_calls", "failure": None}]
+BROKEN = [{"reason": "model_failed", "failure": "The key was refused."}]
 BEST = candidate_of(draft("It scatters.", ["Air scatters blue light."]))
 
 
@@ -29,7 +30,9 @@ def test_after_decide(changes: dict[str, Any], leads_to: str) -> None:
     [
         ({"relevant": ["a"]}, "generate"),
         ({"relevant": ["a"], "rewrites_left": 0}, "generate"),
-        ({"relevant": ["a"], "stops": STOPPED}, "finish"),
+        ({"relevant": ["a"], "stops": STOPPED}, "generate"),
+        ({"relevant": ["a"], "stops": BROKEN}, "finish"),
+        ({"relevant": [], "rewrites_left": 1, "stops": STOPPED}, "finish"),
         ({"relevant": [], "rewrites_left": 1}, "rewrite_query"),
         ({"relevant": [], "rewrites_left": 1, "fallback": True}, "rewrite_query"),
         ({"relevant": [], "rewrites_left": 0}, "finish"),
@@ -67,7 +70,9 @@ def test_after_rewrite_query(changes: dict[str, Any], leads_to: str) -> None:
             ["hallucination_check", "answer_check"],
         ),
         ({"drafts": []}, ["select"]),
-        ({"drafts": [draft("It scatters.")], "stops": STOPPED}, ["select"]),
+        ({"drafts": [draft("It scatters.")], "stops": STOPPED}, ["hallucination_check", "answer_check"]),
+        ({"drafts": [draft("It scatters.")], "claims": [[]], "uses": [], "stops": STOPPED}, ["select"]),
+        ({"drafts": [draft("It scatters.")], "claims": [], "uses": [verdict("5")], "stops": STOPPED}, ["select"]),
     ],
 )
 def test_after_generate(changes: dict[str, Any], leads_to: list[str]) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,20 @@ from langgraph.types import Overwrite
 
 from errors import ModelError, RequestError
 from graph.context import Context, Limits, Services
-from graph.fence import LONGEST_QUESTION, Meters, anew, fenced, in_background, require_question
+from graph.fence import LONGEST_QUESTION, anew, fenced, in_background, require_question
+from graph.runs import Runs
 from graph.state import SelfRAGState
-from models.usage import LimitReachedError, no_usage
+from models.usage import LimitReachedError
 from tests.scripted import ScriptedGenerator, services, state
 
 Node = Any
 
 
-async def through(node: Node, made: Services | None = None, meters: Meters | None = None) -> dict[str, Any]:
+async def through(node: Node, made: Services | None = None) -> dict[str, Any]:
     """The state after a graph of this one node."""
     graph = StateGraph(SelfRAGState, context_schema=Context)
-    graph.add_node(node.__name__, fenced(node, made or services(), meters or Meters()))
+    made = made or services()
+    graph.add_node(node.__name__, fenced(node, made, Runs(made)))
     graph.add_edge(START, node.__name__)
     graph.add_edge(node.__name__, END)
     begun = state()
@@ -61,7 +62,7 @@ async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:
 async def test_a_limit_that_a_node_ran_into_stops_the_run() -> None:
     async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
         generator: Any = services.generator
-        generator.tab.admit(10**9)
+        await generator.tab.admit(10**9)
         return {"relevant": ["a"]}
 
     after = await through(grade)
@@ -73,7 +74,7 @@ async def test_a_limit_that_a_critic_met_stops_the_run_though_the_node_went_on()
     async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
         generator: Any = services.generator
         with pytest.raises(LimitReachedError):
-            generator.tab.admit(10**9)
+            await generator.tab.admit(10**9)
         return {"relevant": ["a"]}
 
     after = await through(grade)
@@ -102,45 +103,13 @@ async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
     assert seen == [Context(limits=made.limits, thresholds=made.thresholds)]
 
 
-async def test_nodes_of_one_question_share_a_budget_and_finish_forgets_it() -> None:
-    meters = Meters()
-    now = state()
-    one = meters.of(now, Context())
-    assert meters.of(now, Context()) is one
-    assert meters.of(state(), Context()) is not one
-    meters.close(now)
-    assert meters.of(now, Context()) is not one
-
-
-async def test_a_budget_made_anew_counts_what_was_spent_before() -> None:
-    spent = {**no_usage(), "model_calls": 31}
-    meter = Meters().of(state(usage=spent), Context())
-    meter.admit(1)
-    with pytest.raises(LimitReachedError, match="limit_calls"):
-        meter.admit(1)
-
-
-async def test_forgotten_questions_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graph.fence.MOST_METERS", 3)
-    meters = Meters()
-    states = [state() for _ in range(10)]
-    made = [meters.of(one, Context()) for one in states]
-    assert meters.of(states[-1], Context()) is made[-1]
-    assert meters.of(states[0], Context()) is not made[0]
-
-
-async def test_the_deadline_is_reckoned_from_the_start_of_the_question() -> None:
-    meter = Meters().of(state(started=time.time() - 100), Context(limits=Limits(seconds=99)))
-    assert meter.seconds_left() < 0
-
-
 def test_a_question_starts_with_all_counters_anew() -> None:
     used = state(rewrites_left=0, drafts_left=0, queries=["a", "b"], searched=2, relevant=["x"], accepted=True)
     fresh = anew(used, Context())
     assert (fresh["rewrites_left"], fresh["drafts_left"], fresh["queries"]) == (2, 2, [used["question"]])
     assert (fresh["searched"], fresh["relevant"], fresh["accepted"]) == (0, [], False)
     assert fresh["run"] != used["run"]
-    assert set(fresh) | {"question", "path", "seconds", "answer", "outcome", "stop_reason", "citations"} == set(
+    assert set(fresh) | {"question", "seconds", "answer", "outcome", "stop_reason", "citations"} == set(
         SelfRAGState.__annotations__
     )
 

@@ -14,8 +14,9 @@ from models.chat import (
     Chat,
     TransientModelError,
     UnusableRequestError,
+    answer_of,
     classify,
-    estimate_tokens,
+    likely_tokens,
     text_of,
     usage_of,
 )
@@ -58,6 +59,8 @@ async def test_a_reply_is_asked_for_as_told_and_paid_for_as_reported() -> None:
         (40, -1),
         (10**9, 5),
         (40, 10**9),
+        (400, 5),  # more than the question has bytes
+        (40, 300),  # more than was asked for
     ],
 )
 async def test_usage_that_is_absent_or_absurd_is_estimated(usage: tuple[int | None, int]) -> None:
@@ -65,12 +68,12 @@ async def test_usage_that_is_absent_or_absurd_is_estimated(usage: tuple[int | No
     tab = roomy_tab()
     await ask(ScriptedChat(script=[reply("Air scatters blue light.", read=read, written=written)]), tab)
     assert tab.spent["estimated"]
-    assert 0 < tab.spent["input_tokens"] <= estimate_tokens(ASK, 0)
+    assert 0 < tab.spent["input_tokens"] <= likely_tokens(ASK, 0)
     assert 0 < tab.spent["output_tokens"] < 24
 
 
 def test_more_cached_than_read_is_not_believed() -> None:
-    assert usage_of(reply("x", read=40, cached=90), ASK)["cached_input_tokens"] == 40
+    assert usage_of(reply("x", read=40, cached=90), ASK, 7)["cached_input_tokens"] == 40
 
 
 @pytest.mark.parametrize(
@@ -249,6 +252,58 @@ def test_a_client_goes_with_its_event_loop() -> None:
 )
 def test_thoughts_are_not_part_of_the_text(content: Any, text: str) -> None:
     assert text_of(AIMessage(content)) == text
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (AIMessage("", additional_kwargs={"refusal": "I cannot\nhelp. " + "x" * 300}), "refused to answer .I cannot"),
+        (AIMessage("Air", response_metadata={"finish_reason": "content_filter"}), "content filter stopped"),
+        (AIMessage("Air", response_metadata={"finish_reason": "SAFETY"}), "content filter stopped"),
+        (AIMessage("Air", response_metadata={"stop_reason": "refusal"}), "content filter stopped"),
+        (AIMessage("Air", response_metadata={"model_provider": "openai"}), "ends in the middle"),
+        (AIMessage("x" * 449), "449 characters where 7 tokens were asked for"),
+        (AIMessage(f"<think>{'x' * 449}</think>Air."), "characters where 7 tokens"),
+    ],
+)
+def test_what_is_no_answer_is_a_failure_of_this_call(message: AIMessage, said: str) -> None:
+    with pytest.raises(TransientModelError, match=said) as error:
+        answer_of(message, "the model", 7)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        AIMessage("x" * 448),
+        AIMessage("Air.", response_metadata={"finish_reason": "stop", "model_provider": "openai"}),
+        AIMessage("Air", response_metadata={"finish_reason": "length", "model_provider": "openai"}),
+        AIMessage("Air.", response_metadata={"model_provider": "another"}),
+    ],
+)
+def test_what_is_an_answer_is_given(message: AIMessage) -> None:
+    assert answer_of(message, "the model", 7) == message.text
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("no JSON"), IndexError("list index"), AttributeError("no get"), RecursionError("too deep")]
+)
+def test_a_body_that_is_no_completion_is_named_and_asked_for_again(error: Exception) -> None:
+    failure, wait = classify(error, "the model", 0)
+    assert isinstance(failure, TransientModelError)
+    assert "sent what is no chat completion" in str(failure)
+    assert wait == module.BACKOFF_SECONDS
+
+
+async def test_a_reply_without_end_is_not_asked_for_again() -> None:
+    cause = TransientModelError("The reply is longer than 9 bytes.")
+    wrapped = RuntimeError("Connection error.")
+    wrapped.__cause__ = cause
+    model = ScriptedChat(script=[wrapped])
+    with pytest.raises(TransientModelError, match="longer than 9 bytes"):
+        await ask(model)
+    model.done()
 
 
 async def test_half_a_character_in_a_reply_is_replaced() -> None:

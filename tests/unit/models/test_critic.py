@@ -97,7 +97,21 @@ def test_log_probabilities_that_cannot_be_are_passed_over(top: list[Any], kept: 
     assert first_token(reply("yes", top=top)) == kept
 
 
-@pytest.mark.parametrize("metadata", [{}, {"logprobs": None}, {"logprobs": {}}, {"logprobs": {"content": [{}]}}])
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"logprobs": None},
+        {"logprobs": {}},
+        {"logprobs": "many"},
+        {"logprobs": {"content": "many"}},
+        {"logprobs": {"content": ["many"]}},
+        {"logprobs": {"content": [{}]}},
+        {"logprobs": {"content": [{"top_logprobs": "many"}]}},
+        {"logprobs": {"content": [{"top_logprobs": 3}]}},
+        {"logprobs": {"content": [{"top_logprobs": ["many", None, 3]}]}},
+    ],
+)
 def test_a_reply_may_have_no_log_probabilities(metadata: dict[str, Any]) -> None:
     assert first_token(AIMessage("yes", response_metadata=metadata)) is None
 
@@ -155,6 +169,38 @@ async def test_a_model_whose_thoughts_have_no_mark_is_asked_by_schema_from_the_s
     for _ in range(3):
         assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
     assert ["logprobs" in bound for _, bound in model.calls] == [True, False, True, False, False]
+    model.done()
+
+
+async def test_a_model_that_gave_probabilities_may_miss_some() -> None:
+    sure, bare, label = reply("yes", top=[("yes", -0.01)]), reply("yes"), reply('{"label": "yes"}')
+    judge, model = critic(sure, *[bare, label] * 3, sure, *[bare, label] * 4, label)
+    labels = [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(10)]
+    assert labels == ["blue"] * 10
+    assert "logprobs" not in model.calls[-1][1]  # the fourth miss in a row is no accident any more
+    model.done()
+
+
+async def test_a_means_that_gives_no_label_is_not_kept_to() -> None:
+    judge, model = critic(reply(""), reply(""), reply("yes", top=[("yes", -0.01)]))
+    assert (await judge.choose(BLUE, thing="the sky"))["label"] == UNKNOWN
+    assert (await judge.choose(BLUE, thing="the sky"))["probabilities"]
+    model.done()
+
+
+@pytest.mark.parametrize("said", ["x" * 26_000, "yes" + " " * 26_000 + "yes"])
+async def test_a_verdict_far_longer_than_was_asked_for_is_none(said: str) -> None:
+    judge, model = critic(reply(""), reply(said))
+    found = await judge.choose(BLUE, thing="the sky")
+    assert found["label"] == UNKNOWN
+    assert "400 tokens were asked for" in str(found["reason"])
+    model.done()
+
+
+async def test_a_reason_far_longer_than_was_asked_for_is_left_out() -> None:
+    judge, model = critic(reply("no", top=[("no", -0.1)]), reply("because " * 1000))
+    found = await judge.choose(BLUE, explain=True, thing="grass")
+    assert (found["label"], found["reason"]) == ("other", None)
     model.done()
 
 

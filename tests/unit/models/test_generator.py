@@ -29,6 +29,20 @@ async def test_an_empty_reply_is_an_error(said: str) -> None:
         await writer.write(ASK, max_tokens=9, thing="the sky")
 
 
+async def test_a_reply_far_longer_than_was_asked_for_is_an_error() -> None:
+    writer, _ = generator(reply("on and " * 1000))
+    with pytest.raises(ModelError, match="7,000 characters where 9 tokens were asked for"):
+        await writer.write(ASK, max_tokens=9, thing="the sky")
+
+
+async def test_a_refusal_is_an_error_that_says_so() -> None:
+    refusal = reply("")
+    refusal.additional_kwargs["refusal"] = "I cannot help with that."
+    writer, _ = generator(refusal)
+    with pytest.raises(ModelError, match="the writer refused to answer"):
+        await writer.write(ASK, max_tokens=9, thing="the sky")
+
+
 async def test_a_failure_is_raised() -> None:
     writer, _ = generator(StatusError(500, "overloaded"))
     with pytest.raises(ModelError, match="overloaded"):
