@@ -8,13 +8,14 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from benchmarks.faults.misbehaviour import CUT, HANG, Fault, Wire, completion_of, say, sent, status, whole
 from models.critic import WHY
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
@@ -24,6 +25,8 @@ from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+
+__all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "serving", "status"]
 
 Support = Literal["serve", "ignore", "refuse"]
 Inputs = Mapping[str, str]
@@ -37,28 +40,6 @@ PROMPTS: dict[str, ChatPromptTemplate] = {
     "direct": DIRECT_GENERATE,
 }
 IN_WORDS = re.compile(r"\nReply with one word of: [^\n]*\Z")
-
-
-@dataclass(frozen=True)
-class Fault:
-    """How one request goes wrong: an HTTP status, a reply that is odd, or none at all."""
-
-    kind: Literal["status", "hang", "cut", "say"]
-    status: int = 500
-    text: str = "scripted"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-def status(code: int, text: str = "scripted", **headers: str) -> Fault:
-    return Fault("status", code, text, {name.replace("_", "-"): value for name, value in headers.items()})
-
-
-def say(text: str) -> Fault:
-    return Fault("say", text=text)
-
-
-HANG = Fault("hang")
-CUT = Fault("cut")
 
 
 @dataclass(frozen=True)
@@ -214,43 +195,43 @@ class OpenAIServer:
 
     def serve(self, http: BaseHTTPRequestHandler, body: dict[str, Any], key: str) -> None:
         if http.path != "/v1/chat/completions":
-            return self._error(http, status(404, f"no such path: {http.path}"))
+            return self._play(http, _error(404, f"no such path: {http.path}"))
         if self.key is not None and key != self.key:
-            return self._error(http, status(401, f"Incorrect API key provided: {key}."))
+            return self._play(http, _error(401, f"Incorrect API key provided: {key}."))
         if body["model"] not in self.models:
-            return self._error(http, status(404, f"The model `{body['model']}` does not exist."))
+            return self._play(http, _error(404, f"The model `{body['model']}` does not exist."))
         try:
             kind, inputs = recognise(body["messages"])
         except LookupError as error:
-            return self._error(http, status(418, str(error)))
+            return self._play(http, _error(418, str(error)))
         asked = Asked(kind, inputs, body, key)
         fault = self._next_fault(asked)
         with self._arrived:
             self._arrived.notify_all()
-        if fault and fault.kind == "status":
-            return self._error(http, fault)
-        if fault and fault.kind == "hang":
-            self._closing.wait(60)
-            http.close_connection = True
-            return None
-        if fault and fault.kind == "cut":
-            http.send_response(200)
-            http.send_header("Content-Type", "application/json")
-            http.send_header("Content-Length", "1000")
-            http.end_headers()
-            http.wfile.write(b'{"id": "1", "choi')
-            http.wfile.flush()
-            http.connection.shutdown(socket.SHUT_RDWR)
-            http.close_connection = True
-            return None
-        if body.get("logprobs") and self.logprobs == "refuse":
-            return self._error(http, status(400, "logprobs is not supported"))
-        if body.get("response_format") and self.schema == "refuse":
-            return self._error(http, status(400, "response_format is not supported"))
+        for name, means in (("logprobs", self.logprobs), ("response_format", self.schema)):
+            if body.get(name) and means == "refuse":
+                refusal = _error(400, f"{name} is not supported")
+                return self._play(http, fault.carry(refusal) if fault else refusal)
         content, top = self._reply(asked)
-        if fault:
-            content, top = fault.text, None
-        return (self._stream if body.get("stream") else self._whole)(http, asked, content, top)
+        completion = completion_of(content, top, self._usage(asked, content))
+        if body.get("stream") and not (body.get("stream_options") or {}).get("include_usage"):
+            completion["usage"] = None
+        return self._play(http, sent(completion, fault, stream=bool(body.get("stream"))))
+
+    def _play(self, http: BaseHTTPRequestHandler, wire: Wire) -> None:
+        """Send what is to be sent, as slowly as it is to be sent, and end it so."""
+        http.wfile.write(wire.head())
+        for piece in wire.frames():
+            if self._closing.wait(wire.pause):
+                break
+            http.wfile.write(piece)
+        if wire.end == "keep" and wire.framing != "none":
+            return
+        if wire.end == "hang":
+            self._closing.wait(60)
+        with suppress(OSError):
+            http.connection.shutdown(socket.SHUT_RDWR)
+        http.close_connection = True
 
     def _reply(self, asked: Asked) -> tuple[str, list[dict[str, Any]] | None]:
         if asked.kind not in CHOICES:
@@ -277,65 +258,13 @@ class OpenAIServer:
             "prompt_tokens_details": {"cached_tokens": read // 2},
         }
 
-    def _whole(
-        self, http: BaseHTTPRequestHandler, asked: Asked, content: str, top: list[dict[str, Any]] | None
-    ) -> None:
-        choice: dict[str, Any] = {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": content},
-        }
-        if top:
-            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-        _send(
-            http, 200, {**_HEAD, "object": "chat.completion", "choices": [choice], "usage": self._usage(asked, content)}
-        )
 
-    def _stream(
-        self, http: BaseHTTPRequestHandler, asked: Asked, content: str, top: list[dict[str, Any]] | None
-    ) -> None:
-        http.send_response(200)
-        http.send_header("Content-Type", "text/event-stream")
-        http.send_header("Connection", "close")
-        http.end_headers()
-        for chunk in self._chunks(asked, content, top):
-            http.wfile.write(f"data: {json.dumps({**_HEAD, 'object': 'chat.completion.chunk', **chunk})}\n\n".encode())
-            http.wfile.flush()
-        http.wfile.write(b"data: [DONE]\n\n")
-        http.close_connection = True
-
-    def _chunks(self, asked: Asked, content: str, top: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
-        for token in re.findall(r"\s*\S+|\s+\Z", content):
-            piece = {"index": 0, "delta": {"role": "assistant", "content": token}, "finish_reason": None}
-            yield {"choices": [{**piece, "logprobs": {"content": [{**top[0], "top_logprobs": top}]}} if top else piece]}
-        yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        if self.usage and (asked.body.get("stream_options") or {}).get("include_usage"):
-            yield {"choices": [], "usage": self._usage(asked, content)}
-
-    def _error(self, http: BaseHTTPRequestHandler, fault: Fault) -> None:
-        _send(http, fault.status, {"error": {"message": fault.text, "type": "scripted", "code": None}}, fault.headers)
-
-
-_HEAD = {"id": "1", "created": 1, "model": "gpt-4o-mini"}
+def _error(code: int, text: str) -> Wire:
+    return status(code, text).carry(whole(b""))
 
 
 def reply_for(choice: Choice, label: str) -> str:
     return next(word for word, one in choice.replies.items() if one == label)
-
-
-def _send(
-    http: BaseHTTPRequestHandler, code: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
-) -> None:
-    data = json.dumps(body).encode()
-    http.send_response(code)
-    for name, value in {
-        "Content-Type": "application/json",
-        "Content-Length": str(len(data)),
-        **(headers or {}),
-    }.items():
-        http.send_header(name, value)
-    http.end_headers()
-    http.wfile.write(data)
 
 
 @contextmanager

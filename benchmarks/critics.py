@@ -1,0 +1,261 @@
+"""Critics that always say no, always say yes, or answer at random: what a question then costs, and what it may claim.
+
+    python -m benchmarks.critics [--questions 200] [--seed 1] [--most 20000]
+
+Each is put before this program's graph and before the loop that tutorials draw, in the same run: retrieve, grade,
+rewrite until something is relevant; generate, check, generate until it is supported; rewrite until it is useful; with
+nothing counted. That loop is cut off after ``--most`` calls. No network is used: the models are scripted. A claim is
+too much where an outcome does not follow from the recorded verdicts (ours), and where an answer is handed out that
+the same code finds in no passage (both). It writes ``bench/critics.json`` and ends with 1 if ours broke a limit or
+claimed too much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from statistics import median
+from typing import Any, cast
+
+from langchain_core.documents import Document
+from langchain_core.prompts import ChatPromptTemplate
+
+from benchmarks.figures import write_figures
+from benchmarks.holds import violations
+from evidence.quotes import find_quote
+from graph.builder import SelfRAG, build_graph
+from graph.context import Limits, Services
+from graph.state import SelfRAGState
+from models.usage import Tab, Usage
+from nodes.retrieve import as_passage
+from prompts.answer_check import USEFULNESS
+from prompts.choice import Choice, Verdict
+from prompts.decide import RETRIEVE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+
+CALL = Usage(model_calls=1, input_tokens=300, cached_input_tokens=0, output_tokens=1, estimated=False)
+TOKENS = CALL["input_tokens"] + CALL["output_tokens"]
+TRUE = "Air scatters blue light more than red light."
+FALSE = "Blue paint is poured into the sky by 40 painters."
+OTHER = ("Salt lowers the melting point of ice.", "Bees make honey.", "The museum opened in 1911.")
+YES = {"retrieve": "retrieve", "relevance": "relevant", "support": "fully supported", "usefulness": "5"}
+NO = {"retrieve": "retrieve", "relevance": "irrelevant", "support": "no support", "usefulness": "1"}
+Judge = Callable[[Choice], str]
+
+
+@dataclass(frozen=True)
+class Says:
+    """A critic that answers by ``judge`` and pays for each verdict."""
+
+    judge: Judge
+    tab: Tab | None = None
+
+    def metered(self, tab: Tab) -> Says:
+        """As the critic's."""
+        return replace(self, tab=tab)
+
+    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+        """As the critic's; no reason is given."""
+        await _pay(self.tab)
+        return Verdict(label=self.judge(choice), probabilities=None, reason=None)
+
+    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+        """As the critic's: a call that finds no words."""
+        await _pay(self.tab)
+        return verdict
+
+
+@dataclass(frozen=True)
+class Writes:
+    """A generator whose every draft and query is new; a draft says what is true, what is false, or both."""
+
+    dice: Random
+    tab: Tab | None = None
+
+    def metered(self, tab: Tab) -> Writes:
+        """As the generator's."""
+        return replace(self, tab=tab)
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        """A query, or a draft."""
+        await _pay(self.tab)
+        if messages is REWRITE_QUERY:
+            return f"other words {self.dice.randrange(10**9)}"
+        return drafted(self.dice)
+
+
+@dataclass(frozen=True)
+class Finds:
+    """A retriever of the same passages, and one more that is new for each query."""
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        """As LangChain's retrievers."""
+        texts = (TRUE, *OTHER[:2], f"{OTHER[2]} It is called {input}.")
+        return [Document(text, id=text, metadata={"source": "notes.txt"}) for text in texts]
+
+
+@dataclass
+class Row:
+    """One critic before one way of asking."""
+
+    name: str
+    calls: list[int] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    violated: list[str] = field(default_factory=list)
+    unfounded: int = 0
+
+    def figures(self) -> dict[str, Any]:
+        """What is printed and written."""
+        return {
+            "calls": {"median": median(self.calls), "most": max(self.calls)},
+            "outcomes": dict(self.outcomes),
+            "unfounded_answers": self.unfounded,
+            "violations": len(self.violated),
+        }
+
+
+def main() -> None:
+    """Ask both ways, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=20_000)
+    options = parser.parse_args()
+    rows = asyncio.run(measure(options.questions, options.seed, options.most))
+    print(f"{'critic':12}{'way':7}{'calls: median':>14}{'most':>8}{'unfounded':>11}{'violations':>12}  outcomes")
+    for (critic, way), row in rows.items():
+        outcomes = ", ".join(f"{name} {count}" for name, count in row.outcomes.most_common())
+        print(
+            f"{critic:12}{way:7}{median(row.calls):14,.0f}{max(row.calls):8,}{row.unfounded:11}"
+            f"{len(row.violated):12}  {outcomes}"
+        )
+    figures: dict[str, Any] = {"questions": options.questions, "seed": options.seed, "most": options.most}
+    for (critic, way), row in rows.items():
+        figures.setdefault(critic, {})[way] = row.figures()
+    print(f"{write_figures('critics', figures)} is written", file=sys.stderr)
+    violated = [one for (_, way), row in rows.items() if way == "ours" for one in row.violated]
+    for one in violated[:20]:
+        print(f"violated: {one}")
+    sys.exit(1 if violated else 0)
+
+
+async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str], Row]:
+    """A row for each critic and way."""
+    rows: dict[tuple[str, str], Row] = {}
+    for name, judge_of in CRITICS.items():
+        ours = rows[name, "ours"] = Row(name)
+        naive = rows[name, "loop"] = Row(name)
+        for number in range(questions):
+            question = f"Why is the sky of country {number} blue?"
+            dice = Random(f"{seed}/{name}/{number}")  # noqa: S311 - no secret
+            await ask(graph_of(judge_of(dice), dice), question, ours)
+            dice = Random(f"{seed}/{name}/{number}")  # noqa: S311 - no secret
+            if number < NAIVE_QUESTIONS:
+                await ask_naively(judge_of(dice), dice, question, most, naive)
+            print(f"\r{name}: {number + 1} of {questions} ", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+    return rows
+
+
+def graph_of(judge: Judge, dice: Random) -> SelfRAG:
+    """The graph with such a critic, a generator that writes on, and a retriever that finds on."""
+    return build_graph(Services(Writes(dice), Says(judge), Finds()))
+
+
+async def ask(graph: SelfRAG, question: str, row: Row) -> None:
+    """One question to the graph, and what must hold of it."""
+    final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question})))
+    row.calls.append(final["usage"]["model_calls"])
+    row.outcomes[str(final["outcome"])] += 1
+    row.violated += violations(final, Limits(), question)
+    if final["outcome"] == "grounded":
+        row.unfounded += unfounded(final["answer"], [one["passage"] for one in final["citations"]], question)
+
+
+async def ask_naively(judge: Judge, dice: Random, question: str, most: int, row: Row) -> None:
+    """One question to the loop of the tutorials, whose every verdict and text is a call; cut off at ``most``."""
+    loop = Loop(judge, dice, most)
+    answer = await loop.run(question)
+    row.calls.append(loop.calls)
+    row.outcomes["cut off" if answer is None else "answered"] += 1
+    if answer is not None:
+        row.unfounded += unfounded(answer, loop.shown, question)
+
+
+@dataclass
+class Loop:
+    """Retrieve, grade, rewrite; generate, check, generate; rewrite: until all verdicts are good."""
+
+    judge: Judge
+    dice: Random
+    most: int
+    calls: int = 0
+    shown: list[str] = field(default_factory=list)
+
+    async def run(self, question: str) -> str | None:
+        """The answer; None when cut off."""
+        query = question
+        while self.calls < self.most:
+            found = await Finds().ainvoke(query, k=4)
+            self.shown = [one.page_content for one in found if self._says(RELEVANCE) == "relevant"]
+            while self.shown and self.calls < self.most:
+                self.calls += 1
+                draft = drafted(self.dice)
+                if self._says(SUPPORT) != "fully supported":
+                    continue
+                if int(self._says(USEFULNESS)) >= 3:
+                    return draft
+                break
+            self.calls += 1
+            query = f"other words {self.dice.randrange(10**9)}"
+        return None
+
+    def _says(self, choice: Choice) -> str:
+        self.calls += 1
+        return self.judge(choice)
+
+
+def drafted(dice: Random) -> str:
+    """A text that was not written before: its last words are new."""
+    said = dice.choice(((TRUE,), (FALSE,), (TRUE, FALSE)))
+    return " ".join([*said, f"Colour number {dice.randrange(10**9)} is blue."] if dice.random() < 0.5 else said)
+
+
+def unfounded(answer: str, passages: Sequence[str], question: str) -> bool:
+    """Whether a sentence of the answer that is known to be false, or to stand in no passage, is handed out in it."""
+    known = [as_passage(Document(text, id=text)) for text in passages]
+    sentences = [one.strip() + "." for one in answer.split(".") if one.strip()]
+    return any(find_quote(one, known, question) is None or one == FALSE for one in sentences)
+
+
+def at_random(dice: Random) -> Judge:
+    """Any label, each as likely, and unknown as well."""
+    return lambda choice: dice.choice((*choice.labels, "3" if choice is USEFULNESS else choice.cautious))
+
+
+CRITICS: dict[str, Callable[[Random], Judge]] = {
+    "always no": lambda dice: lambda choice: NO[choice.name],
+    "no drafts": lambda dice: lambda choice: (YES if choice in (RETRIEVE, RELEVANCE) else NO)[choice.name],
+    "always yes": lambda dice: lambda choice: YES[choice.name],
+    "at random": at_random,
+}
+NAIVE_QUESTIONS = 20  # each may take all the calls that there are
+
+
+async def _pay(tab: Tab | None) -> None:
+    if tab is None:
+        raise RuntimeError("not metered")
+    await tab.admit(TOKENS)
+    await asyncio.sleep(0)
+    tab.settle(TOKENS, CALL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Many questions against a server that goes wrong in every way that is known."""

@@ -1,0 +1,17 @@
+from collections.abc import Iterator
+
+import pytest
+
+from models import chat
+from tests.integration.openai_server import OpenAIServer, serving
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "BACKOFF_SECONDS", 0.01)

@@ -1,0 +1,244 @@
+"""Each way in which a server goes wrong, and what the generator and the critic make of it: one table for all."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from benchmarks.faults.misbehaviour import FAULTS, retry_at, say
+from errors import ModelError
+from models.chat import Chat, TransientModelError
+from models.connect import openai_chat
+from models.critic import Critic
+from models.generator import Generator
+from models.usage import LimitReachedError, Tab
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.grade_documents import RELEVANCE
+from tests.integration.openai_server import OpenAIServer
+from tests.scripted import roomy_tab
+
+SKY: dict[str, Any] = {
+    "question": "Why is the sky blue today?",
+    "passage": "The sky is blue today as air scatters light.",
+}
+ANSWER = "The answer is 4."
+
+
+class Case(NamedTuple):
+    """What the generator writes, or the error that it raises, after so many calls; and the critic's verdict."""
+
+    written: str | None
+    calls: int
+    label: str
+    asked: int
+    error: str = ""
+    estimated: bool = False
+
+
+LATE = Case(None, 3, "unknown", 3, "did not answer in time", estimated=True)
+FAILED = Case(None, 3, "unknown", 3, "failed: ", estimated=True)
+GARBLED = Case(None, 3, "unknown", 3, "sent what is no chat completion", estimated=True)
+HUNG_UP = Case(None, 3, "unknown", 3, "hung up", estimated=True)
+ENDLESS = Case(None, 1, "unknown", 1, "longer than 2,000,000 bytes", estimated=True)
+REFUSED_FOR_LONG = Case(None, 1, "unknown", 1, "slow down", estimated=True)
+SILENT = Case(None, 1, "unknown", 2, "answered with nothing")
+SOUND = Case(ANSWER, 1, "relevant", 1)
+UNCOUNTED = SOUND._replace(estimated=True)
+BY_SCHEMA = Case(ANSWER, 1, "relevant", 2)
+TOO_LONG = Case(None, 1, "unknown", 2, "characters where 20 tokens were asked for")
+
+
+def says(text: str, label: str = "unknown") -> Case:
+    return Case(text, 1, label, 2)
+
+
+CASES: dict[str, Case] = {
+    "429": FAILED,
+    "429, back in 0.05 s": FAILED,
+    "429, back in a year": REFUSED_FOR_LONG,
+    "429, back in the year 9999": REFUSED_FOR_LONG,
+    "500": FAILED,
+    "502 with a page": FAILED,
+    "503": FAILED,
+    "408": FAILED,
+    "hangs": LATE,
+    "hangs up before": HUNG_UP,
+    "hangs up in the middle": HUNG_UP,
+    "stalls in the middle": LATE,
+    "drips for ever": LATE,
+    "pours for ever": ENDLESS,
+    "says the same for ever": ENDLESS,
+    "empty body": GARBLED,
+    "truncated body": GARBLED,
+    "malformed body": GARBLED,
+    "body of another shape": GARBLED,
+    "nested body": GARBLED,
+    "200 with a page": GARBLED,
+    "wrong content type": SOUND,
+    "choices: []": GARBLED,
+    "choices: null": GARBLED,
+    "message: null": GARBLED,
+    "empty content": SILENT,
+    "null content": SILENT,
+    "refusal": SILENT._replace(error="refused to answer .I cannot help with that"),
+    "content filter": SILENT._replace(error="A content filter stopped the answer"),
+    "another word": says("Paris"),
+    "thought alone": SILENT,
+    "thought before": says("no", "irrelevant"),
+    "malformed verdict": says('{"label": yes}'),
+    "truncated verdict": says('{"label": "ye'),
+    "wrong label": says('{"label": "purple"}'),
+    "half a character": says("Blue ?"),
+    "no log-probabilities": BY_SCHEMA,
+    "log-probabilities NaN": BY_SCHEMA,
+    "log-probabilities positive": BY_SCHEMA,
+    "log-probabilities odd": BY_SCHEMA,
+    "log-probabilities all minus infinity": BY_SCHEMA,
+    "log-probabilities no list": BY_SCHEMA,
+    "usage negative": UNCOUNTED,
+    "usage huge": UNCOUNTED,
+    "usage of far more than was asked for": UNCOUNTED,
+    "usage in words": UNCOUNTED,
+    "usage fractional": UNCOUNTED,
+    "usage null": UNCOUNTED,
+    "usage of nulls": UNCOUNTED,
+    "usage a list": GARBLED,
+    "usage missing": UNCOUNTED,
+    "more cached than read": SOUND,
+    "a megabyte": TOO_LONG,
+    "a megabyte of one word": TOO_LONG,
+}
+SLOW = {name for name, case in CASES.items() if case is LATE}
+made: list[Chat] = []
+
+
+@pytest.fixture(autouse=True)
+async def _closed() -> AsyncIterator[None]:
+    yield
+    while made:
+        await made.pop().aclose()
+
+
+def chat(server: OpenAIServer, *, seconds: float = 10) -> Chat:
+    made.append(openai_chat("gpt-4o-mini", base_url=server.base_url, api_key="right", call_seconds=seconds))
+    return made[-1]
+
+
+async def write(one: Chat, tab: Tab) -> str:
+    return await Generator(one).metered(tab).write(DIRECT_GENERATE, max_tokens=20, question="What is 2+2?")
+
+
+def arrived(server: OpenAIServer, name: str, calls: int) -> bool:
+    """Whether as many requests came as calls were made; of those that are given up soon some may not have."""
+    return len(server.asked) == calls or (name in SLOW and len(server.asked) < calls)
+
+
+def test_every_fault_has_its_case() -> None:
+    assert CASES.keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_the_generator_answers_or_fails_by_name(server: OpenAIServer, name: str) -> None:
+    case, tab = CASES[name], roomy_tab()
+    server.always = lambda asked: FAULTS[name]
+    one = chat(server, seconds=0.3 if name in SLOW else 10)
+    async with asyncio.timeout(30):
+        if case.written is not None:
+            assert await write(one, tab) == case.written
+        else:
+            with pytest.raises(TransientModelError, match=case.error) as error:
+                await write(one, tab)
+            assert len(str(error.value)) < 400
+    assert tab.spent["model_calls"] == case.calls
+    assert arrived(server, name, case.calls)
+    assert tab.spent["estimated"] is case.estimated
+    assert 0 < tab.spent["input_tokens"] < 2000
+    assert 0 <= tab.spent["cached_input_tokens"] <= tab.spent["input_tokens"]
+    assert 0 <= tab.spent["output_tokens"] <= 20 * case.calls
+    assert (tab.meter.held_calls, tab.meter.held_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_the_critic_judges_or_is_unknown(server: OpenAIServer, name: str) -> None:
+    case, tab = CASES[name], roomy_tab()
+    server.always = lambda asked: FAULTS[name]
+    critic = Critic(chat(server, seconds=0.3 if name in SLOW else 10)).metered(tab)
+    async with asyncio.timeout(30):
+        found = await critic.choose(RELEVANCE, **SKY)
+    assert found["label"] == case.label
+    assert tab.spent["model_calls"] == case.asked
+    assert arrived(server, name, case.asked)
+    if case.label == "unknown":
+        assert found["reason"]
+        assert critic.manner.means == "logprobs"  # what failed once is no reason to ask in another way for ever
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.calls == 3])
+async def test_what_may_pass_is_asked_again(server: OpenAIServer, name: str) -> None:
+    server.faults = [FAULTS[name], FAULTS[name]]
+    tab = roomy_tab()
+    async with asyncio.timeout(30):
+        assert await write(chat(server, seconds=2 if name in SLOW else 10), tab) == ANSWER
+    assert tab.spent["model_calls"] == 3
+    assert arrived(server, name, 3)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.label == "unknown"])
+async def test_a_critic_that_gave_verdicts_is_asked_the_same_way_after_a_fault(server: OpenAIServer, name: str) -> None:
+    critic = Critic(chat(server, seconds=2 if name in SLOW else 10)).metered(roomy_tab())
+    assert (await critic.choose(RELEVANCE, **SKY))["probabilities"]
+    server.faults = [FAULTS[name]] * 3
+    await critic.choose(RELEVANCE, **SKY)
+    server.faults = []
+    assert (await critic.choose(RELEVANCE, **SKY))["probabilities"]
+
+
+async def test_a_critic_whose_server_gives_no_probabilities_any_more_is_asked_otherwise(server: OpenAIServer) -> None:
+    critic = Critic(chat(server)).metered(roomy_tab())
+    assert (await critic.choose(RELEVANCE, **SKY))["probabilities"]
+    server.logprobs = "ignore"
+    labels = [(await critic.choose(RELEVANCE, **SKY))["label"] for _ in range(6)]
+    assert labels == ["relevant"] * 6
+    assert critic.manner.means == "schema"
+    # The first by probability; four asked both ways; two by schema alone.
+    assert len(server.asked) == 1 + 4 * 2 + 2
+
+
+@pytest.mark.parametrize("code", [429, 503])
+async def test_a_date_to_come_back_at_is_respected(server: OpenAIServer, code: int) -> None:
+    moment = time.time()
+    server.faults = [retry_at(2, moment, code)]  # an HTTP date has whole seconds
+    assert await write(chat(server), roomy_tab()) == ANSWER
+    assert time.time() >= int(moment + 2)
+
+
+@pytest.mark.parametrize("name", ["429, back in a year", "429, back in the year 9999"])
+async def test_no_wait_is_longer_than_the_question_has_time(server: OpenAIServer, name: str) -> None:
+    server.faults = [FAULTS[name]]
+    async with asyncio.timeout(30):
+        with pytest.raises(TransientModelError, match="slow down"):
+            await write(chat(server), roomy_tab(seconds=60))
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("name", sorted(SLOW))
+async def test_no_call_outlasts_the_question(server: OpenAIServer, name: str) -> None:
+    server.always = lambda asked: FAULTS[name]
+    tab = roomy_tab(seconds=0.5)
+    async with asyncio.timeout(30):
+        with pytest.raises((LimitReachedError, ModelError)):
+            await write(chat(server), tab)
+    assert tab.limit == "limit_seconds"
+    assert tab.spent["model_calls"] == 1
+
+
+async def test_as_much_as_was_asked_for_is_an_answer(server: OpenAIServer) -> None:
+    """Sixty-four characters a token are more than any tokenizer's mean: see `models.chat.answer_of`."""
+    server.faults = [say("x" * 64 * 20), say("x" * (64 * 20 + 1))]
+    assert await write(chat(server), roomy_tab()) == "x" * 64 * 20
+    with pytest.raises(TransientModelError, match="1,281 characters where 20 tokens"):
+        await write(chat(server), roomy_tab())

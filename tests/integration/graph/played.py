@@ -1,0 +1,218 @@
+"""Run the graph in a drawn world: the real client, critic and generator over a model that plays the world's replies."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import PrivateAttr
+
+from errors import ModelError
+from graph.builder import SelfRAG, build_graph
+from graph.context import Services
+from graph.state import SelfRAGState
+from models.chat import Chat
+from models.critic import WHY, Critic
+from models.generator import Generator
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE
+from prompts.rewrite_query import REWRITE_QUERY
+from tests.integration.graph.strategies import CHOICES, Reply, World, content_of, logarithms
+from tests.scripted import StatusError
+
+STATUS = {"transient": 503, "permanent": 401, "refused": 400}
+
+
+def _system(messages: Any) -> str:
+    return str(messages.format_messages(**dict.fromkeys(messages.input_variables, ""))[0].text)
+
+
+KINDS = {
+    **{_system(choice.messages): kind for kind, choice in CHOICES.items()},
+    _system(GENERATE): "draft",
+    _system(REWRITE_QUERY): "query",
+    _system(DIRECT_GENERATE): "direct",
+}
+
+
+def kind_of(messages: Sequence[BaseMessage]) -> str:
+    """Which prompt of ours the messages are."""
+    kind, last = KINDS[messages[0].text], messages[-1].text
+    if last == WHY:
+        return "reason"
+    if kind == "draft" and len(messages) > 2:
+        return "mend" if last.startswith("The passages do not support") else "improve"
+    return kind
+
+
+class Clock:
+    """Real seconds, and those that a slow model is said to have taken."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+        self._real = time.monotonic
+
+    def __call__(self) -> float:
+        return self._real() + self.ahead
+
+
+CLOCK = Clock()
+
+
+def simulate_time(patch: pytest.MonkeyPatch) -> None:
+    """Let a model take minutes that nobody waits for; back-off takes none."""
+    perf_counter = time.perf_counter
+    patch.setattr(time, "monotonic", CLOCK)
+    patch.setattr(time, "perf_counter", lambda: perf_counter() + CLOCK.ahead)
+    patch.setattr("models.chat.BACKOFF_SECONDS", 0.0)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call as the model saw it, with what it really cost; ``served`` unless it failed or was given up."""
+
+    kind: str
+    messages: tuple[str, ...]
+    manner: str
+    reply: Reply
+    read: int
+    written: int
+    served: bool
+
+
+class Player(BaseChatModel):
+    """A LangChain chat model that replies as its world says, and keeps account."""
+
+    world: World
+    _calls: list[Call] = PrivateAttr(default_factory=list)
+    _turns: Counter[str] = PrivateAttr(default_factory=Counter)
+
+    @property
+    def calls(self) -> list[Call]:
+        return self._calls
+
+    @property
+    def _llm_type(self) -> str:
+        return "player"
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        kind, said = kind_of(messages), tuple(message.text for message in messages)
+        replies = self.world.replies[kind]
+        reply = replies[self._turns[kind] % len(replies)]
+        self._turns[kind] += 1
+        manner = "schema" if "response_format" in kwargs else "logprobs" if "logprobs" in kwargs else "text"
+        refused = reply.failure == "refused" or (manner == "logprobs" and self.world.logprobs == "refused")
+        content = content_of(reply, manner == "schema")
+        read = sum(len(text.encode()) // self.world.bytes_a_token + 1 for text in said)
+        written = min(kwargs["max_tokens"], len(content.encode("utf-8", "replace")))
+        index = len(self._calls)
+        self._calls.append(Call(kind, said, manner, reply, read, 0, served=False))
+        await asyncio.sleep(0)
+        if reply.seconds:
+            CLOCK.ahead += reply.seconds
+            await asyncio.sleep(0)  # a time-out that has come strikes here
+            await asyncio.sleep(0)
+        if refused or reply.failure:
+            raise StatusError(STATUS["refused" if refused else str(reply.failure)])
+        self._calls[index] = Call(kind, said, manner, reply, read, written, served=True)
+        message = AIMessage(content)
+        if manner == "logprobs" and self.world.logprobs == "served" and (top := logarithms(reply)):
+            message.response_metadata = {"logprobs": {"content": [{"token": content, "top_logprobs": top}]}}
+        if reply.reported:
+            message.usage_metadata = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise AssertionError("models are called asynchronously")
+
+
+@dataclass
+class Finder:
+    """A retriever that finds what its world says, and fails where that is None."""
+
+    world: World
+    queries: list[str] = field(default_factory=list)
+
+    async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]:  # noqa: A002
+        found = self.world.found[len(self.queries) % len(self.world.found)]
+        self.queries.append(input)
+        await asyncio.sleep(0)
+        if found is None:
+            raise ModelError("The embedding model failed.")
+        return found
+
+
+@dataclass
+class Played:
+    """What came of a run: the final state, each node's update in order, and what was asked of whom."""
+
+    world: World
+    final: SelfRAGState
+    updates: list[tuple[str, dict[str, Any]]]
+    calls: list[Call]
+    searches: list[str]
+
+
+@dataclass
+class Stage:
+    """A graph bound to a world, ready to be run one way or another."""
+
+    world: World
+    model: Player
+    finder: Finder
+    graph: SelfRAG
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What every entry of the graph is called with."""
+        limits = self.world.context.bounds
+        return {
+            "input": {"question": self.world.question},
+            "config": {"recursion_limit": limits.steps},
+            "context": self.world.context,
+        }
+
+    def played(self, chunks: Sequence[Any]) -> Played:
+        """Sort the chunks of a stream of updates and values."""
+        updates = [(node, update) for mode, chunk in chunks if mode == "updates" for node, update in chunk.items()]
+        final = next(chunk for mode, chunk in reversed(chunks) if mode == "values")
+        return Played(self.world, cast("SelfRAGState", final), updates, self.model.calls, self.finder.queries)
+
+    def sync(self) -> Played:
+        """Run by ``stream``."""
+        return self.played(list(self.graph.stream(**self.how, stream_mode=["updates", "values"])))
+
+    async def asynchronous(self) -> Played:
+        """Run by ``astream``."""
+        return self.played([one async for one in self.graph.astream(**self.how, stream_mode=["updates", "values"])])
+
+
+def stage(world: World, build: Callable[[Services], SelfRAG] = build_graph) -> Stage:
+    """The graph over the world's model and retriever, at the beginning of time."""
+    CLOCK.ahead = 0.0
+    model, finder = Player(world=world), Finder(world)
+    chat = Chat(lambda: model, "player", retries=world.retries, call_seconds=120)
+    services = Services(generator=Generator(chat), critic=Critic(chat), retriever=finder)
+    return Stage(world, model, finder, build(services))
