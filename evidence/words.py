@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 STOP = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between
@@ -37,6 +38,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A rough stem: enough to see that two forms of one word are one word."""
     if len(word) < 4 or any(character.isdigit() for character in word):
@@ -47,6 +49,12 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> set[str]:
     """The stems of the words that carry meaning; figures in one form; CJK text by pairs of characters."""
+    return set(stemmed(text))
+
+
+@lru_cache(maxsize=4096)
+def stemmed(text: str) -> frozenset[str]:
+    """As `stems`, not to be changed: worked out once for sentences and passages that a question comes back to."""
     found: set[str] = set()
     for match in WORD.finditer(fold(text)):
         word = match.group().removesuffix("'s").removesuffix("’s")
@@ -56,7 +64,7 @@ def stems(text: str) -> set[str]:
             found.add(plain_figure(word))
         elif word not in STOP:
             found.add(NUMBERS.get(word) or stem(word))
-    return found
+    return frozenset(found)
 
 
 def plain_figure(figure: str) -> str:

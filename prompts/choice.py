@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.prompts.message import BaseMessagePromptTemplate
 
 UNKNOWN = "unknown"
 
@@ -45,6 +46,7 @@ class Choice:
                 raise ValueError(f"choice {self.name}: the replies {clash} begin with the same token")
         if set(self.weights) != set(self.labels) or self.cautious not in self.labels:
             raise ValueError(f"choice {self.name}: weights and the cautious label must name its labels")
+        object.__setattr__(self, "messages", _prepared(self.messages))
         if self.positive is not None and (len(self.labels) != 2 or self.positive not in self.labels):
             raise ValueError(f"choice {self.name}: a positive label belongs to a choice of two")
 
@@ -80,3 +82,12 @@ class Choice:
     def unknown(self, reason: str | None = None) -> Verdict:
         """The verdict of a critic that gave none."""
         return Verdict(label=UNKNOWN, probabilities=None, reason=reason)
+
+
+def _prepared(messages: ChatPromptTemplate) -> ChatPromptTemplate:
+    """The same prompt with what never changes formatted once: a choice is asked often, and mostly examples."""
+    made = [
+        one.format_messages()[0] if isinstance(one, BaseMessagePromptTemplate) and not one.input_variables else one
+        for one in messages.messages
+    ]
+    return ChatPromptTemplate(made)

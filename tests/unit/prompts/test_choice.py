@@ -129,3 +129,14 @@ def test_the_scores_are_those_of_the_design(made: Choice, probabilities: dict[st
 )
 def test_an_unknown_verdict_leans_as_the_design_says(made: Choice, label: str) -> None:
     assert made.leaning(made.unknown()) == label
+
+
+def test_what_never_changes_is_formatted_when_the_choice_is_built() -> None:
+    prompt = ChatPromptTemplate.from_messages(
+        [("system", 'Reply {{"so": 1}}.'), ("ai", "yes"), ("human", "{question}")]
+    )
+    made = choice(messages=prompt).messages
+    first, second = (made.format_messages(question=text) for text in ("Is {it}?", "Or not?"))
+    assert [one.text for one in first] == ['Reply {"so": 1}.', "yes", "Is {it}?"]
+    assert [one is other for one, other in zip(first, second, strict=True)] == [True, True, False]
+    assert [one.text for one in prompt.format_messages(question="Or not?")] == [one.text for one in second]

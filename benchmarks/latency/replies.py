@@ -1,0 +1,138 @@
+"""What a good model replies to each prompt of ours and of the peers, by what it is shown."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from benchmarks.latency.shelf import Asked
+from benchmarks.peers import prompts as peers
+from prompts.answer_check import USEFULNESS
+from prompts.choice import Choice
+from prompts.decide import RETRIEVE
+from prompts.generate import GENERATE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+
+SURE = 0.95
+OURS: tuple[tuple[Choice, str, str | None], ...] = (
+    (RETRIEVE, "search", None),
+    (RELEVANCE, "yes", "no"),
+    (SUPPORT, "yes", None),
+    (USEFULNESS, "5", None),
+)
+# The peers' questions, with the reply for yes, and for no where a passage may be irrelevant.
+THEIRS: tuple[tuple[ChatPromptTemplate, str, str | None], ...] = (
+    (peers.GRADE_PASSAGE, '{"binary_score": "yes"}', '{"binary_score": "no"}'),
+    (peers.GRADE_GROUNDING, '{"binary_score": "yes"}', None),
+    (peers.GRADE_ANSWER, '{"binary_score": "yes"}', None),
+    (peers.NEEDS_SEARCH, "yes", None),
+    (peers.RATE_RELEVANCE, "relevant", "irrelevant"),
+    (peers.RATE_SUPPORT, "fully", None),
+    (peers.RATE_UTILITY, "5", None),
+    (peers.FILTER_PASSAGE, "yes", "no"),
+    (peers.CHECK_ANSWER, "yes", None),
+)
+TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
+AROUND = 4  # tokens that a chat template puts around each message
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply, its length in tokens, and the log-probabilities of what its one token might have been."""
+
+    text: str
+    tokens: int
+    top: Mapping[str, float] | None = None
+
+
+class Model:
+    """Knows the questions; of a prompt that is none of those known here it raises `LookupError`."""
+
+    def __init__(self, asked: Sequence[Asked], answer_tokens: int) -> None:
+        self._asked = {one.question: one for one in asked}
+        self._answer_tokens = answer_tokens
+        self._verdicts: dict[str, tuple[str, str | None, bool]] = {}
+        for choice, yes, no in OURS:
+            self._verdicts[_system_of(choice.messages)] = (yes, no, True)
+        for prompt, yes, no in THEIRS:
+            self._verdicts[_system_of(prompt)] = (yes, no, False)
+        self._writes = _system_of(GENERATE)
+
+    def reply(self, messages: Messages) -> Reply:
+        """The draft, or the verdict: a passage is irrelevant unless it is one of those that answer."""
+        systems = [str(one["content"]) for one in messages if one["role"] == "system"]
+        last = str(messages[-1]["content"])
+        if self._writes in systems:
+            return Reply(self._about(last).answer, self._answer_tokens)
+        yes, no, one_token = next(
+            (self._verdicts[text] for text in systems if text in self._verdicts), (None, None, False)
+        )
+        if yes is None:
+            raise LookupError(f"no reply is known for the prompt that begins: {systems[:1]}")
+        holds = no is None or any(opening in last for opening in self._about(last).relevant)
+        said = yes if holds else str(no)
+        if not one_token:
+            return Reply(said, count(said))
+        top = {said: math.log(SURE)} | ({(no if holds else yes): math.log(1 - SURE)} if no else {})
+        return Reply(said, 1, top)
+
+    def _about(self, text: str) -> Asked:
+        found = [one for question, one in self._asked.items() if question in text]
+        if not found:
+            raise LookupError(f"no question that is known stands in: {text[-200:]}")
+        return max(found, key=lambda one: len(one.question))
+
+
+class PrefixCache:
+    """How many of a prompt's tokens a server has read before: the longest beginning of whole messages it has seen."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def read(self, messages: Messages) -> tuple[int, int]:
+        """The tokens of the prompt, and how many of them are cached; from now on all are."""
+        total, cached, key, known = 0, 0, 0, True
+        for one in messages:
+            key = hash((key, one["role"], str(one["content"])))
+            total += count(str(one["content"])) + AROUND
+            known = known and key in self._seen
+            cached = total if known else cached
+            self._seen.add(key)
+        return total, cached
+
+
+@lru_cache(maxsize=100_000)
+def count(text: str) -> int:
+    """Tokens, roughly: a sign each, and one for every six letters that a word begins."""
+    return len(TOKEN.findall(text))
+
+
+def json_of(reply: Reply) -> dict[str, Any] | None:
+    """The log-probabilities as the protocol gives them."""
+    if reply.top is None:
+        return None
+    top = [{"token": token, "logprob": value, "bytes": None} for token, value in reply.top.items()]
+    return {"content": [{**top[0], "top_logprobs": top}], "refusal": None}
+
+
+def questions_from(text: str) -> list[Asked]:
+    """The questions as `questions_to` wrote them."""
+    return [Asked(one["question"], tuple(one["relevant"]), one["answer"]) for one in json.loads(text)]
+
+
+def questions_to(asked: Sequence[Asked]) -> str:
+    """The questions on one line, for a server in another process."""
+    return json.dumps([vars(one) for one in asked])
+
+
+def _system_of(prompt: ChatPromptTemplate) -> str:
+    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text

@@ -1,0 +1,102 @@
+"""The sample library in memory, searched by words, and the questions that it answers from its first passages."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+
+from app.libraries import SAMPLE
+from benchmarks.common import questions_in
+from evidence.claims import declines, split_claims
+from evidence.quotes import find_quote, missing_facts
+from evidence.sentences import sentences
+from evidence.words import stems
+from graph.state import Passage
+from nodes.retrieve import as_passage
+from retrieval.load import load
+from retrieval.split import split
+
+QUESTIONS = SAMPLE.parent / "questions.jsonl"
+OPENING = 40  # characters by which a passage, or the span that answers, is known
+BEGINNING = 300  # characters that the peer with the shortest sight reads of a passage
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with what a good model says of it: which passages answer it, the best first, and the answer.
+
+    ``answer`` is one sentence of the best passage, verbatim: one claim, which holds.
+    """
+
+    question: str
+    relevant: tuple[str, ...]
+    answer: str
+
+
+class Shelf:
+    """Passages in memory, found by the weight of the words that they share with the query."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._words = [(stems(document.page_content), document) for document in documents]
+        counts = Counter(word for words, _ in self._words for word in words)
+        self._weights = {word: math.log(len(self._words) / count) for word, count in counts.items()}
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        """The ``k`` best passages, the best first."""
+        wanted = stems(input)
+        scores = [sum(self._weights[word] for word in wanted & words) for words, _ in self._words]
+        order = sorted(range(len(scores)), key=lambda number: -scores[number])
+        return [self._words[number][1] for number in order[:k]]
+
+
+class Remembered:
+    """A retriever that searches once for each query: what it takes is then next to nothing."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._found: dict[tuple[str, int], list[Document]] = {}
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        """What the shelf has."""
+        if (input, k) not in self._found:
+            self._found[input, k] = await self._shelf.ainvoke(input, k=k)
+        return self._found[input, k]
+
+
+def sample_shelf(folder: Path = SAMPLE) -> Shelf:
+    """The documents of the folder, split as an index splits them."""
+    return Shelf([passage for path in sorted(folder.iterdir()) for passage in split(load(path))])
+
+
+async def answerable(shelf: Any, k: int, relevant: int, path: Path = QUESTIONS) -> list[Asked]:
+    """The questions whose answer stands early in one of the first ``k`` passages, so that every way finds it.
+
+    ``relevant`` is how many of the passages the model calls so: the one that answers, and the next best.
+    """
+    asked = []
+    for example in questions_in(path):
+        spans = [gold.text for gold in example.gold if gold.text] if example.answerable else []
+        found = [as_passage(document) for document in await shelf.ainvoke(example.question, k=k)]
+        best = next((one for one in found for span in spans if span[:OPENING] in one["text"][:BEGINNING]), None)
+        answer = best and _claim(best, example.question, spans)
+        if best and answer and len(found) == k:
+            others = [one for one in found if one["id"] != best["id"]]
+            kept = tuple(one["text"][:BEGINNING] for one in [best, *others][:relevant])
+            asked.append(Asked(example.question, kept, answer))
+    return asked
+
+
+def _claim(passage: Passage, question: str, spans: Sequence[str]) -> str | None:
+    """The sentence with the span, if it is one claim that code finds nothing wrong with."""
+    for start, end in sentences(passage["text"]):
+        text = passage["text"][start:end]
+        holds = any(span[:OPENING] in text for span in spans) and not declines(text)
+        if holds and split_claims(text) == [text] and find_quote(text, [passage], question):
+            return None if missing_facts(text, [passage], question) else text
+    return None

@@ -1,0 +1,124 @@
+"""Our own time in a question: all but the model, its client, and the search.
+
+    python -m benchmarks.overhead [--rounds 5] [--profile]
+
+A model that has its reply ready and a retriever that has its passages ready stand in for the others, so that what is
+left of the wall-clock of one run of the graph is ours: LangGraph, prompts, budgets, claims, quotes and facts. Each of
+the sample library's questions that is grounded at its first draft is asked once to warm up, then in rounds, one at a
+time. Printed is the distribution of the milliseconds; ``--profile`` adds where they go. ``bench/overhead.json`` has the
+figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import gc
+import pstats
+import sys
+import time
+from collections.abc import Sequence
+from statistics import median, quantiles
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+
+from benchmarks.figures import write_figures
+from benchmarks.latency.replies import Model, json_of
+from benchmarks.latency.shelf import Asked, Remembered, answerable, sample_shelf
+from evidence.words import stemmed
+from graph.builder import build_graph
+from graph.context import Context, Services
+from models.chat import Chat
+from models.critic import Critic
+from models.generator import Generator
+
+K = 4
+ROLES = {"human": "user", "ai": "assistant", "system": "system"}
+
+
+class Ready:
+    """As much of a LangChain chat model as `Chat` calls; a prompt that it has seen costs one look-up."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._replies: dict[tuple[str, str], AIMessage] = {}
+
+    async def ainvoke(self, messages: Sequence[BaseMessage], **_: Any) -> AIMessage:
+        """The reply to the first and the last message, which tell prompts apart."""
+        key = (str(messages[0].content), str(messages[-1].content))
+        if key not in self._replies:
+            self._replies[key] = self._made(messages)
+        return self._replies[key]
+
+    def _made(self, messages: Sequence[BaseMessage]) -> AIMessage:
+        reply = self._model.reply([{"role": ROLES[one.type], "content": one.text} for one in messages])
+        read = sum(len(one.text) for one in messages) // 4
+        return AIMessage(
+            reply.text,
+            response_metadata={"logprobs": json_of(reply)},
+            usage_metadata={"input_tokens": read, "output_tokens": reply.tokens, "total_tokens": read + reply.tokens},
+        )
+
+
+def ready_services(asked: Sequence[Asked], retriever: Any) -> Services:
+    """Services that take no time of their own."""
+    model = cast(BaseChatModel, Ready(Model(asked, 100)))
+    chat = Chat(lambda: model, "ready")
+    return Services(Generator(chat), Critic(chat), retriever)
+
+
+async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[tuple[float, float]]:
+    """Seconds of each run of the graph, by the clock and of the processor."""
+    retriever = Remembered(sample_shelf())
+    asked = await answerable(retriever, K, 1)
+    graph = build_graph(ready_services(asked, retriever))
+    context = Context(k=K)
+    seconds = []
+    for number in range(rounds + 1):
+        gc.collect()
+        if profile and number == 1:
+            profile.enable()
+        for one in asked:
+            stemmed.cache_clear()  # what a question finds there in a service is what others left; here it is nothing
+            began, worked = time.perf_counter(), time.process_time()
+            state = await graph.ainvoke({"question": one.question}, context=context)
+            took = time.perf_counter() - began, time.process_time() - worked
+            if state["outcome"] != "grounded":
+                raise RuntimeError(f"not grounded, but {state['outcome']} ({state['stop_reason']}): {one.question}")
+            if number:
+                seconds.append(took)
+        print(f"\rround {number} of {rounds}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    if profile:
+        profile.disable()
+    return seconds
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--profile", action="store_true", help="print the functions that take most; no figures then")
+    options = parser.parse_args()
+    profile = cProfile.Profile() if options.profile else None
+    seconds = asyncio.run(measure(options.rounds, profile))
+    if profile:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+        return
+    figures: dict[str, float] = {"runs": len(seconds)}
+    for name, column in (("wall", 0), ("processor", 1)):
+        values = [1000 * one[column] for one in seconds]
+        tenths = quantiles(values, n=10)
+        figures |= {f"{name}_ms": median(values), f"{name}_p10": tenths[0], f"{name}_p90": tenths[-1]}
+        print(
+            f"{name:10} median {median(values):5.1f} ms of {len(values)} runs; "
+            f"a tenth below {tenths[0]:.1f}, a tenth above {tenths[-1]:.1f}"
+        )
+    print(f"written: {write_figures('overhead', figures)}")
+
+
+if __name__ == "__main__":
+    main()

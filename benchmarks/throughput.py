@@ -1,0 +1,104 @@
+"""Many questions at once: the share of a model server's capacity that one process of ours reaches.
+
+    python -m benchmarks.throughput [--questions 200] [--admit 16] [--concurrency 32] [--under-way 64]
+
+All questions are asked at the same moment, of a loopback server in another process that admits so many calls at a
+time, 300 ms each. Its capacity is calls × 0.3 s / 16; reached is that over the wall-clock. ``--concurrency`` is how
+many calls our client has under way at most; without it, its default. ``--under-way`` lets so many questions begin, and
+the others wait for those: it spreads the work of beginning. The processor time is this process's own, the client
+library's included. `bench/throughput.json` has the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.figures import write_figures
+from benchmarks.latency.server import Call, Pace, serving
+from benchmarks.latency.shelf import Remembered, answerable, sample_shelf
+from benchmarks.latency.ways import OURS, services_at
+from graph.builder import build_graph
+from graph.context import Context, Limits
+
+K = 4
+CALL_SECONDS = 0.3
+PATIENCE = Limits(seconds=3600)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What a run reached; ``busy`` is the share of the server's places that were taken until the last call ended."""
+
+    questions: int
+    calls: int
+    seconds: float
+    share: float
+    busy: float
+    processor_ms_a_call: float
+
+
+async def measure(questions: int, pace: Pace, options: dict[str, Any], under_way: int | None = None) -> Reached:
+    """Ask them all at once, after one that opens connections and fills caches."""
+    retriever = Remembered(sample_shelf())
+    known = await answerable(retriever, K, 1)
+    asked = list(itertools.islice(itertools.cycle(known), questions))
+    context = Context(k=K, limits=PATIENCE)
+    turn = asyncio.Semaphore(under_way or questions)
+    done = 0
+    with serving(known, pace) as address:
+        graph = build_graph(services_at(address, OURS, retriever, **options))
+
+        async def ask(question: str) -> str:
+            nonlocal done
+            async with turn:
+                state = await graph.ainvoke({"question": question}, context=context)
+            done += 1
+            print(f"\r{done} of {questions}", end="", file=sys.stderr, flush=True)
+            return str(state["outcome"])
+
+        await ask(known[0].question)
+        address.calls_of(OURS)
+        done = 0
+        began, worked = time.perf_counter(), time.process_time()
+        outcomes = await asyncio.gather(*(ask(one.question) for one in asked))
+        seconds, processor = time.perf_counter() - began, time.process_time() - worked
+        calls = address.calls_of(OURS)
+    print(file=sys.stderr)
+    if set(outcomes) != {"grounded"}:
+        raise RuntimeError(f"not every question was grounded, but {sorted(set(outcomes))}")
+    share = len(calls) * pace.call / pace.admitted / seconds
+    return Reached(questions, len(calls), seconds, share, busy(calls, pace), 1000 * processor / len(calls))
+
+
+def busy(calls: list[Call], pace: Pace) -> float:
+    """The share of the server's places that were taken from the first call to the last."""
+    spent = sum(call.ended - call.began for call in calls)
+    return spent / pace.admitted / (max(call.ended for call in calls) - min(call.asked for call in calls))
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--admit", type=int, default=16)
+    parser.add_argument("--concurrency", type=int)
+    parser.add_argument("--under-way", type=int)
+    given = parser.parse_args()
+    options = {} if given.concurrency is None else {"concurrency": given.concurrency}
+    reached = asyncio.run(measure(given.questions, Pace(CALL_SECONDS, admitted=given.admit), options, given.under_way))
+    print(
+        f"{reached.questions} questions at once, {reached.calls} calls, {reached.seconds:.1f} s: "
+        f"{reached.share:.1%} of what the server can give; its places were taken {reached.busy:.1%} of the time; "
+        f"{reached.processor_ms_a_call:.1f} ms of our processor a call"
+    )
+    print(f"written: {write_figures('throughput', asdict(reached) | vars(given))}")
+
+
+if __name__ == "__main__":
+    main()
