@@ -22,7 +22,7 @@ from evidence.claims import split_claims
 from evidence.passages import as_data, numbered
 from graph.context import Chooses, Services, WritesText
 from graph.state import Passage
-from models.chat import TransientModelError
+from models.failures import TransientModelError
 from models.usage import Meter, Tab
 from nodes.together import together
 from prompts.choice import UNKNOWN, Choice, Verdict

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import httpx2
 
-from models.chat import TransientModelError
+from models.failures import TransientModelError
 
 MOST_BYTES = 2_000_000  # of one reply; the longest that is asked for has some 200,000 when it is streamed
 

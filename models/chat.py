@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from email.utils import parsedate_to_datetime
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,28 +13,15 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from errors import ModelError
+from models.failures import TransientModelError, classify, short
 from models.usage import LimitReachedError, Tab, Usage, no_usage
 
 CALL_SECONDS = 120.0
 RETRIES = 2
 CONCURRENCY = 32
-BACKOFF_SECONDS = 0.5
-# What client libraries raise when they read a body that is not what it should be.
-NO_COMPLETION = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-PERMANENT = frozenset({400, 401, 403, 404, 405, 413, 422})
-KEY = re.compile(r"\b(?:\w*(?:sk|key)[-_]|Bearer\s)[\w*.\-]{6,}|(?<=provided: )\S{6,}", re.IGNORECASE)
 FILTERED = frozenset({"content_filter", "safety", "refusal"})
 MOST_CHARACTERS = 64  # a token asked for; no tokenizer's tokens are that long on average
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-
-
-class UnusableRequestError(ModelError):
-    """The server refused the request's form (HTTP 400 or 422), as one without log-probabilities does."""
-
-
-class TransientModelError(ModelError):
-    """The model failed this time, after its retries; another call may succeed."""
 
 
 def text_of(message: BaseMessage) -> str:
@@ -56,7 +40,7 @@ def answer_of(reply: BaseMessage, name: str, max_tokens: int) -> str:
     """
     refusal = reply.additional_kwargs.get("refusal")
     if refusal:
-        raise TransientModelError(f"{name} refused to answer ({_short(' '.join(str(refusal).split()))}).")
+        raise TransientModelError(f"{name} refused to answer ({short(' '.join(str(refusal).split()))}).")
     reason = reply.response_metadata.get("finish_reason") or reply.response_metadata.get("stop_reason")
     if str(reason).casefold() in FILTERED:
         raise TransientModelError(f"A content filter stopped the answer of {name}.")
@@ -227,78 +211,3 @@ def _estimated(messages: Sequence[BaseMessage], output: int) -> Usage:
         output_tokens=output,
         estimated=True,
     )
-
-
-def classify(error: Exception, name: str, attempt: int, secret: str | None = None) -> tuple[ModelError, float]:
-    """The error as ours, without ``secret``, and the seconds to wait before another attempt where one makes sense.
-
-    These are without end where the same request would be answered the same.
-    """
-    ours = next((one for one in _causes(error) if isinstance(one, ModelError)), None)
-    if ours is not None:
-        return ours, math.inf
-    wait = BACKOFF_SECONDS * 2**attempt
-    status = getattr(error, "status_code", None)
-    kind = type(error).__name__
-    said = _first_line(error, secret)
-    if isinstance(error, TypeError) and "unexpected keyword" in said:  # a client library without this option
-        return UnusableRequestError(f"{name} cannot be asked so ({said})."), 0.0
-    if status in (401, 403):
-        return ModelError(f"The server of {name} refused the key: check OPENAI_API_KEY ({said})."), 0.0
-    if status == 404:
-        return ModelError(f"The server does not know {name}: check SELFRAG_CHAT_MODEL ({said})."), 0.0
-    if status in (400, 422):
-        return UnusableRequestError(f"The server of {name} refused the request ({said})."), 0.0
-    if status in PERMANENT:
-        return ModelError(f"The server of {name} refused the request with HTTP {status} ({said})."), 0.0
-    if "Connection" in kind and "Timeout" not in kind and status is None:
-        # A server that hangs up in the middle is worth another try; one that is not there is not.
-        if _was_connected(error):
-            return TransientModelError(f"The server of {name} hung up ({said})."), wait
-        return ModelError(f"Cannot reach the server of {name}: start it or check OPENAI_BASE_URL ({said})."), 0.0
-    if isinstance(error, TimeoutError) or "Timeout" in kind:
-        return TransientModelError(f"{name} did not answer in time."), wait
-    if kind == "ContentFilterFinishReasonError":
-        return TransientModelError(f"A content filter stopped the answer of {name}."), math.inf
-    if status is None and isinstance(error, NO_COMPLETION):
-        return TransientModelError(f"The server of {name} sent what is no chat completion ({said})."), wait
-    after = _retry_after(error)
-    return TransientModelError(f"{name} failed: {kind} ({said})."), max(wait, after)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and what led to it, the last first."""
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
-
-
-def _was_connected(error: BaseException) -> bool:
-    return not any(
-        type(one).__name__ in ("ConnectError", "ConnectionRefusedError", "gaierror") for one in _causes(error)
-    )
-
-
-def _retry_after(error: Exception) -> float:
-    headers = getattr(getattr(error, "response", None), "headers", {}) or {}
-    value = str(headers.get("retry-after", "")).strip()
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value):
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return 0.0
-
-
-def _first_line(error: Exception, secret: str | None = None) -> str:
-    """The first line of what the error says, short, and without the secret or anything that looks like a key."""
-    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    if secret:
-        line = line.replace(secret, "[key]")
-    line = KEY.sub("[key]", line)
-    return _short(line)
-
-
-def _short(line: str) -> str:
-    return line if len(line) <= 200 else line[:200] + "…"

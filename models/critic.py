@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from models.chat import Chat, TransientModelError, UnusableRequestError, answer_of
+from models.chat import Chat, answer_of
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, Tab
 from prompts.choice import UNKNOWN, Choice, Verdict
 

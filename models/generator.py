@@ -7,7 +7,8 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.chat import Chat, TransientModelError, answer_of
+from models.chat import Chat, answer_of
+from models.failures import TransientModelError
 from models.usage import Tab
 
 ANSWER_TAG = "answer"

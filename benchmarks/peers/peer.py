@@ -17,8 +17,9 @@ from evidence.claims import declines
 from evidence.passages import as_data, numbered
 from graph.context import Searches, Services
 from graph.state import Passage
-from models.chat import Chat, TransientModelError, UnusableRequestError, text_of
+from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, Meter, Tab
 from nodes.retrieve import as_passage
 from prompts.direct_generate import DIRECT_GENERATE

@@ -13,9 +13,10 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from errors import ModelError
-from models.chat import Chat, TransientModelError
+from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
+from models.failures import TransientModelError
 from models.generator import Generator
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models import chat
+from models import failures
 from tests.integration.openai_server import OpenAIServer, serving
 
 
@@ -14,4 +14,4 @@ def server() -> Iterator[OpenAIServer]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "BACKOFF_SECONDS", 0.01)
+    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.01)

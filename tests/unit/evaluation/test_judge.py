@@ -18,7 +18,7 @@ from evaluation.judge_prompts import NO_ANSWER, QUESTIONS
 from evaluation.judgements import Judgements, Pair
 from evaluation.records import Example, Record
 from graph.context import Searches, Services
-from models.chat import TransientModelError
+from models.failures import TransientModelError
 from models.usage import Tab
 from prompts.choice import Choice, Verdict
 from tests.scripted import ScriptedRetriever, verdict

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from models.bounded import MOST_BYTES, BoundedStream, bounded
-from models.chat import TransientModelError
 from models.connect import openai_chat
+from models.failures import TransientModelError
 
 
 class Body(httpx2.AsyncByteStream):
@@ -58,12 +58,12 @@ async def test_a_response_is_bounded() -> None:
 
 
 async def test_a_reply_without_end_ends_even_where_no_time_out_is_noticed() -> None:
-    with pytest.raises(TransientModelError, match="did not end in 0.05 seconds"):
+    with pytest.raises(TransientModelError, match=r"did not end in 0\.05 seconds"):
         [piece async for piece in BoundedStream(Body(None), 10**12, 0.05)]
 
 
 async def test_no_library_between_waits_by_itself() -> None:
-    """Its waiting may swallow the cancellation by which a call is ended: bpo-37658, mended in Python 3.12 alone."""
+    """Its waiting may swallow the cancellation by which a call is ended: gh-86296, mended in Python 3.12 alone."""
     made = openai_chat("gpt-4o-mini", base_url="http://127.0.0.1:9/v1", api_key="x", call_seconds=1)
     assert made._client()[0].stream_chunk_timeout is None  # type: ignore[attr-defined]
     await made.aclose()

@@ -9,17 +9,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from errors import ModelError
-from models import chat as module
-from models.chat import (
-    Chat,
-    TransientModelError,
-    UnusableRequestError,
-    answer_of,
-    classify,
-    likely_tokens,
-    text_of,
-    usage_of,
-)
+from models import failures
+from models.chat import Chat, answer_of, likely_tokens, text_of, usage_of
+from models.failures import TransientModelError, UnusableRequestError, classify
 from models.usage import LimitReachedError, Tab
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
 
@@ -29,7 +21,7 @@ SERVER_ERROR = StatusError(500)
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
 
 
 async def ask(model: ScriptedChat, tab: Tab | None = None, **settings: Any) -> AIMessage:
@@ -131,7 +123,7 @@ async def test_the_server_says_when_to_come_back() -> None:
 @pytest.mark.parametrize("header", ["soon", "-1", "", "Wed, 99 Foo 2020"])
 async def test_a_retry_after_that_is_none_is_passed_over(header: str) -> None:
     wait = classify(StatusError(429, headers={"retry-after": header}), "the model", 0)[1]
-    assert wait == module.BACKOFF_SECONDS
+    assert wait == failures.BACKOFF_SECONDS
 
 
 async def test_a_retry_waits_as_long_as_the_server_says() -> None:
@@ -293,7 +285,7 @@ def test_a_body_that_is_no_completion_is_named_and_asked_for_again(error: Except
     failure, wait = classify(error, "the model", 0)
     assert isinstance(failure, TransientModelError)
     assert "sent what is no chat completion" in str(failure)
-    assert wait == module.BACKOFF_SECONDS
+    assert wait == failures.BACKOFF_SECONDS
 
 
 async def test_a_reply_without_end_is_not_asked_for_again() -> None:

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from errors import ModelError
-from models import chat as chat_module
+from models import failures
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token, schema_of
 from models.usage import Tab
@@ -35,7 +35,7 @@ SORT = Choice(
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_module, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
 
 
 def critic(*script: Any, tab: Tab | None = None) -> tuple[Critic, ScriptedChat]:

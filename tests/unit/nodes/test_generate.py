@@ -4,7 +4,7 @@ import pytest
 
 from errors import ModelError
 from graph.context import Limits
-from models.chat import TransientModelError
+from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from nodes.generate import generate
 from nodes.select import candidate, rank
