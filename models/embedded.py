@@ -127,6 +127,9 @@ class EmbeddedServer:
         parameters.kv_unified = True
         parameters.cache_ram_mib = CACHED_PROMPTS_MIB
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
+        parameters.warmup = False  # the first prompt warms as well
+        # Looking for what fits a graphics card's memory opens the model once more: 0.4 of 3 seconds' work.
+        parameters.fit_params = _has_card(xllamacpp)
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
         if self._prefixes:
             parameters.slot_save_path = f"{self._prefixes.folder}{os.sep}"
@@ -213,6 +216,11 @@ def _cut_connections(port: int) -> None:
                     connection.shutdown(socket.SHUT_RDWR)
             except OSError:  # not connected
                 continue
+
+
+def _has_card(xllamacpp: Any) -> bool:
+    cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+    return any(device["type"] != cpu for device in xllamacpp.get_device_info())
 
 
 def _read(path: Path) -> str:

@@ -41,7 +41,7 @@ class Prefixes:
     def open(self) -> bool:
         """Whether the folder is there and can be written to; made if need be."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o700)
         except OSError:
             return False

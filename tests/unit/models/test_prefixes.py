@@ -102,6 +102,7 @@ def test_a_damaged_file_never_reaches_the_server_and_is_made_anew(folder: Path, 
     server = Server(folder)
     Prefixes(folder, PROMPTS).restore(server, "model")
     assert server.asked == []
+    assert list(folder.iterdir()) == []
     kept(folder, Server(folder))
     assert len(restored(folder)) == 3
 
@@ -127,6 +128,17 @@ def test_those_used_longest_ago_go_first(folder: Path) -> None:
     size = sum(path.stat().st_size for path in folder.iterdir())
     kept(folder, Server(folder), most_bytes=size)
     assert (len(restored(folder)), len(restored(folder, "old"))) == (3, 0)
+
+
+def test_one_that_is_used_is_not_among_them(folder: Path) -> None:
+    kept(folder, Server(folder), identity="used")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    kept(folder, Server(folder), identity="unused")
+    for path in folder.iterdir():
+        os.utime(path, (1, 1))
+    restored(folder, "used")
+    kept(folder, Server(folder), identity="third", most_bytes=2 * size)
+    assert [len(restored(folder, identity)) for identity in ("used", "unused", "third")] == [3, 0, 3]
 
 
 @pytest.mark.parametrize("server_has", [{"read": 10}, {"busy": True}])
