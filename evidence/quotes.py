@@ -9,6 +9,7 @@ from itertools import pairwise
 from evidence.figures import missing_figures
 from evidence.language import language_of
 from evidence.names import missing_names
+from evidence.orders import is_order
 from evidence.sentences import sentences
 from evidence.words import stems
 from graph.state import Passage, Quote
@@ -48,10 +49,14 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
-    """The spans that may be quoted: each sentence, and each two that follow each other if not too long."""
-    singles = sentences(text)
-    pairs = [(one[0], two[1]) for one, two in pairwise(singles) if two[1] - one[0] <= LONGEST_QUOTE]
-    return singles + pairs
+    """The spans that may be quoted: each sentence, and each two that follow each other if not too long.
+
+    A sentence that orders its reader how to answer states nothing, and is in none of them.
+    """
+    all_ = sentences(text)
+    singles = [(start, end) for start, end in all_ if not is_order(text[start:end])]
+    pairs = [(one[0], two[1]) for one, two in pairwise(all_) if {one, two} <= {*singles}]
+    return singles + [(start, end) for start, end in pairs if end - start <= LONGEST_QUOTE]
 
 
 def missing_facts(
