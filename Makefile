@@ -23,7 +23,15 @@ test: ## all tests, those with the embedded model among them
 unit: ## the tests that load no language model
 	$(PYTHON) -m pytest -m "not e2e"
 
-bench: ## what a question costs against plain retrieve-and-generate, measured here
-	$(PYTHON) -m benchmarks.cost
+bench: ## what a question costs, what faults and kills do, and which attacks succeed, measured here: about an hour
+	$(PYTHON) -m benchmarks.overhead
+	$(PYTHON) -m benchmarks.throughput
+	$(PYTHON) -m benchmarks.latency
+	$(PYTHON) -m benchmarks.cost --peers
+	$(PYTHON) -m benchmarks.pictures
+	$(PYTHON) -m benchmarks.critics
+	$(PYTHON) -m benchmarks.faults
+	$(PYTHON) -m benchmarks.kills
+	$(PYTHON) -m benchmarks.injection --raginject --most 36
 
 check: lint type test ## all that CI runs

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from app.libraries import SAMPLE, library_to_ask
+from app.screen import Screen
+from app.settings import load_settings
 from benchmarks.figures import write_figures
 from benchmarks.latency.server import Address, Call, Pace, serving
-from benchmarks.latency.shelf import Asked, answerable, sample_shelf
+from benchmarks.latency.shelf import Asked, Remembered, answerable
 from benchmarks.latency.ways import PLAIN, Way, ways_at
 
 K = 4
@@ -70,9 +73,10 @@ def main() -> None:
 
 async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
     """The turns of every way, for each question after the first; which way goes first changes."""
-    shelf = sample_shelf()
-    asked = (await answerable(shelf, K, setting.relevant))[: most + 1]
     turns = []
+    with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
+        shelf = Remembered(library.store.as_retriever())
+        asked = (await answerable(shelf, K, setting.relevant))[: most + 1]
     with serving(asked, setting.pace) as address:
         ways = ways_at(address, shelf, K)
         names = list(ways)

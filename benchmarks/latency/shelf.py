@@ -58,7 +58,7 @@ class Shelf:
 class Remembered:
     """A retriever that searches once for each query: what it takes is then next to nothing."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Any) -> None:
         self._shelf = shelf
         self._found: dict[tuple[str, int], list[Document]] = {}
 

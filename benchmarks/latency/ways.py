@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.cost import ours, plain
@@ -10,7 +11,8 @@ from benchmarks.latency.server import Address
 from benchmarks.peers import peers
 from evaluation.records import Example
 from graph.builder import build_graph
-from graph.context import Context, Searches, Services
+from graph.context import Context, Searches, Services, Thresholds
+from models.calibration import MINILM
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
@@ -27,10 +29,15 @@ def services_at(address: Address, model: str, retriever: Searches, **options: An
     return Services(Generator(chat), Critic(chat), retriever)
 
 
+def gated(services: Services) -> Services:
+    """The services with the gate that comes with the embedding model, whatever the chat model."""
+    return replace(services, thresholds=Thresholds(**MINILM.thresholds), fits=MINILM.fits)
+
+
 def ways_at(address: Address, retriever: Searches, k: int) -> Mapping[str, Way]:
     """Each way by its name; it takes a question, and gives the seconds and whether an answer came of it."""
     basic = services_at(address, PLAIN, retriever)
-    graph = build_graph(services_at(address, OURS, retriever))
+    graph = build_graph(gated(services_at(address, OURS, retriever)))
     context = Context(k=k)
 
     async def answer_plainly(question: str) -> tuple[float, bool]:
