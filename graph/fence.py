@@ -71,10 +71,14 @@ def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
             update = {}
         except TimeoutError:  # of a search, which embeds the query on another machine perhaps
             if not alarm.expired():
+                runs.close(now)
                 raise
             update, tab.limit = {}, "limit_seconds"
         except ModelError as error:
             update, failure = {}, str(error)
+        except BaseException:
+            runs.close(now)  # who takes it up again begins with what the state says, not with this clock
+            raise
         stops = [Stop(reason="model_failed", failure=failure)] if failure else []
         if tab.limit:
             stops.append(Stop(reason=tab.limit, failure=None))

@@ -118,6 +118,7 @@ class Runs:
                 while len(self._runs) >= MOST_RUNS:
                     del self._runs[next(iter(self._runs))]
                 run = self._runs[state["run"]] = Run(meter_of(state, context), Ahead(self._retriever))
+            run.meter.know_of(state.get("usage") or no_usage())
             return run
 
     def close(self, state: SelfRAGState) -> None:

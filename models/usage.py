@@ -99,6 +99,11 @@ class Meter:
         self.spent = add_usage(self.spent, cost)
         self._settled.set()
 
+    def know_of(self, spent: Usage) -> None:
+        """Count what was spent without this meter: by a node that finished beside one with which its process died."""
+        if spent["model_calls"] > self.spent["model_calls"]:
+            self.spent = spent
+
     def seconds_left(self, reserve: Reserve = NOTHING_RESERVED) -> float:
         """Seconds until the end of those given, or until what is reserved of them; negative after it."""
         return self.seconds * (1 - reserve.share) - self.seconds_spent()

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -24,6 +25,7 @@ from graph.state import SelfRAGState
 from models.chat import Chat
 from models.critic import WHY, Critic
 from models.generator import Generator
+from models.usage import Meter
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.rewrite_query import REWRITE_QUERY
@@ -74,7 +76,13 @@ def simulate_time(patch: pytest.MonkeyPatch) -> None:
     perf_counter = time.perf_counter
     patch.setattr(time, "monotonic", CLOCK)
     patch.setattr(time, "perf_counter", lambda: perf_counter() + CLOCK.ahead)
-    patch.setattr("models.chat.BACKOFF_SECONDS", 0.0)
+    patch.setattr("graph.runs.Meter", partial(_begun, Meter))
+    patch.setattr("models.failures.BACKOFF_SECONDS", 0.0)
+
+
+def _begun(meter: type[Meter], **given: Any) -> Meter:
+    """A meter that begins now: its class knows the real clock only."""
+    return meter(**given, began=CLOCK())
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,7 @@ class Player(BaseChatModel):
             await asyncio.sleep(0)
         if refused or reply.failure:
             raise StatusError(STATUS["refused" if refused else str(reply.failure)])
-        self._calls[index] = Call(kind, said, manner, reply, read, written, served=True)
+        self._calls[index] = replace(self._calls[index], written=written, served=True)
         message = AIMessage(content)
         if manner == "logprobs" and self.world.logprobs == "served" and (top := logarithms(reply)):
             message.response_metadata = {"logprobs": {"content": [{"token": content, "top_logprobs": top}]}}

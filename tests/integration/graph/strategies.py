@@ -111,15 +111,16 @@ def documents(known: Sequence[str]) -> st.SearchStrategy[Document]:
             "similarity": st.floats(-1, 1),
         },
     )
-    # What a splitter makes can be encoded; an id belongs to one text.
-    encodable = texts(known).map(lambda text: text.encode("utf-8", "replace").decode())
+    # What a splitter makes can be encoded; a text has one id, or none. Many a passage holds all that is known.
+    encodable = now_and_then(2, st.just(" ".join(known)), texts(known)).map(
+        lambda text: text.encode("utf-8", "replace").decode()
+    )
     return st.builds(
-        lambda text, metadata, named: Document(
-            page_content=text, id=f"id {text}" if named else None, metadata=metadata
+        lambda text, metadata: Document(
+            page_content=text, id=f"id {text}" if len(text) % 2 else None, metadata=metadata
         ),
         encodable,
         metadata,
-        st.booleans(),
     )
 
 
@@ -153,7 +154,7 @@ def judgements(choice: Choice, likely: Sequence[str]) -> st.SearchStrategy[Reply
         Reply(""),
         Reply("42"),
     ]
-    return st.sampled_from([*by_probability, *written, *nothing])
+    return st.sampled_from([*by_probability, *written, *nothing * 4])
 
 
 def writings(kind: str, known: Sequence[str]) -> st.SearchStrategy[Reply]:
@@ -174,25 +175,25 @@ def limits() -> st.SearchStrategy[Limits]:
         drafts=st.integers(1, 3),
         model_calls=st.sampled_from(range(1, 26)),
         tokens=st.one_of(st.floats(3, 5).map(lambda power: int(10**power)), st.just(10**7)),
-        seconds=st.sampled_from((120.0, 60.0, 10_000.0, 1e-9)),
+        seconds=now_and_then(10, st.just(1e-9), st.sampled_from((120.0, 60.0, 10_000.0))),
     )
     return now_and_then(3, tight, roomy)
 
 
 def contexts() -> st.SearchStrategy[Context]:
-    share = st.floats(0, 1)
+    share = st.sampled_from((0.5, 0.3, 0.8, 0.0, 1.0))
     weight = st.floats(0, 4)
     thresholds = st.builds(Thresholds, retrieve=share, relevant=share, supported=share, similar=st.floats(-1, 1))
     return st.builds(
         Context,
-        mode=now_and_then(6, st.just("never"), st.sampled_from(("adaptive", "always"))),
+        mode=now_and_then(10, st.just("never"), st.sampled_from(("adaptive", "always"))),
         strategy=st.sampled_from(("combined", "per-passage")),
         fallback=st.sampled_from(("abstain", "direct")),
         k=st.integers(1, 4),
         explain=st.booleans(),
-        constraints=st.sampled_from(("soft", "hard")),
+        constraints=now_and_then(4, st.just("hard"), st.just("soft")),
         weights=st.builds(Weights, relevance=weight, support=weight, usefulness=weight),
-        thresholds=now_and_then(3, thresholds, st.none()),
+        thresholds=now_and_then(2, thresholds, st.none()),
         limits=limits(),
     )
 
@@ -212,13 +213,13 @@ def questions() -> st.SearchStrategy[str]:
     )
 
 
-LIKELY = {"retrieve": ("search",), "relevance": ("yes", "yes"), "support": ("yes", "yes"), "usefulness": ("5", "4")}
+LIKELY = {"retrieve": ("search",) * 8, "relevance": ("yes", "yes"), "support": ("yes", "no"), "usefulness": ("5", "4")}
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """A world that knows a few sentences, in every third of which the model has its troubles."""
-    known = draw(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3))
+    known = draw(st.lists(st.sampled_from(SENTENCES), min_size=2, max_size=4, unique=True))
     trouble: Any = troubled if draw(now_and_then(3, st.just(True), st.just(False))) else lambda made: made
     replies = {
         kind: draw(st.lists(trouble(judgements(choice, LIKELY[kind])), min_size=1, max_size=6))
@@ -226,7 +227,7 @@ def worlds(draw: st.DrawFn) -> World:
     }
     for kind in WRITTEN:
         replies[kind] = draw(st.lists(trouble(writings(kind, known)), min_size=1, max_size=4))
-    findings = st.lists(documents(known), min_size=1, max_size=5).map(tuple)
+    findings = st.lists(documents(known), min_size=1, max_size=5, unique_by=lambda one: one.page_content).map(tuple)
     nothing: Any = st.sampled_from(((), None))
     found = st.lists(now_and_then(8, nothing, findings), min_size=1, max_size=3)
     return World(

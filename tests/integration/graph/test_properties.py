@@ -14,7 +14,7 @@ from tests.integration.graph.strategies import World, worlds
 # The same worlds at every run, on every machine; nothing is kept beside the code. Making a failing world smaller takes
 # minutes: add Phase.shrink to see it done.
 ALIKE = settings(
-    max_examples=300,
+    max_examples=400,
     derandomize=True,
     database=None,
     deadline=None,

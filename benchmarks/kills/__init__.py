@@ -1,0 +1,1 @@
+"""Kills in the middle of runs, and what resuming them costs."""

@@ -1,0 +1,243 @@
+"""Kill runs at random moments and resume them; look whether anything that was finished is paid for again.
+
+    python -m benchmarks.kills [--kills 200] [--seed 1] [--at-once 4]
+
+Each life is a process that asks a few questions side by side of a model server in this process, with its checkpoints in
+one SQLite file, by ``invoke`` and ``ainvoke`` in turns. It is sent SIGKILL at a moment drawn evenly over the time that
+the questions take, and the next life resumes them. The server knows each call by its life, its question and its prompt.
+Before, each question is run with a graph of its own for every step: what those ask is what each turn of a node costs.
+It writes ``bench/kills.json`` and ends with 1 if anything was violated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import aiosqlite
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from benchmarks.figures import write_figures
+from benchmarks.holds import violations
+from benchmarks.kills.life import PLAIN, ROOMY, bound, context_of, live, opened, start_of, thread_of
+from benchmarks.kills.record import Call, Expected, Recorder, finished, recording
+from graph.state import SelfRAGState
+
+HUNG_SECONDS = 120
+OWN = ("run", "seconds", "usage", "path")  # what two runs of one question may differ in
+PROCESSES = multiprocessing.get_context("forkserver")
+
+
+@dataclass
+class Tally:
+    """What is counted over all kills."""
+
+    kills: int = 0
+    lives: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    struck: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    enough: int = 0
+    forgotten: int = 0
+    violated: list[str] = field(default_factory=list)
+
+
+def main() -> None:
+    """Kill, resume, count, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--at-once", type=int, default=4)
+    options = parser.parse_args()
+    PROCESSES.set_forkserver_preload(["benchmarks.kills.life", "langchain_openai"])
+    began = time.perf_counter()
+    tally = asyncio.run(kill_all(options.kills, options.seed, options.at_once))
+    figures = {
+        "kills": tally.kills,
+        "lives": tally.lives,
+        "questions": tally.outcomes.total(),
+        "outcomes": dict(tally.outcomes),
+        "unfinished_nodes": dict(tally.struck),
+        "calls": tally.calls,
+        "calls_without_kills": tally.enough,
+        "forgotten": tally.forgotten,
+        "violations": len(tally.violated),
+        "seed": options.seed,
+        "seconds": time.perf_counter() - began,
+    }
+    print(table(figures))
+    for one in tally.violated[:20]:
+        print(f"violated: {one}")
+    print(f"{write_figures('kills', figures)} is written", file=sys.stderr)
+    sys.exit(1 if tally.violated else 0)
+
+
+async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
+    """Batches of questions until so many kills have struck, each batch until all of it is answered."""
+    tally, dice, first = Tally(), Random(seed), 0  # noqa: S311 - no secret
+    async with recording(seed) as (recorder, base_url):
+        with tempfile.TemporaryDirectory() as folder:
+            while tally.kills < kills:
+                batch = Batch(Path(folder), list(range(first, first + at_once)), recorder, base_url)
+                await batch.prepare()
+                await batch.kill(tally, dice, kills)
+                first += at_once
+    print(file=sys.stderr)
+    return tally
+
+
+@dataclass
+class Batch:
+    """Some questions that are asked side by side, and what each asks and comes to without kills."""
+
+    folder: Path
+    numbers: list[int]
+    recorder: Recorder
+    base_url: str
+    expected: dict[int, Expected] = field(default_factory=dict)
+    reference: dict[int, SelfRAGState] = field(default_factory=dict)
+    span: float = 0.0
+    enough: int = 0
+
+    async def prepare(self) -> None:
+        """Run each question step by step, and all of them whole, by which the time that they take is known."""
+        for number in self.numbers:
+            self.expected[number], self.reference[number] = await stepwise(number, self.recorder, self.base_url)
+        before = len(self.recorder.calls)
+        self.span = await self.live("whole")
+        self.enough = sum(call.life == "whole" for call in self.recorder.calls[before:])
+
+    async def kill(self, tally: Tally, dice: Random, kills: int) -> None:
+        """Live, be killed and live again until every question has its outcome."""
+        path = self.folder / f"{self.numbers[0]}.sqlite"
+        finals: dict[int, Any] = {}
+        while len(finals) < len(self.numbers):
+            saved, before, name = saved_in(path, self.numbers), len(self.recorder.calls), f"life-{tally.lives}"
+            moment = dice.uniform(0, self.span) if tally.kills < kills else None
+            seconds = await self.live(name, path.stem, sync=tally.lives % 2 == 1, moment=moment)
+            killed = seconds == 0.0
+            tally.lives += 1
+            tally.kills += killed
+            await asyncio.sleep(0.02)  # what was sent before the kill has come by then
+            calls = [call for call in self.recorder.calls[before:] if call.life == name]
+            after = saved_in(path, self.numbers)
+            for number in self.numbers:
+                done = finished(saved[number])
+                mine = [call for call in calls if call.question == number]
+                tally.violated += self.expected[number].violations(mine, done)
+                tally.forgotten += self.expected[number].forgotten(mine, done)
+                tally.struck.update({call.node for call in mine if killed} - set(finished(after[number]) - done))
+            tally.calls += len(calls)
+            finals = ended_in(path, self.numbers)
+            print(f"\r{tally.kills} kills, {tally.lives} lives", end="", file=sys.stderr, flush=True)
+        tally.enough += self.enough
+        for number, final in finals.items():
+            tally.outcomes[final["outcome"]] += 1
+            found = violations(final, ROOMY, start_of(number)["question"])
+            tally.violated += [f"question {number}: {text}" for text in found]
+            tally.violated += [f"question {number}: {text}" for text in differences(final, self.reference[number])]
+
+    async def live(
+        self, name: str, stem: str | None = None, *, sync: bool = False, moment: float | None = None
+    ) -> float:
+        """One life; the seconds that its questions took, 0 for one that was killed so many seconds after it began."""
+        begun = PROCESSES.Event()
+        path = self.folder / f"{stem or f'{name}-{self.numbers[0]}'}.sqlite"
+        process = PROCESSES.Process(target=live, args=(path, self.base_url, name, self.numbers, sync, begun))
+        process.start()
+        await asyncio.to_thread(begun.wait, HUNG_SECONDS)
+        began = time.perf_counter()
+        await asyncio.to_thread(process.join, HUNG_SECONDS if moment is None else moment)
+        seconds = time.perf_counter() - began
+        if process.exitcode is None:
+            process.kill()
+            await asyncio.to_thread(process.join)
+            if moment is None:
+                raise TimeoutError(f"a life of the questions {self.numbers} hung")
+            return 0.0
+        if process.exitcode:
+            raise RuntimeError(f"a life of the questions {self.numbers} ended with {process.exitcode}")
+        return seconds
+
+
+async def stepwise(number: int, recorder: Recorder, base_url: str) -> tuple[Expected, SelfRAGState]:
+    """Run one question with a graph of its own for every step; what each step asked, and the final state."""
+    steps: list[list[str]] = []
+    calls: list[list[Call]] = []
+    async with aiosqlite.connect(":memory:") as connection:
+        saver = AsyncSqliteSaver(connection, serde=PLAIN)
+        values: Any = {}
+        start: SelfRAGState | None = start_of(number)
+        while not values.get("outcome"):
+            name, before, path = f"step-{number}-{len(steps)}", len(recorder.calls), len(values.get("path") or [])
+            graph, chat = bound(base_url, name, saver)
+            values = await graph.ainvoke(start, thread_of(number), context=context_of(number), interrupt_after="*")
+            await chat.aclose()
+            start = None
+            steps.append([step["node"] for step in values["path"][path:]])
+            calls.append([call for call in recorder.calls[before:] if call.life == name])
+    return Expected.of(steps, calls), cast("SelfRAGState", values)
+
+
+def saved_in(path: Path, numbers: Sequence[int]) -> dict[int, Any]:
+    """The last checkpoint of each question, None where there is none."""
+    saver = opened(path)
+    with closing(saver.conn):
+        return {number: saver.get_tuple(thread_of(number)) for number in numbers}
+
+
+def ended_in(path: Path, numbers: Sequence[int]) -> dict[int, Any]:
+    """The state of each question that has its outcome, also if a kill struck before its last checkpoint."""
+    saver = opened(path)
+    with closing(saver.conn):
+        graph, _ = bound("http://127.0.0.1:9", "nobody", saver)
+        states = {number: graph.get_state(thread_of(number)).values for number in numbers}
+    return {number: state for number, state in states.items() if state.get("outcome")}
+
+
+def differences(final: SelfRAGState, reference: SelfRAGState) -> list[str]:
+    """What came out otherwise than without kills."""
+    known: Any = reference
+    found = [f"{key} is not as without kills" for key, value in final.items() if key not in OWN and value != known[key]]
+    nodes, expected = (sorted(step["node"] for step in state["path"]) for state in (final, reference))
+    if nodes != expected:
+        found.append(f"went {nodes} where {expected} is the way without kills")
+    if final["usage"]["model_calls"] > reference["usage"]["model_calls"]:
+        found.append("usage counts more calls than the finished nodes made")
+    return found
+
+
+def table(figures: Mapping[str, Any]) -> str:
+    """The figures as they are printed."""
+    again = figures["calls"] - figures["calls_without_kills"] - figures["forgotten"]
+    rows = [
+        ("kills", f"{figures['kills']} in {figures['lives']} lives of {figures['questions']} questions"),
+        ("outcomes", listed(figures["outcomes"])),
+        ("nodes that a kill struck", listed(figures["unfinished_nodes"])),
+        ("calls", f"{figures['calls']:,}, where {figures['calls_without_kills']:,} are enough without kills"),
+        ("made again, unfinished", f"{again:,}, {again / max(1, figures['kills']):.1f} a kill"),
+        ("asked anew, forgotten", f"{figures['forgotten']:,}"),
+        ("seconds", f"{figures['seconds']:.0f}"),
+        ("violations", f"{figures['violations']}"),
+    ]
+    return "\n".join(f"{name:26}{value}" for name, value in rows)
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts by name, the most frequent first."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""A model server that remembers every call, and what that says of runs that were killed and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from benchmarks.faults.dice import reply_to
+from benchmarks.faults.misbehaviour import Wire, sent
+from benchmarks.faults.server import NUMBER, Server
+from prompts.answer_check import USEFULNESS
+from prompts.decide import RETRIEVE
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+
+Done = Mapping[str, int]  # how many times each node of a question has finished
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call as the server saw it. ``prompt`` is a hash of all that was asked; each life has a model's name."""
+
+    question: int
+    node: str
+    prompt: str
+    life: str
+
+
+def _system_of(prompt: ChatPromptTemplate) -> str:
+    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
+
+
+NODES = {
+    _system_of(RETRIEVE.messages): "decide",
+    _system_of(RELEVANCE.messages): "grade_documents",
+    _system_of(REWRITE_QUERY): "rewrite_query",
+    _system_of(GENERATE): "generate",
+    _system_of(DIRECT_GENERATE): "direct_generate",
+    _system_of(SUPPORT.messages): "hallucination_check",
+    _system_of(USEFULNESS.messages): "answer_check",
+}
+
+
+@dataclass
+class Recorder(Server):
+    """Replies to a prompt at random, but always the same, after ``latency`` seconds; keeps every call."""
+
+    seed: int = 1
+    share: float = 0.0
+    latency: float = 0.004
+    calls: list[Call] = field(default_factory=list)
+
+    def reply(self, path: str, body: bytes) -> Wire:
+        """What is sent for one request."""
+        request = json.loads(body)
+        messages = request["messages"]
+        asked = json.dumps([messages, request.get("response_format")], sort_keys=True)
+        prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
+        number = int(NUMBER.findall(str([one["content"] for one in messages]))[-1])
+        self.calls.append(Call(number, NODES[messages[0]["content"]], prompt, request["model"]))
+        return replace(sent(reply_to(request, Random(prompt))), pause=self.latency)  # noqa: S311 - no secret
+
+
+@asynccontextmanager
+async def recording(seed: int) -> AsyncIterator[tuple[Recorder, str]]:
+    """A server in this process, and its address."""
+    recorder = Recorder(seed)
+    listening = await asyncio.start_server(recorder.serve, "127.0.0.1", 0, backlog=1024)
+    async with listening:
+        yield recorder, f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+
+
+@dataclass
+class Expected:
+    """What each turn of each node of a question asks in a run whose every step forgets all but its state."""
+
+    turns: dict[str, list[Counter[str]]]
+
+    @classmethod
+    def of(cls, steps: Sequence[Iterable[str]], calls: Sequence[Sequence[Call]]) -> Expected:
+        """From the nodes of each step, and the calls that were made in it."""
+        turns: defaultdict[str, list[Counter[str]]] = defaultdict(list)
+        for nodes, made in zip(steps, calls, strict=True):
+            for node in nodes:
+                turns[node].append(Counter(call.prompt for call in made if call.node == node))
+        return cls(dict(turns))
+
+    def violations(self, calls: Iterable[Call], done: Done) -> list[str]:
+        """The calls of one life, begun when ``done`` was finished, that belong to no unfinished turn of their node."""
+        found = []
+        made: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for call in calls:
+            made[call.node][call.prompt] += 1
+        for node, prompts in made.items():
+            turns = self.turns.get(node, [])
+            allowed = sum(turns[done.get(node, 0) :], Counter[str]())
+            paid = sum(turns[: done.get(node, 0)], Counter[str]())
+            for prompt in prompts - allowed:
+                was = "was paid for already" if prompt in paid else "is in no run without kills"
+                found.append(f"{node} made a call that {was}")
+        return found
+
+    def forgotten(self, calls: Iterable[Call], done: Done) -> int:
+        """How many calls ask anew, for an unfinished turn, what a finished one had asked."""
+        paid = {node: set().union(*turns[: done.get(node, 0)]) for node, turns in self.turns.items()}
+        return sum(call.prompt in paid.get(call.node, ()) for call in calls)
+
+
+def finished(saved: Any) -> Counter[str]:
+    """How many turns of each node a checkpoint says are finished, those not yet merged into the state included."""
+    if saved is None:
+        return Counter()
+    steps = list(saved.checkpoint["channel_values"].get("path") or [])
+    for _, channel, value in saved.pending_writes or ():
+        if channel == "path":
+            steps += getattr(value, "value", value)
+    return Counter(step["node"] for step in steps)

@@ -1,0 +1,70 @@
+"""What a candidate is worth and what a run may claim, by the design alone and none of the graph's own functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graph.context import Context
+from graph.state import SelfRAGState
+
+SUPPORT = {"fully supported": 1.0, "partially supported": 0.5, "no support": 0.0, "unknown": 0.0}
+USEFULNESS = {"1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0, "unknown": 0.0}
+RELEVANCE = {"relevant": 1.0, "irrelevant": 0.0, "unknown": 0.0}
+
+
+def score(verdict: Any, weights: dict[str, float]) -> float:
+    """The expected weight of a verdict; of its label where there are no probabilities."""
+    if verdict is None:
+        return 0.0
+    if verdict["probabilities"]:
+        return float(sum(weights[label] * p for label, p in verdict["probabilities"].items()))
+    return weights[verdict["label"]]
+
+
+def labels_of(candidate: Any) -> list[str]:
+    return [claim["verdict"]["label"] for claim in candidate["claims"]]
+
+
+def is_supported(candidate: Any) -> bool:
+    labels = labels_of(candidate)
+    return not candidate["draft"]["passages"] or (bool(labels) and set(labels) == {"fully supported"})
+
+
+def is_useful(candidate: Any) -> bool:
+    return candidate["use"] is None or candidate["use"]["label"] not in ("1", "2")
+
+
+def is_partly_supported(candidate: Any) -> bool:
+    return bool({"fully supported", "partially supported"} & set(labels_of(candidate)))
+
+
+def rank_of(candidate: Any, context: Any) -> tuple[int, float]:
+    weights, draft = context.weights, candidate["draft"]
+    supports = [score(claim["verdict"], SUPPORT) for claim in candidate["claims"]]
+    support = sum(supports) / len(supports) if supports else 0.0
+    use = score(candidate["use"], USEFULNESS)
+    total = weights.relevance * draft["relevance"] + weights.support * support + weights.usefulness * use
+    if draft["declined"]:
+        return 0, total
+    if is_supported(candidate):
+        return 4 if context.constraints == "hard" and is_useful(candidate) else 3, total
+    return 2 if is_partly_supported(candidate) else 1, total
+
+
+def deserved(final: SelfRAGState, context: Context) -> tuple[str, str | None]:
+    """The outcome by the design's table, and the reason for it where nothing stopped the run."""
+    best = final["best"]
+    if best is None:
+        return ("stopped", None) if final["stops"] else ("abstained", "nothing_relevant")
+    if best["draft"]["declined"] and best["draft"]["passages"]:
+        return "abstained", "declined"
+    if context.constraints == "hard" and not is_supported(best):
+        return "abstained", "claims_unsupported"
+    if context.constraints == "hard" and not is_useful(best):
+        return "abstained", "not_useful"
+    if not best["draft"]["passages"]:
+        by_route = "not_needed" if final["route"] == "direct" else "fallback"
+        return "direct", "mode_never" if context.mode == "never" else by_route
+    if is_supported(best):
+        return "grounded", "accepted" if is_useful(best) else "not_useful"
+    return "partially_grounded" if is_partly_supported(best) else "abstained", "claims_unsupported"
