@@ -67,6 +67,13 @@ class Draft(TypedDict):
     declined: bool
 
 
+class Drafted(TypedDict):
+    """What was written from which passages, by id: the same passages would give the same draft."""
+
+    passages: list[str]
+    text: str
+
+
 class Candidate(TypedDict):
     """A draft with what the critics said of it. Scores are those of the reflection tokens."""
 
@@ -111,9 +118,9 @@ class SelfRAGState(TypedDict, total=False):
 
     ``question`` is never rewritten; ``queries`` are what was searched for, the question first, the last one
     now, and ``searched`` how many of them were. ``verdicts`` keeps every relevance verdict by passage, since it is
-    against the question. ``drafts``, ``claims`` and ``uses`` belong to the present round; ``drafted`` are the passages,
-    by id, of every first draft, since the same passages would give the same draft. ``rewrites_left`` and
-    ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run early.
+    against the question. ``drafts``, ``claims`` and ``uses`` belong to the present round; ``drafted`` is every draft of
+    the question. ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model
+    ended the run early.
     """
 
     question: str
@@ -129,7 +136,7 @@ class SelfRAGState(TypedDict, total=False):
     verdicts: dict[str, Verdict]
     relevant: list[str]
     drafts: list[Draft]
-    drafted: list[list[str]]
+    drafted: list[Drafted]
     claims: list[list[Claim]]
     uses: list[Verdict]
     best: Candidate | None

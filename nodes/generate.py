@@ -11,7 +11,8 @@ from errors import ModelError
 from evidence.claims import declines, whole
 from evidence.passages import as_data, numbered
 from graph.context import Context, Services
-from graph.state import Candidate, Claim, Draft, Passage, SelfRAGState
+from graph.state import Candidate, Claim, Draft, Drafted, Passage, SelfRAGState
+from models.usage import LimitReachedError
 from nodes.select import best_of, round_of
 from nodes.together import survivors
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -21,27 +22,24 @@ from prompts.grade_documents import RELEVANCE
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write this round's drafts. A redraft that says what was said before is dropped: it would loop.
 
-    So would a first draft from passages that an earlier query found as well and that were drafted from then.
-
-    Of several drafts those that fail are left out, unless all do: then it raises the first failure.
+    So would a first draft from passages that an earlier query found as well and that were drafted from then. Of several
+    drafts those that fail are left out, unless all do: then it raises the first failure.
     """
     last, failed = _last_of_this_query(state, runtime.context), 0
-    drafted = [*state["drafted"]]
+    drafted = state["drafted"]
     if last:
         drafts = [await _redraft(state, services, last)]
     else:
         relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in relevant] if apart else [relevant]
-        groups = [group for group in groups if _ids(group) not in state["drafted"]]
-        drafts = await survivors((_draft(state, services, group) for group in groups), ModelError)
-        drafted += [_ids(draft["passages"]) for draft in drafts]
+        groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
+        drafts = await survivors((_draft(state, services, group) for group in groups), (ModelError, LimitReachedError))
         failed = len(groups) - len(drafts)
-    said = [one["draft"] for one in (last, state["best"]) if last and one]
-    new = [draft for draft in drafts if not any(_says_the_same(draft, one) for one in said)]
+    new = [draft for draft in drafts if _remembered(draft) not in drafted]
     return {
         "drafts": new,
-        "drafted": drafted,
+        "drafted": [*drafted, *map(_remembered, new)],
         "claims": [],
         "uses": [],
         "drafts_left": state["drafts_left"] - 1 if new else 0,
@@ -91,8 +89,8 @@ def _ids(passages: list[Passage]) -> list[str]:
     return sorted(passage["id"] for passage in passages)
 
 
-def _says_the_same(one: Draft, other: Draft) -> bool:
-    return one["text"] == other["text"] and one["passages"] == other["passages"]
+def _remembered(draft: Draft) -> Drafted:
+    return Drafted(passages=_ids(draft["passages"]), text=draft["text"])
 
 
 def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | None:

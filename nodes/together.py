@@ -8,7 +8,6 @@ from typing import TypeVar
 
 TURNS = 10
 T = TypeVar("T")
-E = TypeVar("E", bound=Exception)
 
 
 async def together(calls: Iterable[Awaitable[T]]) -> list[T]:
@@ -29,16 +28,16 @@ async def others_first() -> None:
         await asyncio.sleep(0)
 
 
-async def survivors(calls: Iterable[Awaitable[T]], failure: type[E]) -> list[T]:
-    """The results, in order, of the calls that did not raise ``failure``; raises the first where all did.
+async def survivors(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:
+    """The results, in order, of the calls that raised none of ``failures``; raises the first where all did.
 
     Any other error ends the calls, as in `together`.
     """
 
-    async def attempt(call: Awaitable[T]) -> tuple[list[T], E | None]:
+    async def attempt(call: Awaitable[T]) -> tuple[list[T], Exception | None]:
         try:
             return [await call], None
-        except failure as error:
+        except failures as error:
             return [], error
 
     attempts = await together(attempt(call) for call in calls)

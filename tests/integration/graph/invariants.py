@@ -114,13 +114,13 @@ def is_verdict(call: Call, played: Played) -> bool:
 
 
 def holds_that_no_draft_is_taken_twice(played: Played) -> None:
-    """Within one query a redraft that says what was said before is no new draft."""
+    """A redraft that says from the same passages what any earlier draft said is no new one."""
     said: set[tuple[Any, ...]] = set()
     for node, update in played.updates:
-        if node == "retrieve":
-            said = set()
         if node == "generate":
-            new = {(draft["text"], *(one["id"] for one in draft["passages"])) for draft in update.get("drafts", [])}
+            new = {
+                (draft["text"], *sorted(one["id"] for one in draft["passages"])) for draft in update.get("drafts", [])
+            }
             assert not new & said
             said |= new
 

@@ -157,3 +157,20 @@ async def test_a_later_query_that_finds_nothing_leaves_the_best() -> None:
     final = await ask(generator, judge, retriever, limits=Limits(rewrites=1))
     assert final["outcome"] == "partially_grounded"
     assert nodes_of(final)[-1] == "finish"
+
+
+async def test_a_redraft_that_says_what_any_earlier_one_said_ends_its_loop() -> None:
+    generator = ScriptedGenerator(drafts=[BAD], mended=["Air is red light.", "Light is red air.", "Air is red light."])
+    final = await ask(generator, critic(support="no support"), limits=Limits(rewrites=0, drafts=9))
+    assert nodes_of(final).count("generate") == 4
+    generator.done()
+
+
+async def test_a_limit_in_one_of_several_drafts_leaves_the_others() -> None:
+    generator = ScriptedGenerator(drafts=[GOOD, "The sea looks blue."])
+    retriever = ScriptedRetriever(always=[AIR, SEA])
+    # decide, 2 grades, a draft, a claim: the second draft would take the call that the first one's claim needs.
+    final = await ask(
+        generator, critic(relevance="relevant"), retriever, limits=Limits(model_calls=5), strategy="per-passage"
+    )
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "limit_calls", GOOD)

@@ -40,6 +40,7 @@ def one_round(text: str, *claims: Any, use: str = "5", left: int = 1, **changes:
     return {
         **FOUND,
         "drafts": [written],
+        "drafted": [{"passages": ["a", "c"], "text": text}],
         "claims": [list(claims)],
         "uses": [verdict(use)],
         "best": made,
@@ -93,8 +94,15 @@ async def test_when_all_drafts_fail_the_node_does(strategy: str) -> None:
         await generate(state(**FOUND), made, runtime(strategy=strategy))
 
 
-async def test_a_draft_that_the_budget_does_not_allow_ends_the_node() -> None:
+async def test_a_draft_that_the_budget_does_not_allow_leaves_the_others() -> None:
     made = services(ScriptedGenerator(drafts=["From a.", "From c."]), tab=roomy_tab(calls=1))
+    update = await generate(state(**FOUND), made, runtime(strategy="per-passage"))
+    assert [one["text"] for one in update["drafts"]] == ["From a."]
+    assert update["decided"]["failed"] == 1
+
+
+async def test_where_the_budget_allows_no_draft_the_node_ends() -> None:
+    made = services(ScriptedGenerator(), tab=roomy_tab(calls=0))
     with pytest.raises(LimitReachedError):
         await generate(state(**FOUND), made, runtime(strategy="per-passage"))
 
@@ -150,6 +158,7 @@ async def test_a_redraft_that_falls_back_to_the_best_draft_ends_the_loop() -> No
     generator = ScriptedGenerator(mended=["Best."])
     begun = one_round("Worse.", claim("Worse.", "no support"))
     begun["best"] = one_round("Best.", claim("Best.", "partially supported"))["best"]
+    begun["drafted"].append({"passages": ["a", "c"], "text": "Best."})
     assert rank(begun["best"]) > rank(one_round("Worse.", claim("Worse.", "no support"))["best"])
     update = await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
     assert (update["drafts"], update["drafts_left"]) == ([], 0)

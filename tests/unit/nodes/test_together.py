@@ -47,15 +47,15 @@ async def say(answer: int | Exception) -> int:
 
 async def test_those_that_do_not_fail_survive_in_order() -> None:
     answers: list[int | Exception] = [1, KeyError("a"), 2, IndexError("b"), 3]
-    assert await survivors([say(one) for one in answers], LookupError) == [1, 2, 3]
-    assert await survivors([], LookupError) == []
+    assert await survivors([say(one) for one in answers], (LookupError,)) == [1, 2, 3]
+    assert await survivors([], (LookupError,)) == []
 
 
 async def test_when_none_survives_the_first_failure_is_raised() -> None:
     with pytest.raises(KeyError, match="first"):
-        await survivors([say(KeyError("first")), say(IndexError("second"))], LookupError)
+        await survivors([say(KeyError("first")), say(IndexError("second"))], (LookupError,))
 
 
 async def test_another_error_than_the_expected_ends_all() -> None:
     with pytest.raises(ValueError, match="odd"):
-        await survivors([say(1), say(ValueError("odd"))], LookupError)
+        await survivors([say(1), say(ValueError("odd"))], (LookupError,))
