@@ -145,7 +145,7 @@ def test_what_is_shown_carries_no_terminal_controls(program: Program, docs: Path
         say("Four\x1b[31m\x1b]0;owned\x07, \u200bI\u202e say.") if asked.kind == "direct" else None
     )
     ended = program("What is 2 + 2?", "--docs", str(docs))
-    assert ended.out == "Four]0;owned, I say.\n"
+    assert ended.out == "Four, I say.\n"
     assert not re.search("[\x00-\x08\x0e-\x1f\u200b\u202e]", ended.out + ended.err)
 
 
