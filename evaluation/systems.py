@@ -23,13 +23,8 @@ from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 
 WRITER = (
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/generator.py"),
-    *(
-        "evidence/claims.py",
-        "evidence/sentences.py",
-        "evidence/passages.py",
-        "evaluation/systems.py",
-        "retrieval/clean.py",
-    ),
+    *("evidence/claims.py", "evidence/sentences.py", "evidence/passages.py", "retrieval/clean.py"),
+    "evaluation/systems.py",
 )
 PLAIN = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")
 CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")

@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from langchain_core.documents import Document
-
 from benchmarks.faults.server import serving
-from benchmarks.figures import write_figures
+from benchmarks.faults.shelf import THINGS, Shelf, passages
+from benchmarks.figures import listed, write_figures
 from benchmarks.holds import violations
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Limits, Services
@@ -33,20 +32,7 @@ from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
 
-THINGS = ("kettle", "lantern", "bicycle", "telescope", "piano", "violin", "anchor", "compass", "plough", "loom")
-MATTERS = ("copper", "oak", "iron", "brass", "glass", "walnut", "silver", "granite")
 HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay a run on a busy machine
-
-
-@dataclass
-class Shelf:
-    """Finds four passages for any query, always the same ones for the same."""
-
-    passages: Sequence[Document]
-
-    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """As LangChain's retrievers."""
-        return Random(input).sample(self.passages, k)  # noqa: S311 - no secret
 
 
 @dataclass(frozen=True)
@@ -104,22 +90,6 @@ def main() -> None:
         print(f"violated: {one}")
     print(f"{write_figures('faults', figures)} is written", file=sys.stderr)
     sys.exit(1 if tally.violated else 0)
-
-
-def passages() -> list[Document]:
-    """Forty passages of three sentences each, no two the same."""
-    dice = Random(0)  # noqa: S311 - no secret
-    pairs = dice.sample([(matter, thing) for matter in MATTERS for thing in THINGS], 40)
-    return [
-        Document(
-            f"The {matter} {thing} weighs {dice.randrange(3, 90)} kilograms. "
-            f"It was made by hand in {dice.randrange(1700, 1900)}. "
-            f"The {thing} of {matter} is kept in room {dice.randrange(1, 30)} of the house.",
-            id=f"{matter} {thing}",
-            metadata={"source": "inventory.txt"},
-        )
-        for matter, thing in pairs
-    ]
 
 
 def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
@@ -225,19 +195,15 @@ def table(figures: Mapping[str, Any]) -> str:
     rows = [
         ("questions", f"{figures['questions']:,}"),
         ("requests", f"{figures['requests']:,}, {injected / max(1, figures['requests']):.1%} of them with a fault"),
-        ("outcomes", _listed(figures["outcomes"])),
-        ("stop reasons", _listed(figures["stop_reasons"])),
+        ("outcomes", listed(figures["outcomes"])),
+        ("stop reasons", listed(figures["stop_reasons"])),
         ("most of a limit used", f"calls {worst['calls']:.0%}, tokens {worst['tokens']:.0%}"),
         ("longest after its time", f"{worst['late']:.2f} s"),
-        ("faults", _listed(faults)),
+        ("faults", listed(faults)),
         ("seconds", f"{figures['seconds']:.0f}"),
         ("violations", f"{figures['violations']}"),
     ]
     return "\n".join(f"{name:24}{value}" for name, value in rows)
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
 
 
 if __name__ == "__main__":

@@ -17,11 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
-from urllib.request import ProxyHandler, build_opener
 
 from benchmarks.faults.dice import reply_to
 from benchmarks.faults.misbehaviour import FAULTS, Wire, sent, status, whole
+from benchmarks.loopback import Loopback
 
 NUMBER = re.compile(r"\bticket (\d+)\b")
 MOST_POURED = 64  # pieces, lest a server that pours for ever takes the processor from all that is measured
@@ -82,21 +81,12 @@ async def play(wire: Wire, writer: asyncio.StreamWriter) -> bool:
     return wire.end == "keep" and wire.framing != "none"
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Loopback):
     """Where a server runs."""
-
-    port: int
-
-    @property
-    def base_url(self) -> str:
-        """What a client is told."""
-        return f"http://127.0.0.1:{self.port}/v1"
 
     def record(self) -> dict[str, dict[str, int]]:
         """The server's own count: requests by question, and faults by name."""
-        with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{self.port}/record", timeout=60) as response:
-            found: dict[str, Any] = json.load(response)
+        found: dict[str, dict[str, int]] = self.read("record")
         return found
 
 

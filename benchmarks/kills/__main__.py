@@ -28,7 +28,7 @@ from typing import Any, cast
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from benchmarks.figures import write_figures
+from benchmarks.figures import listed, write_figures
 from benchmarks.holds import violations
 from benchmarks.kills.life import PLAIN, ROOMY, bound, context_of, live, opened, start_of, thread_of
 from benchmarks.kills.record import Call, Expected, Recorder, finished, recording
@@ -232,11 +232,6 @@ def table(figures: Mapping[str, Any]) -> str:
         ("violations", f"{figures['violations']}"),
     ]
     return "\n".join(f"{name:26}{value}" for name, value in rows)
-
-
-def listed(counts: Mapping[str, int]) -> str:
-    """Counts by name, the most frequent first."""
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
 
 
 if __name__ == "__main__":

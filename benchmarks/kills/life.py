@@ -17,7 +17,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from benchmarks.faults.__main__ import THINGS, Shelf, passages
+from benchmarks.faults.shelf import THINGS, Shelf, passages
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState

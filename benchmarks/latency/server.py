@@ -16,10 +16,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.request import ProxyHandler, build_opener
 
 from benchmarks.latency.replies import Model, PrefixCache, Reply, json_of, questions_from, questions_to
 from benchmarks.latency.shelf import Asked
+from benchmarks.loopback import Loopback
 
 ANSWER_TOKENS = 100
 
@@ -157,22 +157,12 @@ def _chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Loopback):
     """Where a server runs."""
-
-    port: int
-
-    @property
-    def base_url(self) -> str:
-        """What a client is told."""
-        return f"http://127.0.0.1:{self.port}/v1"
 
     def calls_of(self, model: str) -> list[Call]:
         """The calls to ``model`` since this was last asked."""
-        opener = build_opener(ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{self.port}/calls/{model}", timeout=60) as response:
-            return [Call(**call) for call in json.load(response)]
+        return [Call(**call) for call in self.read(f"calls/{model}")]
 
 
 @contextmanager

@@ -1,17 +1,3 @@
-from collections.abc import Iterator
+from tests.integration.hasty import hasty, server
 
-import pytest
-
-from models import failures
-from tests.integration.openai_server import OpenAIServer, serving
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving() as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.01)
+__all__ = ["hasty", "server"]

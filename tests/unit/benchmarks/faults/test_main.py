@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from benchmarks.faults.__main__ import Asked, Shelf, counted, passages, settings_of
+from benchmarks.faults.__main__ import Asked, counted, settings_of
+from benchmarks.faults.shelf import Shelf, passages
 from graph.context import Limits
 from tests.scripted import state
 
