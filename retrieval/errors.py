@@ -11,6 +11,14 @@ class UnreadableDocument(RequestError):
     """A document cannot be turned into text."""
 
 
+class EmptyDocument(UnreadableDocument):
+    """A document has no text in it, such as a scan without a text layer."""
+
+
+class NoTextError(ValueError):
+    """A reader found no text; the message is the rest of a sentence that begins with the file's name."""
+
+
 class IndexBusy(RequestError):
     """Another process is writing the index; reading it goes on working."""
 

@@ -2,34 +2,46 @@
 
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from langchain_core.documents import Document
+from typing import TYPE_CHECKING, Any
 
 from errors import RequestError
 from retrieval.clean import clean
 from retrieval.decode import decode, is_binary
-from retrieval.errors import UnreadableDocument, shown
+from retrieval.errors import EmptyDocument, NoTextError, UnreadableDocument, shown
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
 
 LARGEST = 200_000_000  # bytes: a larger file would not fit in memory several times over
 
 
 @dataclass(frozen=True)
 class Section:
-    """One page, row or whole file of cleaned text; ``page`` and ``row`` count from 1."""
+    """One page, row or whole file of cleaned text; ``page`` and ``row`` count from 1.
+
+    ``date`` is the section's own, as 'YYYY-MM-DD'; ``extra`` is metadata that the file states, which
+    JSON can hold.
+    """
 
     text: str
     page: int | None = None
     row: int | None = None
+    date: str | None = None
+    extra: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The sections of a file, and in ``note`` what of it could not be read."""
+    """The sections of a file with text in them, and in ``note`` a sentence on what could not be read.
+
+    ``date`` is the one that the document gives itself, as 'YYYY-MM-DD'.
+    """
 
     sections: list[Section]
     note: str = ""
+    date: str | None = None
 
 
 def _pdf(data: bytes) -> Loaded:
@@ -76,14 +88,34 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
 SUFFIXES = frozenset(_READERS)
 
 
-def load(path: str | Path) -> list[Document]:
+def load(path: str | Path) -> "list[Document]":
     """Read a document of any kind in ``SUFFIXES``, or plain text under another name.
 
     Metadata are ``source``, ``page`` and ``row``. Raises ``RequestError`` when there is no such file
     and ``UnreadableDocument`` when it has no text to give.
     """
     path = Path(path).absolute()
-    return parse(path, read(path))[0]
+    return documents_of(path, parse(path, read(path)))
+
+
+def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
+    """Return the sections as LangChain has them, each with its ``source``, ``page``, ``row`` and ``date``."""
+    from langchain_core.documents import Document  # not at import: the processes that parse do without it
+
+    source = shown(path)
+    return [
+        Document(
+            section.text,
+            metadata={
+                **(section.extra or {}),
+                "source": source,
+                "page": section.page,
+                "row": section.row,
+                "date": section.date or loaded.date,
+            },
+        )
+        for section in loaded.sections
+    ]
 
 
 def read(path: Path) -> bytes:
@@ -111,21 +143,21 @@ def check_size(path: Path, size: int) -> None:
         )
 
 
-def parse(path: Path, data: bytes) -> tuple[list[Document], str]:
-    """Return the Documents in the bytes of a file, and a note on what of it could not be read."""
+def parse(path: Path, data: bytes) -> Loaded:
+    """Return what the bytes of a file say; ``path`` tells its kind and its name in messages.
+
+    Raises ``EmptyDocument`` when there is no text in it and ``UnreadableDocument`` when it cannot be read.
+    """
     name = shown(path.name)
     if not data.strip():
-        raise UnreadableDocument(f"{name} is empty: put text into it, or leave it out.")
+        raise EmptyDocument(f"{name} is empty: put text into it, or leave it out.")
     try:
         loaded = _READERS.get(path.suffix.lower(), _plain)(data)
+    except NoTextError as error:
+        raise EmptyDocument(f"{name} {error}.") from error
     except ValueError as error:
         raise UnreadableDocument(f"{name} {error}.") from error
-    source = shown(path)
-    documents = [
-        Document(section.text, metadata={"source": source, "page": section.page, "row": section.row})
-        for section in loaded.sections
-        if section.text.strip()
-    ]
-    if not documents:
-        raise UnreadableDocument(f"{name} holds no text: put text into it, or leave it out.")
-    return documents, f"{name}: {loaded.note}." if loaded.note else ""
+    sections = [section for section in loaded.sections if section.text.strip()]
+    if not sections:
+        raise EmptyDocument(f"{name} holds no text: put text into it, or leave it out.")
+    return replace(loaded, sections=sections, note=f"{name}: {loaded.note}." if loaded.note else "")

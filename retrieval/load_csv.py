@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from retrieval.errors import NoTextError
+
 _SEPARATORS = ",;\t|"
 _SAMPLE = 200  # records that are looked at to find the separator
 _SAMPLE_SIZE = 1_000_000  # characters of them
@@ -34,7 +36,7 @@ def read_csv(text: str) -> list[tuple[int, str]]:
         return []
     names, records = _header(records)
     if not records:
-        raise ValueError("has a header and no rows: put rows into it, or leave it out")
+        raise NoTextError("has a header and no rows: put rows into it, or leave it out")
     rows = ((number, _lines(names, record)) for number, record in enumerate(records, 1))
     return [(number, lines) for number, lines in rows if lines]
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retrieval.clean import clean
+from retrieval.errors import NoTextError
 from retrieval.unwrap import unwrap
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str]:
     if unreadable and not any(pages):
         raise ValueError("is damaged: save it anew as PDF")
     if not any(pages):
-        raise ValueError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
+        raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"page {', '.join(map(str, unreadable))} cannot be read" if unreadable else ""
     return [(number, text) for number, text in enumerate(unwrap(pages), 1) if text], note
 

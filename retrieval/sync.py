@@ -12,7 +12,7 @@ from retrieval.database import Database
 from retrieval.embed import BATCH
 from retrieval.errors import UnreadableDocument, shown
 from retrieval.indexing import Model, agree, embed_once
-from retrieval.load import LARGEST, check_size, parse
+from retrieval.load import LARGEST, check_size, documents_of, parse
 from retrieval.records import Record, get_records, put_passages, put_record, remove_records, touch_records
 from retrieval.report import Failure, Progress, SyncReport
 from retrieval.split import SplitSettings, split
@@ -137,11 +137,12 @@ class Sync:
             return None
         record = replace(record, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
         try:
-            documents, note = parse(_path(path), data)
+            loaded = parse(_path(path), data)
         except UnreadableDocument as error:
             self._fail(record, str(error))
             return None
-        return _Read(replace(record, reason=note), split(documents, self._settings), note)
+        passages = split(documents_of(_path(path), loaded), self._settings)
+        return _Read(replace(record, reason=loaded.note), passages, loaded.note)
 
     def _fail(self, record: Record, reason: str) -> None:
         with self._database.writing() as connection:

@@ -19,7 +19,7 @@ def test_plain_text_is_one_document(tmp_path: Path, name: str) -> None:
     path.write_bytes("# Title\r\n\r\nText\u200b.\r\n".encode())
     (document,) = load(path)
     assert document.page_content == "# Title\n\nText.\n"
-    assert document.metadata == {"source": str(path), "page": None, "row": None}
+    assert document.metadata == {"source": str(path), "page": None, "row": None, "date": None}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])

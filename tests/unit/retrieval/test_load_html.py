@@ -71,7 +71,7 @@ def test_the_declared_encoding_is_used(tmp_path: Path) -> None:
     text = "Это русский текст"
     path.write_bytes(f'<html><head><meta charset="koi8-r"></head><p>{text}</p>'.encode("koi8-r"))
     assert load(path)[0].page_content == text
-    assert load(path)[0].metadata == {"source": str(path), "page": None, "row": None}
+    assert load(path)[0].metadata == {"source": str(path), "page": None, "row": None, "date": None}
 
 
 def test_a_page_without_text_is_unreadable(tmp_path: Path) -> None:

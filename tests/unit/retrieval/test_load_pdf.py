@@ -25,8 +25,8 @@ def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
     path.write_bytes(pdf(["The first page speaks.", "", "The third page speaks."]))
     documents = load(path)
     assert [(d.page_content, d.metadata) for d in documents] == [
-        ("The first page speaks.", {"source": str(path), "page": 1, "row": None}),
-        ("The third page speaks.", {"source": str(path), "page": 3, "row": None}),
+        ("The first page speaks.", {"source": str(path), "page": 1, "row": None, "date": None}),
+        ("The third page speaks.", {"source": str(path), "page": 3, "row": None, "date": None}),
     ]
 
 
@@ -90,9 +90,9 @@ def test_a_broken_page_does_not_cost_the_others(tmp_path: Path) -> None:
         + b"/Filter /NoSuchCodec"
         + b"/Filter /FlateDecode".join(parts[2:])
     )
-    documents, note = parse(tmp_path / "partly.pdf", broken)
-    assert [document.metadata["page"] for document in documents] == [1, 3]
-    assert note == "partly.pdf: page 2 cannot be read."
+    loaded = parse(tmp_path / "partly.pdf", broken)
+    assert [section.page for section in loaded.sections] == [1, 3]
+    assert loaded.note == "partly.pdf: page 2 cannot be read."
 
 
 def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(
