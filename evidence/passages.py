@@ -34,7 +34,8 @@ PLAIN = _plain_forms()
 
 ACCENTS = "\u0300-\u036f"
 NAMES = "|".join(f"[{ACCENTS}]*".join(name) for name in ("passage", "question", "answer", "claim"))
-DELIMITER = re.compile(rf"(?:<|&(?:lt|\#0*60|\#x0*3c);?)(?=[\s/\\{ACCENTS}]*(?:{NAMES}))", re.IGNORECASE)
+# At the end of a text as well: what a prompt goes on with may be such a name.
+DELIMITER = re.compile(rf"(?:<|&(?:lt|\#0*60|\#x0*3c);?)(?=[\s/\\{ACCENTS}]*(?:{NAMES}|\Z))", re.IGNORECASE)
 
 # What chat templates put between turns: a server reads it in a message's text as it reads its own.
 CONTROL = re.compile(

@@ -130,6 +130,10 @@ def test_other_text_stays_as_it_is(text: str) -> None:
     assert as_data(text) == text
 
 
+def test_the_beginning_of_a_delimiter_at_the_end_is_not_completed_by_what_follows() -> None:
+    assert as_data("smaller than <\n") == "smaller than (\n"
+
+
 @given(forgeries)
 def test_making_harmless_twice_changes_nothing(text: str) -> None:
     assert as_data(as_data(text)) == as_data(text)
