@@ -16,6 +16,7 @@ from errors import ModelError, RequestError
 if TYPE_CHECKING:
     from graph.context import Context, Services
     from graph.state import SelfRAGState
+    from retrieval.filters import Filter
 
 # The options that beat a setting.
 OVERRIDES = {
@@ -76,15 +77,27 @@ def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
     return settings.model_copy(update=given)
 
 
+def filter_of(options: argparse.Namespace) -> Filter | None:
+    """The filter that the options name, if they do."""
+    from retrieval.filters import Filter
+
+    if options.since and options.until and options.since > options.until:
+        raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
+    sources = tuple(options.source or ())
+    return Filter(sources=sources, pages=options.page, since=options.since, until=options.until) or None
+
+
 def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAGState:
     """Bring the documents in step, load the models, and run the graph, tracing it as it goes."""
     from app.compose import context_of, services_of
     from app.libraries import library_to_ask
 
-    with library_to_ask(options.docs, settings, screen) as library:
+    within = filter_of(options)
+    with library_to_ask(options.docs, settings, screen, within) as library:
         with screen.downloads() as progress:
             services = services_of(settings, library.store.as_retriever(), progress)
-        return asyncio.run(_run(question, services, context_of(settings, explain=options.explain), screen))
+        context = context_of(settings, explain=options.explain, within=within)
+        return asyncio.run(_run(question, services, context, screen))
 
 
 async def _run(question: str, services: Services, context: Context, screen: Screen) -> SelfRAGState:
@@ -95,7 +108,7 @@ async def _run(question: str, services: Services, context: Context, screen: Scre
 
     final: SelfRAGState | None = None
     # LangSmith traces whatever runs while LANGSMITH_TRACING is set for something else; documents stay here.
-    with tracing_context(enabled=False), Trace(screen) as trace:
+    with tracing_context(enabled=False), Trace(screen, context.filter) as trace:
         stream = build_graph(services).astream(
             {"question": question}, context=context, stream_mode=["updates", "values"]
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from app import VERSION
-from app.options import probability, weights
+from app.options import first_day, last_day, probability, span, weights
 
 COMMANDS = ("ask", "index", "eval", "pull", "graph")
 EPILOG = """commands:
@@ -98,6 +98,14 @@ def _path(word: str) -> Path:
     return Path(word)
 
 
+def _pattern(word: str) -> str:
+    """A pattern of files; one that begins at the working folder or its parent, as shells write it, is made whole."""
+    if not word.strip():
+        raise argparse.ArgumentTypeError("a pattern is empty")
+    path = os.path.normpath(word)
+    return os.path.abspath(path) if path == "." or path.startswith("..") else path  # noqa: PTH100 - keeps to links
+
+
 def _ask() -> argparse.ArgumentParser:
     parser = _parser(
         'python -m app [ask] "QUESTION" [options]  |  python -m app COMMAND [options]',
@@ -108,6 +116,21 @@ def _ask() -> argparse.ArgumentParser:
     parser.add_argument(
         "--docs", action="append", type=_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
+    parser.add_argument(
+        "--source",
+        action="append",
+        type=_pattern,
+        metavar="PATTERN",
+        help="search only files whose name or path fits, such as 'lease*.pdf'; quote it; repeatable",
+    )
+    parser.add_argument("--page", type=span, metavar="N[-M]", help="search only this page, or these pages")
+    parser.add_argument(
+        "--since",
+        type=first_day,
+        metavar="DAY",
+        help="search only what is dated DAY (2024-05-31, 2024-05, 2024) or later",
+    )
+    parser.add_argument("--until", type=last_day, metavar="DAY", help="search only what is dated DAY or earlier")
     parser.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
     parser.add_argument(
         "--strategy", choices=("combined", "per-passage"), help="one draft from all passages, or one for each"
@@ -148,7 +171,8 @@ def _index() -> argparse.ArgumentParser:
         "Add files or folders to the library, and bring everything in it in step with the disk.",
     )
     parser.add_argument("paths", nargs="*", type=_path, metavar="PATH", help="a file or folder")
-    parser.add_argument("--list", action="store_true", help="list what is in the library")
+    parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
+    parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
     parser.add_argument("--remove", action="append", type=_path, metavar="PATH", help="take it out of the library")
     return parser
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from models.chat import Chat
     from models.files import Progress
     from models.prefixes import Prefixes
+    from retrieval.filters import Filter
 
 REMOTE_CALL_SECONDS = 60.0
 EMBEDDED_CALL_SECONDS = 300.0
@@ -70,7 +71,7 @@ def limits_of(settings: Settings) -> Limits:
     return defaults.model_copy(update={key: value for key, value in named.items() if value is not None})
 
 
-def context_of(settings: Settings, *, explain: bool = False) -> Context:
+def context_of(settings: Settings, *, explain: bool = False, within: Filter | None = None) -> Context:
     """The run's context as the settings say; limits and thresholds are the services'."""
     relevance, support, usefulness = settings.selfrag_weights
     return Context(
@@ -81,6 +82,7 @@ def context_of(settings: Settings, *, explain: bool = False) -> Context:
         constraints=settings.selfrag_constraints,
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,
+        filter=within,
     )
 
 

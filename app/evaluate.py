@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.options import span
+
 if TYPE_CHECKING:
     from app.screen import Screen
     from app.settings import Settings
@@ -39,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="self-rag with other settings, such as relevant=0.5,mode=always,drafts=1; repeatable",
     )
     parser.add_argument(
-        "--paragraphs", type=_range, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs"
+        "--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs"
     )
     parser.add_argument("--most", type=_count, metavar="N", help="ask N questions, drawn by --seed")
     parser.add_argument(
@@ -274,10 +276,3 @@ def _count(word: str) -> int:
     if not word.isdecimal() or int(word) < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is no number from 1")
     return int(word)
-
-
-def _range(word: str) -> tuple[int, int]:
-    first, _, last = word.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal()) or not 1 <= int(first) <= int(last or first):
-        raise argparse.ArgumentTypeError(f"{word!r} is no range such as 25-48")
-    return int(first), int(last or first)

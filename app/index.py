@@ -1,35 +1,79 @@
-"""``index``: add to the library, bring it in step with the disk, list it."""
+"""``index``: add to the library, bring it in step with the disk, check it, list it."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
-from app.libraries import open_library, tell
+from app.inventory import checked, left_out, rows, summary
+from app.libraries import open_own
+from app.progress import table
 from app.screen import Screen
 from app.settings import load_settings
-from retrieval.errors import shown
+from errors import RequestError
+from retrieval.clean import clean
+
+if TYPE_CHECKING:
+    from retrieval.library import Library
 
 
 def index(options: argparse.Namespace) -> int:
-    """Add, remove, sync, and say what is in the library."""
+    """Add, remove, sync, check, and say what is in the library; exit code 2 for damage that cannot be mended."""
     screen = Screen(quiet=options.quiet)
-    settings = load_settings()
-    with open_library(settings.libraries_folder / "library", settings, screen) as library:
+    code = 0
+    with open_own(load_settings(), screen) as library:
         for path in options.remove or ():
             library.remove(path)
         if options.paths:
             library.add(options.paths)
-        if not options.list or options.paths:
-            with screen.indexing() as progress:
-                report = library.sync(progress)
-            tell(report, screen)
-            if not options.remove or options.paths:
+        if options.paths or not (options.list or options.verify):
+            sync(library, screen)
+            if options.paths or not options.remove:
                 library.require_passages()
-            screen.out.print(
-                f"The library holds {len(library.sources())} documents, {report.passages:,} passages.", markup=False
-            )
+            holds(library, screen)
+        if options.verify:
+            code = verify(library, screen)
         if options.list:
-            for source in library.sources():
-                state = f"{source.passages} passages" if not source.reason else source.reason
-                screen.out.print(f"{source.status:9} {shown(source.path)}  {state}", markup=False)
-    return 0
+            listing(library, screen)
+    return code
+
+
+def sync(library: Library, screen: Screen) -> None:
+    """Bring the library in step, and say what became of each document that is not indexed."""
+    with screen.indexing() as progress:
+        report = library.sync(progress)
+    for note in report.notes:
+        screen.note(note)
+    sources = library.sources()
+    screen.remark(summary(report, sources))
+    for line in left_out(sources, report.skipped):
+        screen.remark(f"  {line}")
+
+
+def holds(library: Library, screen: Screen) -> None:
+    """Say how much is in the library."""
+    sources = library.sources()
+    passages = sum(source.passages for source in sources)
+    screen.out.print(f"The library holds {len(sources)} documents, {passages:,} passages.", markup=False)
+
+
+def verify(library: Library, screen: Screen) -> int:
+    """Check the whole index and mend what can be: what was found, and exit code 2 for what cannot."""
+    with screen.checking() as progress:
+        report = library.verify(progress)
+    for sentence in report.mended:
+        screen.out.print(clean(sentence), markup=False)
+    screen.out.print(checked(report), markup=False)
+    for problem in report.problems:
+        print(f"error: {clean(problem)}", file=sys.stderr)
+    return RequestError.exit_code if report.problems else 0
+
+
+def listing(library: Library, screen: Screen) -> None:
+    """Print every document, and every file that is none, with its state."""
+    sources, skipped = library.sources(), library.skipped()
+    if not sources and not skipped:
+        screen.note("the library is empty; add to it: python -m app index PATH")
+        return
+    table(rows(sources, skipped), screen)

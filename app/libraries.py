@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.compose import embeddings_of
+from app.inventory import MOST_LINES, counts
 from app.screen import Screen
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from retrieval.filters import Filter
     from retrieval.library import Library
     from retrieval.report import SyncReport
 
@@ -28,35 +30,52 @@ def open_library(folder: Path, settings: Settings, screen: Screen) -> Library:
     with screen.downloads() as progress:
         embeddings, name = embeddings_of(settings, progress)
     split = SplitSettings(settings.selfrag_chunk_size, settings.selfrag_chunk_overlap)
-    return Library.open(folder, embeddings, embedding_name=name, split=split)
+    return Library.open(folder, embeddings, embedding_name=name, split=split, search=settings.selfrag_search)
 
 
-def library_to_ask(docs: Sequence[Path] | None, settings: Settings, screen: Screen) -> Library:
-    """The index to ask, in step with the disk. With no documents named and none in the library, the sample's."""
+def open_own(settings: Settings, screen: Screen) -> Library:
+    """The person's own library."""
+    return open_library(_home(settings) / "library", settings, screen)
+
+
+def library_to_ask(
+    docs: Sequence[Path] | None, settings: Settings, screen: Screen, within: Filter | None = None
+) -> Library:
+    """The index to ask, in step with the disk. With no documents named and none in the library, the sample's.
+
+    Raises `RequestError` where there is nothing to ask, or nothing that fits the filter ``within``.
+    """
     if docs:
-        return _in_step(open_docs(docs, settings, screen), screen)
-    library = open_library(settings.libraries_folder / "library", settings, screen)
+        return _in_step(open_docs(docs, settings, screen), screen, within)
+    library = open_own(settings, screen)
     _sync(library, screen)  # first: its folders may have got their first document, or lost their last
     if library.sources():
-        library.require_passages()
+        library.require_passages(within)
         return library
     library.close()
     screen.note("your library is empty, so this asks the sample in data/library; add yours: python -m app index PATH")
-    return _in_step(open_docs([SAMPLE], settings, screen), screen)
+    return _in_step(open_docs([SAMPLE], settings, screen), screen, within)
 
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
     """The index of ``docs`` alone, kept apart from the library and used again."""
     from retrieval.library import folder_for
 
-    library = open_library(folder_for(settings.libraries_folder, docs), settings, screen)
+    library = open_library(folder_for(_home(settings), docs), settings, screen)
     library.add(docs)
     return library
 
 
-def _in_step(library: Library, screen: Screen) -> Library:
+def _home(settings: Settings) -> Path:
+    """Where the store that the settings name keeps libraries."""
+    from retrieval.stores import library_folder
+
+    return library_folder(settings.selfrag_store, settings.libraries_folder)
+
+
+def _in_step(library: Library, screen: Screen, within: Filter | None) -> Library:
     _sync(library, screen)
-    library.require_passages()
+    library.require_passages(within)
     return library
 
 
@@ -70,12 +89,11 @@ def tell(report: SyncReport, screen: Screen) -> None:
     """Say what the sync noticed that a person should know."""
     for note in report.notes:
         screen.note(note)
-    for path, reason in report.failed:
+    new = [*report.failed, *report.empty]
+    for path, reason in new[:MOST_LINES]:
         screen.note(f"{path.name} was left out: {reason}")
-    changed = [
-        f"{len(paths)} {word}"
-        for word, paths in (("added", report.added), ("updated", report.updated), ("removed", report.removed))
-        if paths
-    ]
+    if len(new) > MOST_LINES:
+        screen.note(f"{len(new) - MOST_LINES:,} more were left out.")
+    changed = counts(added=len(report.added), updated=len(report.updated), removed=len(report.removed))
     if changed:
-        screen.err.print(f"indexed: {', '.join(changed)}; {report.passages:,} passages", style="dim", markup=False)
+        screen.remark(f"indexed: {', '.join(changed)}; {report.passages:,} passages")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import calendar
 import math
+import re
+from argparse import ArgumentTypeError
+from datetime import date
 
 
 def probability(word: str) -> float:
@@ -22,3 +26,42 @@ def weights(word: str) -> tuple[float, float, float]:
     if not all(math.isfinite(weight) and weight >= 0 for weight in (relevance, support, usefulness)):
         raise ValueError(f"{word} has a number that is not finite, or below 0")
     return relevance, support, usefulness
+
+
+def span(word: str) -> tuple[int, int]:
+    """``7`` or ``3-5``: the first and the last number, from 1. Raises `ArgumentTypeError` for anything else."""
+    first, dash, last = word.partition("-")
+    last = last if dash else first
+    if (
+        not re.fullmatch("[0-9]{1,9}", first)
+        or not re.fullmatch("[0-9]{1,9}", last)
+        or not 1 <= int(first) <= int(last)
+    ):
+        raise ArgumentTypeError(f"{word!r} is no number such as 7 and no range such as 3-5")
+    return int(first), int(last)
+
+
+def first_day(word: str) -> date:
+    """``2024``, ``2024-05`` or ``2024-05-31``: its first day. Raises `ArgumentTypeError` for anything else."""
+    year, month, day = _day(word)
+    return date(year, month or 1, day or 1)
+
+
+def last_day(word: str) -> date:
+    """``2024``, ``2024-05`` or ``2024-05-31``: its last day. Raises `ArgumentTypeError` for anything else."""
+    year, month, day = _day(word)
+    month = month or 12
+    return date(year, month, day or calendar.monthrange(year, month)[1])
+
+
+def _day(word: str) -> tuple[int, int, int]:
+    """The year, the month and the day, 0 where it is not given."""
+    found = re.fullmatch(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?", word)
+    if not found:
+        raise ArgumentTypeError(f"{word!r} is no day such as 2024-05-31, 2024-05 or 2024")
+    year, month, day = (int(part or 0) for part in found.groups())
+    try:
+        date(year, 1 if found[2] is None else month, 1 if found[3] is None else day)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{word!r} is in no calendar") from error
+    return year, month, day

@@ -1,4 +1,4 @@
-"""How far an evaluation is: a bar on a terminal, a line now and then otherwise; and its table at the end."""
+"""How far long work is: a bar on a terminal, a line now and then otherwise; and the tables at its end."""
 
 from __future__ import annotations
 
@@ -12,24 +12,35 @@ from retrieval.clean import clean
 if TYPE_CHECKING:
     from app.screen import Screen
     from evaluation.run import Tally
+    from retrieval.report import Advance
 
 LINE_SECONDS = 10.0
+
+
+class NowAndThen:
+    """Prints the first line that it is given, the last, and between them one every ten seconds."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._told: float | None = None
+        self._ended = False
+
+    def __call__(self, line: str, *, last: bool) -> None:
+        """Print the line if it is time."""
+        now = time.monotonic()
+        if self._told is None or now - self._told >= LINE_SECONDS or (last and not self._ended):
+            self._told, self._ended = now, last
+            self._screen.err.print(line, markup=False)
 
 
 @contextmanager
 def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
     """Show each tally that the run gives: a bar, or a line at the start, at the end and every ten seconds."""
     if not screen.live:
-        last = 0.0
-
-        def tell(tally: Tally) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if tally.done in (tally.kept, tally.total) or now - last >= LINE_SECONDS:
-                last = now
-                screen.err.print(f"{tally.done} of {tally.total} answers · {described(tally)}", markup=False)
-
-        yield tell
+        tell = NowAndThen(screen)
+        yield lambda tally: tell(
+            f"{tally.done} of {tally.total} answers · {described(tally)}", last=tally.done == tally.total
+        )
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -76,6 +87,17 @@ def described(tally: Tally) -> str:
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
 
 
+def pace(now: Advance) -> list[str]:
+    """The passages so far, how many a second, and the time that is left."""
+    parts = [f"{now.passages:,} passages"] if now.passages else []
+    if now.passages and now.seconds:
+        rate = now.passages / now.seconds
+        parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+    if now.seconds_left:
+        parts.append(f"{duration(now.seconds_left)} left")
+    return parts
+
+
 def duration(seconds: float) -> str:
     """Seconds in words of at most two units."""
     if seconds < 60:
@@ -93,7 +115,7 @@ def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
 
         framed = Table()
         for cell in rows[0]:
-            framed.add_column(Text(cell))
+            framed.add_column(Text(cell), overflow="fold")
         for row in rows[1:]:
             framed.add_row(*(Text(cell) for cell in row))
         screen.out.print(framed, soft_wrap=False)

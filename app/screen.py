@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ class Screen:
 
         self.err.print(f"note: {clean(text)}", style="yellow", markup=False)
 
+    def remark(self, text: str) -> None:
+        """What was done, in passing, on stderr."""
+        from retrieval.clean import clean
+
+        self.err.print(clean(text), style="dim", markup=False)
+
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:
         """A progress bar for each file that is fetched; one line a file where there is no terminal."""
@@ -66,34 +72,61 @@ class Screen:
 
             yield advance
 
-    @contextmanager
-    def indexing(self) -> Iterator[IndexProgress]:
-        """A progress bar over the files that are indexed; nothing where there is no terminal."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    def indexing(self) -> AbstractContextManager[IndexProgress]:
+        """How far it is with the files that are indexed."""
+        return self._working("indexing", "files")
 
-        if not self.live:
-            yield lambda done, total, passages, path: None
-            return
+    def checking(self) -> AbstractContextManager[IndexProgress]:
+        """How far it is with a check of the index."""
+        return self._working("checking", "")
+
+    @contextmanager
+    def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
+        """A bar, or a line now and then where there is no terminal; nothing until there is work."""
+        from app.progress import NowAndThen, pace
         from retrieval.errors import shown
 
+        if not self.live:
+            tell = NowAndThen(self)
+
+            def say(now: Advance) -> None:
+                parts = [f"{what}: {now.files:,} of {now.total:,} {unit}".rstrip(), *pace(now)]
+                tell(" · ".join(parts), last=now.files == now.total)
+
+            yield say
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
+
         columns = (
-            TextColumn("indexing"),
-            BarColumn(),
+            TextColumn(what),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.fields[pace]}", markup=False),
+            # The name has what room the others leave.
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
         )
-        with Progress(*columns, console=self.err, transient=True) as bars:
-            task = bars.add_task("", total=None)
+        bars = Progress(*columns, console=self.err, transient=True, expand=True)
 
-            def advance(done: int, total: int, passages: int, path: Path) -> None:
-                bars.update(task, completed=done, total=total, description=f"{passages:,} passages · {shown(path)}")
+        def advance(now: Advance) -> None:
+            if not bars.tasks:
+                bars.add_task("", pace="")
+                bars.start()
+            bars.update(
+                bars.tasks[0].id,
+                completed=now.files,
+                total=now.total,
+                description=shown(now.path.name),
+                pace=" · ".join(pace(now)),
+            )
 
+        try:
             yield advance
+        finally:
+            if bars.tasks:
+                bars.stop()
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    IndexProgress = Callable[[int, int, int, Path], None]
+    from retrieval.report import Advance
+    from retrieval.report import Progress as IndexProgress

@@ -29,6 +29,8 @@ class Settings(BaseSettings):
     selfrag_embedding_model: str | None = None
     selfrag_model_path: Path | None = None
     selfrag_home: Path | None = None
+    selfrag_store: str = "sqlite://"
+    selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
 
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"

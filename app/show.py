@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
+    from retrieval.filters import Filter
+
 STYLES = {
     "grounded": "bold green",
     "partially_grounded": "bold yellow",
@@ -28,8 +30,9 @@ STYLES = {
 class Trace:
     """One line for each node as it ends; a spinner while the next one works, on a terminal."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, within: Filter | None = None) -> None:
         self._screen = screen
+        self._within = within
         self._status: Status | None = screen.err.status("thinking …") if screen.live else None
 
     def __enter__(self) -> Trace:
@@ -56,6 +59,8 @@ class Trace:
         line.append(f"{node:20}", style="bold")
         line.append(f"{step['seconds']:6.1f} s  ", style="dim")
         line.append(clean(describe(node, step["decided"])))
+        if node == "retrieve" and self._within:
+            line.append(clean(f" {shortened(self._within.as_options(), 60)}"), style="dim")
         self._screen.err.print(line)
 
 

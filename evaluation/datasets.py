@@ -10,7 +10,7 @@ from errors import RequestError
 from evaluation.datasets_rows import Row, examples_of, rows_of_csv
 from evaluation.datasets_squad import is_squad, read_squad
 from evaluation.records import Dataset
-from retrieval.decode import decode, is_binary
+from retrieval.documents.decode import decode, is_binary
 from retrieval.errors import shown
 
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"

@@ -39,7 +39,7 @@ def variant(text: str, context: Context, services: Services) -> tuple[str, Conte
 
 def _places() -> dict[str, str | None]:
     """The group of each setting, None for those of the context itself."""
-    places: dict[str, str | None] = {key: None for key in Context.model_fields if key not in GROUPS}
+    places: dict[str, str | None] = {key: None for key in Context.model_fields if key not in (*GROUPS, "filter")}
     for group, model in GROUPS.items():
         places |= {key: group for key in model.model_fields if key not in places}
     return places

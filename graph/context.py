@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evidence.fit import Fits
 from models.usage import Tab
 from prompts.choice import Choice, Verdict
+from retrieval.filters import Filter
 
 Constraints = Literal["soft", "hard"]
 Part = TypeVar("Part", bound=BaseModel)
@@ -72,7 +73,8 @@ class Context(BaseModel):
 
     ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
     what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
-    3, is never given as an answer.
+    3, is never given as an answer. ``filter`` holds for every search of the question, also of one that is taken up
+    again; a retriever must know it if it is set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,6 +88,7 @@ class Context(BaseModel):
     weights: Weights = Weights()
     thresholds: Thresholds | None = None
     limits: Limits | None = None
+    filter: Filter | None = None
 
     @property
     def bounds(self) -> Limits:
@@ -122,6 +125,12 @@ class Searches(Protocol):
     """The retriever, as nodes see it: LangChain's retrievers are such."""
 
     async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]: ...  # noqa: A002
+
+
+class SearchesWithin(Protocol):
+    """A retriever that knows filters, as a run that has one needs."""
+
+    async def ainvoke(self, input: str, *, k: int, filter: Filter) -> Sequence[Document]: ...  # noqa: A002
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from graph.context import Context, Services
 from graph.runs import Runs
 from graph.state import SelfRAGState, Step, Stop
 from models.usage import NOTHING_RESERVED, LimitReachedError, Reserve, Tab, no_usage
+from retrieval.filters import Filter
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
 LONGEST_QUESTION = 8_000
@@ -58,10 +59,11 @@ def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
         context = services.completed(runtime.context)
         fresh = anew(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
+        context = as_begun(context, now)
         run = runs.of(now, context)
         tab = Tab(run.meter, RESERVES.get(name, NOTHING_RESERVED))
         if first and context.mode != "never":
-            run.search.begin(now["queries"][0], context.k)
+            run.search.begin(now["queries"][0], context.k, context.filter)
         failure: str | None = None
         alarm = asyncio.timeout(max(0.0, tab.seconds_left()) + GRACE_SECONDS)
         try:
@@ -130,6 +132,7 @@ def anew(state: SelfRAGState, context: Context) -> Update:
         "queries": [question.strip()],
         "route": "retrieve",
         "searched": 0,
+        "filter": context.filter.model_dump(mode="json") if context.filter else None,
         "rewrites_left": context.bounds.rewrites,
         "drafts_left": context.bounds.drafts,
         "fallback": context.fallback == "direct",
@@ -150,6 +153,12 @@ def anew(state: SelfRAGState, context: Context) -> Update:
         "path": [],
         "stops": [],
     }
+
+
+def as_begun(context: Context, state: SelfRAGState) -> Context:
+    """The context with the filter that the question began with, also where who takes it up again gives none."""
+    kept = state.get("filter")
+    return context.model_copy(update={"filter": Filter.model_validate(kept) if kept else None})
 
 
 def require_question(question: object) -> str:

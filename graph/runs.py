@@ -7,14 +7,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.documents import Document
 
-from graph.context import Chooses, Context, Searches, Services
+from graph.context import Chooses, Context, Searches, SearchesWithin, Services
 from graph.state import SelfRAGState
 from models.usage import Meter, Tab, no_usage
 from prompts.choice import UNKNOWN, Choice, Verdict
+from retrieval.filters import Filter
 
 MOST_RUNS = 4096
 Key = tuple[str, ...]
@@ -63,23 +64,25 @@ class Ahead:
 
     def __init__(self, retriever: Searches) -> None:
         self._retriever = retriever
-        self._begun: dict[tuple[str, int], asyncio.Task[Sequence[Document]]] = {}
+        self._begun: dict[tuple[str, int, Filter | None], asyncio.Task[Sequence[Document]]] = {}
 
-    def begin(self, query: str, k: int) -> None:
-        """Search meanwhile; `ainvoke` with the same query then awaits what comes of it."""
-        task = asyncio.ensure_future(self.search(query, k))
+    def begin(self, query: str, k: int, within: Filter | None = None) -> None:
+        """Search meanwhile; `ainvoke` with the same query and filter then awaits what comes of it."""
+        task = asyncio.ensure_future(self.search(query, k, within))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if nobody asks for it
-        self._begun[query, k] = task
+        self._begun[query, k, within or None] = task
 
-    async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]:  # noqa: A002
+    async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""
-        task = self._begun.pop((input, k), None)
+        task = self._begun.pop((input, k, filter or None), None)
         if task is None or task.get_loop() is not asyncio.get_running_loop():
-            return await self.search(input, k)
+            return await self.search(input, k, filter)
         return await task
 
-    async def search(self, query: str, k: int) -> Sequence[Document]:
-        """Ask the retriever."""
+    async def search(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document]:
+        """Ask the retriever, which need not know filters where none is set."""
+        if within:
+            return await cast("SearchesWithin", self._retriever).ainvoke(query, k=k, filter=within)
         return await self._retriever.ainvoke(query, k=k)
 
     def drop(self) -> None:

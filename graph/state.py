@@ -117,10 +117,10 @@ class SelfRAGState(TypedDict, total=False):
     """The state of one question. A caller gives ``question``; ``decide`` starts all else anew.
 
     ``question`` is never rewritten; ``queries`` are what was searched for, the question first, the last one
-    now, and ``searched`` how many of them were. ``verdicts`` keeps every relevance verdict by passage, since it is
-    against the question. ``drafts``, ``claims`` and ``uses`` belong to the present round; ``drafted`` is every draft of
-    the question. ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model
-    ended the run early.
+    now, ``searched`` how many of them were, and ``filter`` that of all these searches, as JSON has it. ``verdicts``
+    keeps every relevance verdict by passage, since it is against the question. ``drafts``, ``claims`` and ``uses``
+    belong to the present round; ``drafted`` is every draft of the question. ``rewrites_left`` and ``drafts_left``
+    bound the two loops; ``stops`` says where a limit or the model ended the run early.
     """
 
     question: str
@@ -129,6 +129,7 @@ class SelfRAGState(TypedDict, total=False):
     decision: Verdict | None
     queries: list[str]
     searched: int
+    filter: dict[str, Any] | None
     rewrites_left: int
     drafts_left: int
     fallback: bool

@@ -12,10 +12,11 @@ from graph.state import Passage, SelfRAGState
 
 
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Find at most ``k`` passages for the last query, best first."""
-    query = state["queries"][-1]
-    found = await services.retriever.ainvoke(query, k=runtime.context.k)
-    passages = [as_passage(document) for document in found[: runtime.context.k]]
+    """Find at most ``k`` passages for the last query, best first; a filter is named where there is one only."""
+    context, query = runtime.context, state["queries"][-1]
+    within = {"filter": context.filter} if context.filter else {}
+    found = await services.retriever.ainvoke(query, k=context.k, **within)
+    passages = [as_passage(document) for document in found[: context.k]]
     return {
         "passages": passages,
         "relevant": [],

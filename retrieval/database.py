@@ -12,7 +12,9 @@ from pathlib import Path
 from errors import RequestError
 from retrieval.errors import IndexBusy, IndexDamaged, shown
 from retrieval.manifest import read_manifest, unquoted
+from retrieval.salvage import salvage
 from retrieval.schema import FORMAT, SCHEMA, TABLES
+from retrieval.signature import sign, signed, unsign
 from retrieval.translate import BUSY_CODES, code_of, translated, unwritable
 
 NAME = "index.sqlite"
@@ -36,6 +38,7 @@ class Database:
         self._guard = threading.RLock()
         self._writer = threading.RLock()
         self._locked = False
+        self._fault = "was damaged"
         self.writable = self._prepare()
         self._inode = _inode(self._path)
         try:
@@ -85,8 +88,10 @@ class Database:
             lock = self._take_lock(seconds)
             self._locked = True
             try:
+                sign(self.folder)
                 yield
             finally:
+                unsign(self.folder)
                 self._locked = False
                 lock.close()
         finally:
@@ -102,12 +107,16 @@ class Database:
         with self.only_writer(), self._guard:
             mine = self._inode
             self.close()
+            aside = None
             if mine == _inode(self._path):  # else another process has mended it
                 aside = self._move_aside()
-                self.notes.append(f"The index in {shown(self.folder)} was damaged: it was moved to {aside}.")
+                self.notes.append(f"The index in {shown(self.folder)} {self._fault}: it was moved to {aside.name}.")
             with translated(self.folder):
                 self._create_if_empty()
                 self._check()
+                if aside:
+                    with self.writing() as connection:
+                        salvage(aside, connection)
 
     def _prepare(self) -> bool:
         """Make the folder; return whether the database can be written."""
@@ -138,6 +147,7 @@ class Database:
             with self.only_writer():
                 if not _is_empty(connection):
                     return
+                connection.execute("PRAGMA page_size = 8192")  # holds five vectors of 384 numbers; 4096 hold two
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in SCHEMA:
@@ -166,7 +176,8 @@ class Database:
         if not tables >= TABLES or not {"index", "generation"} <= meta.keys():
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
         if not str(meta.get("format")).isdecimal() or int(meta["format"]) < FORMAT:
-            raise IndexDamaged(f"The index in {shown(self.folder)} has no format that is known.")
+            self._fault = "was made by an older version"
+            raise IndexDamaged(f"The index in {shown(self.folder)} was made by an older version.")
         if int(meta["format"]) > FORMAT:
             raise RequestError(
                 f"The index in {shown(self.folder)} was made by a newer version of this program: "
@@ -199,7 +210,7 @@ class Database:
             return self._open_read_only()
         connection = self._connect("mode=rw")
         # FULL: a transaction that was reported as done also survives a power cut.
-        connection.executescript("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+        connection.executescript("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY")
         return connection
 
     def _open_read_only(self) -> sqlite3.Connection:
@@ -244,8 +255,8 @@ class Database:
                 lock.close()
                 raise
 
-    def _move_aside(self) -> str:
-        """Rename the database and its helper files; return the new name."""
+    def _move_aside(self) -> Path:
+        """Rename the database and its helper files; return the new path."""
         number = 1
         while (aside := self.folder / f"{NAME}.damaged-{number}").exists():
             number += 1
@@ -253,7 +264,7 @@ class Database:
             part = self._path.with_name(NAME + suffix)
             if part.exists():
                 part.replace(f"{aside}{suffix}")
-        return aside.name
+        return aside
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -269,5 +280,5 @@ def _inode(path: Path) -> int:
 
 def _busy(folder: Path) -> IndexBusy:
     return IndexBusy(
-        f"Another process is writing the index in {shown(folder)}: wait until it has finished, then try again."
+        f"{signed(folder)} is writing the index in {shown(folder)}: wait until it has finished, then try again."
     )

@@ -3,22 +3,22 @@
 from retrieval.database import Database
 from retrieval.embed import METRIC
 from retrieval.manifest import Manifest, quoted, read_manifest, write_manifest
-from retrieval.records import get_records
 from retrieval.schema import FORMAT
 from retrieval.state import Snapshot, get_roots
 from retrieval.translate import translated
+from retrieval.vector_rows import forget_removed
 from retrieval.vectors import VectorIndex
 
 
 def save_derived(database: Database, vectors: VectorIndex) -> None:
-    """Write the vector file and the manifest if they are not those of the present generation."""
+    """Write the vector file and the manifest where they are behind the database; for its only writer."""
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)
         old = read_manifest(database.folder)
-        if old and (old.index != snapshot.index or not vectors.has_file()):
+        if old and old.index != snapshot.index:
             old = None
-        entry = old.vectors if old else None
-        if snapshot.dimension and (vectors.mended or not entry or entry.generation != snapshot.generation):
+        kept = entry = old.vectors if old else None
+        if snapshot.dimension and not (entry and vectors.is_current(snapshot, entry)):
             entry = vectors.save(snapshot)
         manifest = Manifest(
             format=FORMAT,
@@ -28,11 +28,13 @@ def save_derived(database: Database, vectors: VectorIndex) -> None:
             metric=METRIC,
             splitter=snapshot.splitter,
             roots={quoted(path): kind for path, kind in get_roots(connection).items()},
-            files={quoted(path): record.sha256 or "" for path, record in get_records(connection).items()},
             vectors=entry,
         )
         if manifest != old:
             write_manifest(database.folder, manifest)
+    if entry and entry != kept:
+        with database.writing() as connection:
+            forget_removed(connection, entry.reached.removal)
 
 
 def save_roots(database: Database) -> None:
@@ -54,5 +56,4 @@ def _empty(snapshot: Snapshot) -> Manifest:
         metric=METRIC,
         splitter=snapshot.splitter,
         roots={},
-        files={},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date
 from typing import Self
 
@@ -35,3 +36,12 @@ class Filter(BaseModel):
     def __bool__(self) -> bool:
         """Whether there is any condition."""
         return bool(self.sources or self.pages or self.since or self.until)
+
+    def as_options(self) -> str:
+        """The conditions as one gives them on the command line, for a message: ``--source '*.pdf' --page 3-5``."""
+        first, last = self.pages or (0, 0)
+        words = [f"--source {shlex.quote(source)}" for source in self.sources]
+        words += [f"--page {first}" if first == last else f"--page {first}-{last}"] if self.pages else []
+        words += [f"--since {self.since}"] if self.since else []
+        words += [f"--until {self.until}"] if self.until else []
+        return " ".join(words)

@@ -47,7 +47,7 @@ def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vector
         if waiting and len(unsaved) >= _SPARE * BATCH:
             with database.writing() as connection:
                 agree(connection, database, model, dimension)
-                put_spare_vectors(connection, unsaved, np.stack([known[hash_] for hash_ in unsaved]))
+                put_spare_vectors(connection, ((hash_, known[hash_].tobytes()) for hash_ in unsaved))
             unsaved = []
     return np.stack([known[hash_] for hash_ in hashes])
 

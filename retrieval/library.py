@@ -11,18 +11,21 @@ from typing import Self
 from langchain_core.embeddings import Embeddings
 
 from errors import RequestError
+from retrieval.conditions import Condition
 from retrieval.database import Database
 from retrieval.derived import save_derived, save_roots
 from retrieval.errors import IndexDamaged, shown
+from retrieval.filters import Filter
 from retrieval.indexing import OtherDimensionError
 from retrieval.manifest import remove_partial_files
 from retrieval.records import get_records, remove_records
-from retrieval.report import Progress, Source, SyncReport
+from retrieval.report import Progress, Skipped, Source, SyncReport, VerifyReport
 from retrieval.settle import reasons_to_settle, settle
 from retrieval.split import SplitSettings
 from retrieval.state import add_roots, get_roots, remove_root
-from retrieval.store import PassageStore
+from retrieval.store import PassageStore, Search
 from retrieval.sync import Sync
+from retrieval.verify import verify
 from retrieval.walk import find_documents, is_below
 
 
@@ -51,12 +54,13 @@ class Library:
         *,
         embedding_name: str,
         split: SplitSettings | None = None,
+        search: Search = "hybrid",
     ) -> Self:
         """Open or create the library in ``folder``; nothing is embedded yet.
 
         A folder that cannot be written is opened for reading, if there is a library in it.
         """
-        store = PassageStore.open(folder, embeddings, embedding_name=embedding_name)
+        store = PassageStore.open(folder, embeddings, embedding_name=embedding_name, search=search)
         return cls(store, split or SplitSettings())
 
     def close(self) -> None:
@@ -83,8 +87,8 @@ class Library:
         for path, kind in new.items():
             if kind == "folder" and not find_documents({path: kind}).files:
                 raise RequestError(
-                    f"The folder {shown(os.fsdecode(path))} holds no PDF, Markdown, text, CSV or HTML file: "
-                    "put documents into it, or name another."
+                    f"The folder {shown(os.fsdecode(path))} holds no PDF, DOCX, HTML, Markdown, text, CSV or "
+                    "JSONL file: put documents into it, or name another."
                 )
         if new:
             with self._database.only_writer():
@@ -129,20 +133,44 @@ class Library:
         with self._database.reading() as connection:
             records = get_records(connection)
         return [
-            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason)
+            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason, record.date)
             for path, record in records.items()
         ]
 
-    def require_passages(self) -> None:
+    def skipped(self) -> list[Skipped]:
+        """Return what lies in the library's folders and is no document, as it is on the disk now."""
+        with self._database.reading() as connection:
+            roots = get_roots(connection)
+        return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in find_documents(roots).skipped]
+
+    def verify(self, progress: Progress | None = None) -> VerifyReport:
+        """Compare everything in the index with what was written, and mend what is not; the disk is not looked at.
+
+        Raises ``RequestError`` when the index is damaged and its folder read-only.
+        """
+        return verify(self, progress)
+
+    def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002 - as the store calls it
         """Raise ``RequestError`` with the reason when there is nothing to ask."""
         sources = self.sources()
         if any(source.passages for source in sources):
+            if filter:
+                self._require_fitting(filter)
             return
         if not sources:
             raise RequestError("There are no documents to ask: name files or folders that hold some.")
         if len(sources) == 1:
             raise RequestError(sources[0].reason)
         raise RequestError(f"None of the {len(sources)} documents can be read; the first: {sources[0].reason}")
+
+    def _require_fitting(self, filter_: Filter) -> None:
+        with self._database.reading() as connection:
+            condition = Condition.of(connection, filter_)
+            if condition is None or len(condition):
+                return
+        raise RequestError(
+            f"No passage of the library fits {filter_.as_options()}: ask without it, or look at index --list."
+        )
 
     @property
     def _database(self) -> Database:

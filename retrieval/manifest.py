@@ -7,23 +7,25 @@ from urllib.parse import quote, unquote_to_bytes
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from retrieval.state import Reached
+
 NAME = "manifest.json"
 
 
 class Vectors(BaseModel):
-    """What the derived vector file is when it is whole and up to date."""
+    """What the derived vector file is when it is whole, and how much of the index it has seen."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     sha256: str
-    generation: int
     passages: int
+    reached: Reached
 
 
 class Manifest(BaseModel):
     """Everything is in the database as well; here it can be read when that is damaged.
 
-    Paths in ``roots`` and ``files`` are quoted as in a URL, for a file's name need not be text.
+    Paths in ``roots`` are quoted as in a URL, for a file's name need not be text.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -35,7 +37,6 @@ class Manifest(BaseModel):
     metric: str
     splitter: dict[str, int]
     roots: dict[str, str]
-    files: dict[str, str]
     vectors: Vectors | None = None
 
 

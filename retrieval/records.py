@@ -11,10 +11,17 @@ from langchain_core.documents import Document
 
 from retrieval.embed import Vectors
 from retrieval.errors import damaged
+from retrieval.report import Status
 from retrieval.state import next_generation
 from retrieval.vector_rows import chunks, put_vector, text_hash
 
-_OWN_METADATA = ("source", "page", "row", "offset")
+_OWN_METADATA = ("source", "page", "row", "offset", "date")
+
+_PASSAGES = (
+    "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, passages.seal, "
+    "path, origin, status, reason, documents.date, documents.seal "
+    "FROM passages JOIN documents ON documents.id = document"
+)
 
 
 @dataclass(frozen=True)
@@ -25,31 +32,44 @@ class Record:
     sha256: str | None = None
     size: int = 0
     mtime_ns: int = -1
-    status: str = "indexed"
+    status: Status = "indexed"
     reason: str = ""
+    date: str | None = None
     passages: int = 0
     origin: str = "file"
     id: int = 0
+
+    @property
+    def seal(self) -> int:
+        """What tells whether the row is what was written; how many passages it has is no part of it."""
+        return _seal(self.path, self.origin, self.status, self.reason, self.date)
 
 
 def get_records(connection: sqlite3.Connection, origin: str = "file") -> dict[bytes, Record]:
     """Return every document of an origin by its path."""
     rows = connection.execute(
-        "SELECT path, sha256, size, mtime_ns, status, reason, passages, origin, id "
+        "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, origin, id, seal "
         "FROM documents WHERE origin = ? ORDER BY path",
         (origin,),
     )
-    return {row[0]: Record(*row) for row in rows}
+    records = {}
+    for *values, seal in rows:
+        record = Record(*values)
+        if not isinstance(record.path, bytes) or record.seal != seal:
+            raise damaged()
+        records[record.path] = record
+    return records
 
 
 def put_record(connection: sqlite3.Connection, record: Record) -> int:
     """Write a document in place of the one of the same path, whose passages go; return its id."""
     remove_records(connection, [record.id] if record.id else [])
     cursor = connection.execute(
-        "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, origin) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, origin, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(record.path, record.sha256, record.size, record.mtime_ns),
-            *(record.status, record.reason, record.origin),
+            *(record.status, record.reason, record.date, record.origin, record.seal),
         ),
     )
     return int(cursor.lastrowid or 0)
@@ -97,16 +117,20 @@ def put_passages(
         name = names[index] if names else None
         own = [metadata.get(key) for key in ("page", "row", "offset")]
         numbers = [value if isinstance(value, int) else None for value in own]
+        day = metadata.get("date")
+        day = day if isinstance(day, str) else None
         rest = {key: value for key, value in metadata.items() if key not in _OWN_METADATA}
         extra = json.dumps(rest, default=str) if rest else None
         text = passage.page_content
+        hash_ = text_hash(text)
+        seal = _seal(document, name, text, *numbers, day, extra)
         cursor = connection.execute(
-            "INSERT INTO passages (document, name, text, page, row, offset, extra, hash, seal) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (document, name, text, *numbers, extra, text_hash(text), _seal(document, text, *numbers, extra)),
+            "INSERT INTO passages (document, name, text, page, row, offset, date, extra, hash, seal) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (document, name, text, *numbers, day, extra, hash_, seal),
         )
         id_ = int(cursor.lastrowid or 0)
-        put_vector(connection, id_, vectors[index])
+        put_vector(connection, id_, hash_, vectors[index])
         ids.append(name or str(id_))
     connection.execute("UPDATE documents SET passages = passages + ? WHERE id = ?", (len(ids), document))
     next_generation(connection)
@@ -145,29 +169,34 @@ def remove_passages(connection: sqlite3.Connection, ids: Sequence[int] | None) -
     """Remove passages with their words and vectors, or all of them."""
     if ids is None:
         connection.execute("DELETE FROM passages")
-    else:
-        connection.executemany("DELETE FROM passages WHERE id = ?", [(id_,) for id_ in ids])
-    connection.execute("UPDATE documents SET passages = (SELECT count(*) FROM passages WHERE document = documents.id)")
+        connection.execute("UPDATE documents SET passages = 0")
+    for some in chunks(ids or []):
+        marks = ",".join("?" * len(some))
+        counts = connection.execute(
+            f"SELECT count(*), document FROM passages WHERE id IN ({marks}) GROUP BY document",  # noqa: S608
+            some,
+        ).fetchall()
+        connection.execute(f"DELETE FROM passages WHERE id IN ({marks})", some)  # noqa: S608
+        connection.executemany("UPDATE documents SET passages = passages - ? WHERE id = ?", counts)
     connection.execute("DELETE FROM documents WHERE origin = 'text' AND passages = 0")
     next_generation(connection)
 
 
 def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:
-    """Return passages by id, each checked against the seal it was written under."""
+    """Return passages by id, each checked against the seal it was written under; unknown ids are left out."""
     found = {}
     for some in chunks(ids):
         marks = ",".join("?" * len(some))
-        rows = connection.execute(
-            "SELECT passages.id, document, name, text, page, row, offset, extra, seal, path "  # noqa: S608
-            f"FROM passages JOIN documents ON documents.id = document WHERE passages.id IN ({marks})",
-            some,
-        )
-        for id_, document, name, text, page, row, offset, extra, seal, path in rows:
-            if not isinstance(text, str) or _seal(document, text, page, row, offset, extra) != seal:
+        rows = connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", some)
+        for id_, document, name, text, page, row, offset, day, extra, seal, *of_document in rows:
+            path, origin, status, reason, document_day, document_seal = of_document
+            whole = isinstance(text, str) and isinstance(path, bytes)
+            whole = whole and _seal(document, name, text, page, row, offset, day, extra) == seal
+            if not whole or _seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
             metadata: dict[str, Any] = json.loads(extra) if extra else {}
             source = path.decode("utf-8", "replace")
-            metadata |= {"source": source, "page": page, "row": row, "offset": offset}
+            metadata |= {"source": source, "page": page, "row": row, "offset": offset, "date": day or document_day}
             found[id_] = Document(text, id=name or str(id_), metadata=metadata)
     return found
 

@@ -1,45 +1,84 @@
-"""What a sync did, for whoever tells the user."""
+"""What a sync or a check did and what a library holds, for whoever tells the user."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-# Called with the files done, the files in all, the passages so far and the file that is next.
-Progress = Callable[[int, int, int, Path], None]
+Status = Literal["indexed", "empty", "failed"]
+
+
+@dataclass(frozen=True)
+class Advance:
+    """How far a sync or a check is.
+
+    ``files`` of ``total`` are done, with ``passages`` in ``seconds``; ``path`` is what comes next, or came last.
+    ``seconds_left`` is None until it can be told.
+    """
+
+    files: int
+    total: int
+    passages: int
+    seconds: float
+    path: Path
+    seconds_left: float | None = None
+
+
+# Called at the start, now and then, and at the end, when all files are done; never when there is nothing to do.
+Progress = Callable[[Advance], None]
 
 
 class Failure(NamedTuple):
-    """A document that is not indexed, and a sentence that says why."""
+    """A document that has no passages, and a sentence that says why."""
+
+    path: Path
+    reason: str
+
+
+class Skipped(NamedTuple):
+    """A file or folder that is no document of the library; ``reason`` is the same for all of a kind."""
 
     path: Path
     reason: str
 
 
 class Source(NamedTuple):
-    """A document of the library; ``status`` is 'indexed' or 'failed', and ``reason`` a sentence."""
+    """A document of the library; ``reason`` is a sentence, ``date`` is as the document gives it, else its file."""
 
     path: Path
-    status: str
+    status: Status
     passages: int
     reason: str
+    date: str | None = None
 
 
 @dataclass
 class SyncReport:
     """The documents by what became of them.
 
-    ``failed`` could not be read this time, ``still_failed`` could not before and have not changed.
-    ``skipped`` counts hidden files and files of no known kind; ``passages`` is how many the library
-    has now; ``notes`` are sentences on what else a user should know.
+    ``failed`` could not be read and ``empty`` have no text in them, both this time; ``still_failed`` are those that
+    were either before and have not changed. ``unchanged`` counts the others that have not. ``skipped`` are hidden
+    files, files of no known kind and the like; ``passages`` is how many the library has now; ``notes`` are sentences
+    on what else a user should know.
     """
 
     added: list[Path] = field(default_factory=list)
     updated: list[Path] = field(default_factory=list)
     removed: list[Path] = field(default_factory=list)
     unchanged: int = 0
+    empty: list[Failure] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     still_failed: list[Failure] = field(default_factory=list)
-    skipped: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
     passages: int = 0
     notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class VerifyReport:
+    """What a check of the index found: sentences on the damage that it mended, and on what it could not mend."""
+
+    passages: int
+    documents: int
+    mended: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """The tables of the index: SQLite is the truth, all else is derived from it."""
 
-FORMAT = 1
+FORMAT = 2
 
 SCHEMA = (
     """
@@ -14,7 +14,8 @@ CREATE TABLE roots (
     """
 -- A path is bytes, for a file's name need not be text. sha256 is NULL for what must be read again,
 -- and mtime_ns is -1 where the time of change says nothing. Texts that were added without a file
--- have origin 'text'.
+-- have origin 'text'. date is 'YYYY-MM-DD': the one that the document gives itself, else that of its
+-- file's last change; a passage may have its own.
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     path BLOB NOT NULL,
@@ -22,9 +23,11 @@ CREATE TABLE documents (
     sha256 TEXT,
     size INTEGER NOT NULL DEFAULT 0,
     mtime_ns INTEGER NOT NULL DEFAULT -1,
-    status TEXT NOT NULL CHECK (status IN ('indexed', 'failed')),
+    status TEXT NOT NULL CHECK (status IN ('indexed', 'empty', 'failed')),
     reason TEXT NOT NULL DEFAULT '',
+    date TEXT,
     passages INTEGER NOT NULL DEFAULT 0,
+    seal INTEGER NOT NULL,
     UNIQUE (path, origin)
 )
     """,
@@ -38,6 +41,7 @@ CREATE TABLE passages (
     page INTEGER,
     row INTEGER,
     "offset" INTEGER,
+    date TEXT,
     extra TEXT,
     hash BLOB NOT NULL,
     seal INTEGER NOT NULL
@@ -55,6 +59,15 @@ CREATE TABLE vectors (
     vector BLOB NOT NULL,
     seal INTEGER NOT NULL
 )
+    """,
+    """
+-- What a derived vector index that is older than this has to forget; pruned when it is written anew.
+CREATE TABLE removed (number INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL)
+    """,
+    """
+CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
+    INSERT INTO removed (passage) VALUES (old.passage);
+END
     """,
     """
 -- Vectors of a large file that is not all embedded yet: an interrupted run goes on from them.
@@ -76,4 +89,4 @@ CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
 END
     """,
 )
-TABLES = frozenset({"meta", "roots", "documents", "passages", "vectors", "spare_vectors", "words"})
+TABLES = frozenset({"meta", "roots", "documents", "passages", "vectors", "removed", "spare_vectors", "words"})

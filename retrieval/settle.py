@@ -11,7 +11,7 @@ from retrieval.indexing import Model
 from retrieval.records import texts_without_file, unindex_files
 from retrieval.split import SplitSettings
 from retrieval.state import Snapshot, next_generation, set_meta
-from retrieval.vector_rows import drop_spare_vectors, put_vector
+from retrieval.vector_rows import drop_spare_vectors, put_vector, text_hash
 
 
 def reasons_to_settle(database: Database, model: Model, settings: SplitSettings) -> list[str]:
@@ -52,7 +52,7 @@ def settle(database: Database, model: Model, settings: SplitSettings) -> list[st
         unindex_files(connection)
         drop_spare_vectors(connection)
         for id_, vector in zip(texts, np.concatenate(batches) if batches else [], strict=True):
-            put_vector(connection, id_, vector)
+            put_vector(connection, id_, text_hash(texts[id_]), vector)
         # Another index: vectors in memory or in the file may have the ids of these and not their model.
         set_meta(connection, index=uuid.uuid4().hex, embedding=model.name, dimension=dimension)
         set_meta(connection, **asdict(settings))

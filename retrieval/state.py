@@ -3,12 +3,30 @@
 import sqlite3
 from dataclasses import dataclass
 
+from pydantic import BaseModel, ConfigDict
+
 from retrieval.errors import damaged
+
+
+class Reached(BaseModel):
+    """How much of an index's history something has seen: the highest passage id, and the last removal's number."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passage: int = 0
+    removal: int = 0
+
+    def includes(self, other: "Reached") -> bool:
+        """Whether all that ``other`` has seen is seen."""
+        return self.passage >= other.passage and self.removal >= other.removal
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One unchanging state of the index; ``index`` tells it from one that was begun anew."""
+    """One unchanging state of the index; ``index`` tells it from one that was begun anew.
+
+    ``passages`` counts them.
+    """
 
     connection: sqlite3.Connection
     index: str
@@ -16,6 +34,8 @@ class Snapshot:
     embedding: str
     dimension: int
     splitter: dict[str, int]
+    passages: int
+    reached: Reached
 
     @classmethod
     def of(cls, connection: sqlite3.Connection) -> "Snapshot":
@@ -29,9 +49,21 @@ class Snapshot:
                 embedding=meta.get("embedding", ""),
                 dimension=int(meta.get("dimension", 0)),
                 splitter={key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta},
+                passages=_count(connection),
+                reached=_reached(connection),
             )
-        except (KeyError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise damaged() from error
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute("SELECT coalesce(sum(passages), 0) FROM documents").fetchone()
+    return int(count)
+
+
+def _reached(connection: sqlite3.Connection) -> Reached:
+    last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence WHERE name IN ('passages', 'removed')"))
+    return Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0)))
 
 
 def set_meta(connection: sqlite3.Connection, **values: object) -> None:

@@ -1,6 +1,6 @@
 """The passages of an index as LangChain's ``VectorStore``: what retrieval asks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,39 +11,48 @@ from langchain_core.vectorstores import VectorStore
 
 from errors import RequestError
 from retrieval.clean import clean
+from retrieval.conditions import Condition
 from retrieval.database import Database
 from retrieval.derived import save_derived
 from retrieval.embed import Vectors, embed_query
 from retrieval.errors import IndexDamaged, shown
+from retrieval.filters import Filter
 from retrieval.indexing import Model, agree, check_dimension, embed_once, other_model
-from retrieval.ranking import distinct, fuse, search_words
+from retrieval.ranking import distinct, fuse
 from retrieval.records import get_passages, ids_of_names, put_texts, remove_passages
 from retrieval.state import Snapshot
 from retrieval.vector_rows import vectors_of
 from retrieval.vectors import VectorIndex
+from retrieval.words import search_words
 
 Search = Literal["hybrid", "vectors", "bm25"]
 _CANDIDATES = 50  # from each side
 
 
 class PassageStore(VectorStore):
-    """Passages in SQLite with BM25 beside exact vector search, fused.
+    """Passages in SQLite with BM25 beside vector search, fused.
 
     Reads may run in many threads at once, and beside a writer. A Document found has ``id``,
-    ``source``, ``page``, ``row``, ``offset``, ``score`` (what it is ranked by) and ``similarity``
+    ``source``, ``page``, ``row``, ``offset``, ``date``, ``score`` (what it is ranked by) and ``similarity``
     (its cosine with the query) as metadata.
     """
 
-    def __init__(self, database: Database, embeddings: Embeddings, embedding_name: str) -> None:
-        """Search and fill an open database, which the caller closes unless ``close`` is called."""
+    def __init__(
+        self, database: Database, embeddings: Embeddings, embedding_name: str, *, search: Search = "hybrid"
+    ) -> None:
+        """Search and fill an open database, which the caller closes unless ``close`` is called.
+
+        ``search`` is how it is searched where a call does not say.
+        """
+        self.default_search = search
         self.database = database
         self.vectors = VectorIndex(database.folder)
         self.model = Model(embeddings, embedding_name)
 
     @classmethod
-    def open(cls, folder: Path, embeddings: Embeddings, *, embedding_name: str) -> Self:
+    def open(cls, folder: Path, embeddings: Embeddings, *, embedding_name: str, search: Search = "hybrid") -> Self:
         """Open or create the store in ``folder``."""
-        return cls(Database(folder), embeddings, embedding_name)
+        return cls(Database(folder), embeddings, embedding_name, search=search)
 
     @classmethod
     def from_texts(
@@ -111,20 +120,39 @@ class PassageStore(VectorStore):
             found = get_passages(connection, list(numbers.values()))
         return [found[numbers[id_]] for id_ in ids if id_ in numbers]
 
-    def similarity_search(self, query: str, k: int = 4, *, search: Search = "hybrid", **_: Any) -> list[Document]:
-        """Return the ``k`` best passages, no two with the same text, the best first."""
-        return [document for document, _ in self.similarity_search_with_score(query, k, search=search)]
+    def similarity_search(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        search: Search | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - LangChain's stores call it so
+        **_: Any,
+    ) -> list[Document]:
+        """Return the ``k`` best passages that ``filter`` lets through, the best first.
+
+        None of them says again what a better one says. ``filter`` may be given as a ``Filter``'s fields.
+        """
+        return [document for document, _ in self.similarity_search_with_score(query, k, search=search, filter=filter)]
 
     def similarity_search_with_score(
-        self, query: str, k: int = 4, *, search: Search = "hybrid", **_: Any
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        search: Search | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
+        **_: Any,
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by.
 
         That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two
         brought to 0 to 1.
         """
+        search = search or self.default_search
         if search not in ("hybrid", "vectors", "bm25"):
             raise ValueError(f"search is {search!r}: give 'hybrid', 'vectors' or 'bm25'.")
+        only = Filter.model_validate(filter) if filter else None
         query = clean(query)
         with self._mended(), self.database.reading() as connection:
             snapshot = Snapshot.of(connection)
@@ -135,25 +163,27 @@ class PassageStore(VectorStore):
         vector = embed_query(self.embeddings, query, self.model.name)
         check_dimension(self.database, self.model, vector, snapshot.dimension)
         with self._mended(), self.database.reading() as connection:
-            found = self._search(Snapshot.of(connection), query, vector, k, search)
+            condition = Condition.of(connection, only)
+            found = self._search(Snapshot.of(connection), query, vector, k, search, condition)
         self._mend_file()
         return found
 
     def _search(
-        self, snapshot: Snapshot, query: str, vector: Vectors, k: int, search: Search
+        self, snapshot: Snapshot, query: str, vector: Vectors, k: int, search: Search, only: Condition | None
     ) -> list[tuple[Document, float]]:
         """Ask for more candidates until ``k`` of them differ or there are no more."""
+        connection = snapshot.connection
+        among = None if only is None else only.ids
         count = max(_CANDIDATES, 4 * k)
         while True:
-            near = self.vectors.search(snapshot, vector, count) if search != "bm25" else []
-            worded = search_words(snapshot.connection, query, count) if search != "vectors" else []
-            candidates = list(dict.fromkeys(id_ for id_, _ in [*near, *worded]))
-            similarities = _similarities(snapshot, candidates, vector)
+            near = [] if search == "bm25" else self.vectors.search(snapshot, vector, count, among)
+            worded = [] if search == "vectors" else search_words(connection, query, count, snapshot.passages, only)
+            passages = get_passages(connection, list(dict.fromkeys([*near, *(id_ for id_, _ in worded)])))
+            similarities = _similarities(snapshot, list(passages), vector)
             words = dict(worded)
             scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
-            ranked = sorted(((id_, scores[id_]) for id_ in candidates), key=lambda pair: (-pair[1], pair[0]))
-            passages = get_passages(snapshot.connection, candidates)
-            best = distinct(ranked, {id_: passage.page_content for id_, passage in passages.items()})[:k]
+            ranked = sorted(((id_, scores[id_]) for id_ in passages), key=lambda pair: (-pair[1], pair[0]))
+            best = distinct(ranked, {id_: passage.page_content for id_, passage in passages.items()}, k)
             if len(best) == k or max(len(near), len(worded)) < count:
                 break
             count *= 4

@@ -1,25 +1,29 @@
-"""Bring an index in step with the files it follows, one transaction a file."""
+"""Bring an index in step with the files it follows, a batch of passages in one transaction."""
 
 import hashlib
 import os
 import time
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from langchain_core.documents import Document
 
 from retrieval.database import Database
+from retrieval.documents.load import LARGEST, documents_of
+from retrieval.documents.reading import Readers, Reading
 from retrieval.embed import BATCH
-from retrieval.errors import UnreadableDocument, shown
+from retrieval.errors import shown
 from retrieval.indexing import Model, agree, embed_once
-from retrieval.load import LARGEST, check_size, documents_of, parse
+from retrieval.pace import Pace
 from retrieval.records import Record, get_records, put_passages, put_record, remove_records, touch_records
-from retrieval.report import Failure, Progress, SyncReport
+from retrieval.report import Failure, Progress, Skipped, Status, SyncReport
 from retrieval.split import SplitSettings, split
 from retrieval.state import get_roots
 from retrieval.vector_rows import drop_spare_vectors, has_spare_vectors
 from retrieval.walk import Found, Stamp, find_documents
 
+_FILES = 256  # in one transaction
 _RECENT = 2_000_000_000  # nanoseconds: a file changed so lately may change again under the same time
 
 
@@ -41,8 +45,8 @@ class Plan:
 
 
 @dataclass
-class _Read:
-    """A file that was read and split, waiting for its vectors."""
+class _Done:
+    """A file that was read and split, waiting for its vectors; one without text has no passages."""
 
     record: Record
     passages: list[Document]
@@ -96,76 +100,72 @@ class Sync:
 
     def carry_out(self, plan: Plan) -> None:
         """Index what changed, a batch of passages at a time, and drop what is gone."""
-        waiting: list[_Read] = []
-        passages = 0
-        for done, path in enumerate(plan.changed):
-            if self._progress:
-                self._progress(done, len(plan.changed), passages, _path(path))
-            read = self._read(path, plan)
-            if read is None:
-                continue
-            waiting.append(read)
-            passages += len(read.passages)
-            if sum(len(one.passages) for one in waiting) >= BATCH:
-                self._index(waiting, plan)
-                waiting = []
+        files = [(_path(path), plan.found.files[path].size) for path in plan.changed]
+        pace = Pace(files, self._progress)
+        waiting: list[_Done] = []
+        with Readers() as readers:
+            for done, reading in enumerate(readers.read(plan.changed)):
+                pace.tell(done)
+                waiting.append(self._split(reading, plan))
+                pace.passages += len(waiting[-1].passages)
+                if sum(len(one.passages) for one in waiting) >= BATCH or len(waiting) >= _FILES:
+                    self._index(waiting, plan)
+                    waiting = []
         self._index(waiting, plan)
         self._drop(plan)
         self.touch(plan)
-        if self._progress and plan.changed:
-            self._progress(len(plan.changed), len(plan.changed), passages, _path(plan.changed[-1]))
+        pace.tell(len(plan.changed))
 
-    def _read(self, path: bytes, plan: Plan) -> _Read | None:
-        """Read and split a file, or write down why that cannot be done."""
-        stamp = plan.found.files[path]
-        old = plan.known.get(path)
+    def _split(self, reading: Reading, plan: Plan) -> _Done:
+        """Turn what became of a file into its record and passages."""
+        stamp = plan.found.files[reading.path]
+        old = plan.known.get(reading.path)
+        same = reading.sha256 is None or reading.size == stamp.size
         record = Record(
-            path,
-            size=stamp.size,
-            mtime_ns=stamp.mtime_ns if _settled(stamp) else -1,
+            reading.path,
+            sha256=reading.sha256,
+            size=stamp.size if reading.sha256 is None else reading.size,
+            mtime_ns=stamp.mtime_ns if _settled(stamp) and same else -1,
+            date=_day(stamp),
             id=old.id if old else 0,
         )
-        try:
-            check_size(_path(path), stamp.size)
-            data = _path(path).read_bytes()
-        except UnreadableDocument as error:
-            self._fail(replace(record, sha256="", mtime_ns=stamp.mtime_ns), str(error))
-            return None
-        except OSError as error:
-            reason = f"{shown(_path(path).name)} cannot be opened ({error.strerror}): check its permissions."
-            self._fail(record, reason)
-            return None
-        record = replace(record, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
-        try:
-            loaded = parse(_path(path), data)
-        except UnreadableDocument as error:
-            self._fail(record, str(error))
-            return None
-        passages = split(documents_of(_path(path), loaded), self._settings)
-        return _Read(replace(record, reason=loaded.note), passages, loaded.note)
+        if reading.loaded is None:
+            if reading.status != "unopened":  # to be tried again only when it has changed
+                record = replace(record, sha256=reading.sha256 or "")
+            status: Status = "empty" if reading.status == "empty" else "failed"
+            return _Done(replace(record, status=status, reason=reading.reason), [])
+        loaded = reading.loaded
+        record = replace(record, reason=loaded.note, date=loaded.date or record.date)
+        return _Done(record, split(documents_of(_path(reading.path), loaded), self._settings), loaded.note)
 
-    def _fail(self, record: Record, reason: str) -> None:
-        with self._database.writing() as connection:
-            put_record(connection, replace(record, status="failed", reason=reason))
-        self.report.failed.append(Failure(_path(record.path), reason))
-
-    def _index(self, waiting: list[_Read], plan: Plan) -> None:
-        """Embed what waits in common batches, then write it file by file."""
+    def _index(self, waiting: list[_Done], plan: Plan) -> None:
+        """Embed what waits in common batches, then write all of it or none."""
         if not waiting:
             return
-        texts = [passage.page_content for read in waiting for passage in read.passages]
-        vectors = embed_once(self._database, self._model, texts)
+        texts = [passage.page_content for one in waiting for passage in one.passages]
+        vectors = embed_once(self._database, self._model, texts) if texts else None
         start = 0
-        for read in waiting:
-            end = start + len(read.passages)
-            with self._database.writing() as connection:
+        with self._database.writing() as connection:
+            if vectors is not None:
                 agree(connection, self._database, self._model, vectors.shape[1])
-                put_passages(connection, put_record(connection, read.record), read.passages, vectors[start:end])
-            start = end
-            path = _path(read.record.path)
-            (self.report.updated if read.record.path in plan.known else self.report.added).append(path)
-            if read.note:
-                self.report.notes.append(read.note)
+            for one in waiting:
+                end = start + len(one.passages)
+                document = put_record(connection, one.record)
+                if vectors is not None and one.passages:
+                    put_passages(connection, document, one.passages, vectors[start:end])
+                start = end
+        for one in waiting:
+            self._report(one, known=one.record.path in plan.known)
+
+    def _report(self, one: _Done, *, known: bool) -> None:
+        path = _path(one.record.path)
+        if one.record.status == "indexed":
+            (self.report.updated if known else self.report.added).append(path)
+        else:
+            lost = self.report.empty if one.record.status == "empty" else self.report.failed
+            lost.append(Failure(path, one.record.reason))
+        if one.note:
+            self.report.notes.append(one.note)
 
     def _drop(self, plan: Plan) -> None:
         """Remove what is gone, last: a file that was moved has lent its vectors by now."""
@@ -191,11 +191,11 @@ class Sync:
         """Complete the report with what needed no work."""
         report = self.report
         idle = [plan.known[path] for path in [*plan.unchanged, *plan.touched]]
-        failures = [record for record in idle if record.status == "failed"]
+        failures = [record for record in idle if record.status != "indexed"]
         kept = [path for path in plan.known if path not in plan.found.files and path not in plan.gone]
         report.still_failed = [Failure(_path(record.path), record.reason) for record in failures]
         report.unchanged = len(idle) - len(failures) + len(kept)
-        report.skipped = plan.found.skipped
+        report.skipped = [Skipped(_path(path), reason) for path, reason in plan.found.skipped]
         for root, kind in plan.found.missing.items():
             if kind == "folder":
                 report.notes.append(
@@ -208,8 +208,14 @@ class Sync:
             report.notes.append(
                 f"The folder {shown(_path(folder))} cannot be opened: its documents are kept as they were."
             )
-        if plan.found.links:
-            report.notes.append(f"{plan.found.links} links to folders were not followed: add the folders themselves.")
+
+
+def _day(stamp: Stamp) -> str:
+    """Return the day of a file's last change, in UTC, as 'YYYY-MM-DD'."""
+    try:
+        return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC).date().isoformat()
+    except (OverflowError, ValueError, OSError):
+        return "1970-01-01"
 
 
 def _settled(stamp: Stamp) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +14,9 @@ from retrieval.errors import damaged
 T = TypeVar("T")
 
 _VARIABLES = 500  # in one statement; older SQLite allows 999
+_MANY = 4_096  # vectors at a time: 6 MB of 384 numbers
+# CROSS: in this order, for both tables have that of the ids.
+_VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
 
 
 def text_hash(text: str) -> bytes:
@@ -21,17 +24,21 @@ def text_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def put_vector(connection: sqlite3.Connection, passage: int, vector: Vectors) -> None:
-    """Write the vector of a passage."""
+def put_vector(connection: sqlite3.Connection, passage: int, hash_: bytes, vector: Vectors) -> None:
+    """Write the vector of a passage whose text has this hash."""
     blob = vector.tobytes()
-    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (passage, blob, zlib.crc32(blob)))
+    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (passage, blob, seal(hash_, blob)))
 
 
-def put_spare_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes], vectors: Vectors) -> None:
-    """Keep vectors of passages that are not written yet."""
-    blobs = [vector.tobytes() for vector in vectors]
-    rows = [(hash_, blob, zlib.crc32(blob)) for hash_, blob in zip(hashes, blobs, strict=True)]
+def put_spare_vectors(connection: sqlite3.Connection, vectors: Iterable[tuple[bytes, bytes]]) -> None:
+    """Keep vectors of passages that are not written yet, as (hash of the text, vector's bytes)."""
+    rows = ((hash_, blob, seal(hash_, blob)) for hash_, blob in vectors)
     connection.executemany("INSERT OR REPLACE INTO spare_vectors VALUES (?, ?, ?)", rows)
+
+
+def seal(hash_: bytes, blob: bytes) -> int:
+    """Tell whether a vector is what was written, and for this text."""
+    return zlib.crc32(blob, zlib.crc32(hash_))
 
 
 def has_spare_vectors(connection: sqlite3.Connection) -> bool:
@@ -53,8 +60,8 @@ def known_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> di
             "SELECT hash, vector, vectors.seal FROM passages JOIN vectors ON passage = passages.id",
             "SELECT hash, vector, seal FROM spare_vectors",
         ):
-            for hash_, blob, seal in connection.execute(f"{table} WHERE hash IN ({marks})", some):
-                found[hash_] = _vector(blob, seal)
+            for hash_, blob, seal_ in connection.execute(f"{table} WHERE hash IN ({marks})", some):
+                found[hash_] = _vector(hash_, blob, seal_)
     return found
 
 
@@ -64,23 +71,61 @@ def vectors_of(
     """Yield (ids, vectors) of passages, many at a time."""
     for some in chunks(ids):
         marks = ",".join("?" * len(some))
-        rows = connection.execute(
-            f"SELECT passage, vector, seal FROM vectors WHERE passage IN ({marks})",  # noqa: S608
-            some,
-        ).fetchall()
-        vectors = [_vector(blob, seal) for _, blob, seal in rows]
-        if len(rows) != len(some) or any(len(vector) != dimension for vector in vectors):
+        rows = connection.execute(f"{_VECTORS} WHERE passage IN ({marks})", some).fetchall()
+        if len(rows) != len(some):
             raise damaged()
-        yield [id_ for id_, _, _ in rows], np.stack(vectors)
+        yield _stacked(rows, dimension)
 
 
-def passage_ids(connection: sqlite3.Connection) -> list[int]:
-    """Return the ids of all passages, in order."""
-    return [id_ for (id_,) in connection.execute("SELECT passage FROM vectors ORDER BY passage")]
+def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) -> Iterator[tuple[list[int], Vectors]]:
+    """Yield (ids, vectors) of all passages with a higher id, many at a time."""
+    rows = connection.execute(f"{_VECTORS} WHERE passage > ? ORDER BY passage", (passage,))
+    while some := rows.fetchmany(_MANY):
+        yield _stacked(some, dimension)
 
 
-def _vector(blob: bytes, seal: int) -> Vectors:
-    if not isinstance(blob, bytes) or zlib.crc32(blob) != seal or len(blob) % 4:
+def some_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
+    """Return about ``count`` ids of passages from all over the index, the same ones every time."""
+    ids = np.fromiter((id_ for (id_,) in connection.execute("SELECT id FROM passages")), dtype=np.int64)
+    if len(ids) > count:
+        ids = np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
+    found: list[int] = ids.tolist()
+    return found
+
+
+def hashes_of(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, bytes]:
+    """Return the hash of each passage's text, as it was when the passage was written."""
+    found: dict[int, bytes] = {}
+    for some in chunks(ids):
+        marks = ",".join("?" * len(some))
+        found |= dict(connection.execute(f"SELECT id, hash FROM passages WHERE id IN ({marks})", some))  # noqa: S608
+    return found
+
+
+def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | None:
+    """Return the passages that were removed since, or ``None`` if that is not known any more."""
+    (first,) = connection.execute("SELECT coalesce(min(number), 0) FROM removed").fetchone()
+    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'removed'").fetchone()
+    if number < last and (not first or first > number + 1):
+        return None
+    return [id_ for (id_,) in connection.execute("SELECT passage FROM removed WHERE number > ?", (number,))]
+
+
+def forget_removed(connection: sqlite3.Connection, number: int) -> None:
+    """Drop the removals up to this number, which the derived index has seen."""
+    connection.execute("DELETE FROM removed WHERE number <= ?", (number,))
+
+
+def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:
+    vectors = [_vector(hash_, blob, seal_) for _, hash_, blob, seal_ in rows]
+    if any(len(vector) != dimension for vector in vectors):
+        raise damaged()
+    return [row[0] for row in rows], np.stack(vectors)
+
+
+def _vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
+    whole = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
+    if not whole or seal(hash_, blob) != seal_:
         raise damaged()
     return np.frombuffer(blob, dtype=np.float32)
 

@@ -1,4 +1,6 @@
-"""Nearest-neighbour search with FAISS, over an index that is derived from the database."""
+"""Nearest-neighbour search over an index that is derived from the database."""
+
+from __future__ import annotations
 
 import hashlib
 import threading
@@ -6,111 +8,137 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from retrieval import nearest
 from retrieval.embed import Vectors
 from retrieval.manifest import Vectors as VectorsEntry
 from retrieval.manifest import read_manifest, write_in_one_step
-from retrieval.state import Snapshot
-from retrieval.vector_rows import passage_ids, vectors_of
+from retrieval.state import Reached, Snapshot
+from retrieval.vector_rows import removed_after, some_passage_ids, vectors_after, vectors_of
 
 if TYPE_CHECKING:
-    import faiss
+    from retrieval.nearest import Ids, Index
 
 NAME = "vectors.faiss"
+_LAG = 2_000  # passages that a file of as many may be behind: reading them takes a tenth of a second
 
 
 class VectorIndex:
-    """Exact search by cosine over unit vectors, by passage id.
+    """The passages nearest to a query, by passage id.
 
-    The index in memory always agrees with the snapshot it is asked with: what differs is taken out
-    or put in before the search. ``mended`` says that the file was not the one that was written.
+    What the snapshot that it is asked with has and the index in memory has not is put in before the
+    search; beside a writer the index may know passages that an older snapshot does not. ``mended``
+    says that the file was not the one that was written.
     """
 
     def __init__(self, folder: Path) -> None:
         """Search what lies in ``folder``; nothing is read yet."""
         self.folder = folder
         self.mended = False
-        self._index: faiss.IndexIDMap2 | None = None
-        self._state = ("", -1)  # index and generation that the memory agrees with
+        self._index: Index | None = None
+        self._of = ""  # the index in the database that it is of
+        self._reached: Reached | None = None  # what it has seen; None while that is changing
         self._guard = threading.Lock()
 
-    def search(self, snapshot: Snapshot, query: Vectors, count: int) -> list[tuple[int, float]]:
-        """Return the ``count`` nearest passages as (id, cosine), the nearest first."""
+    def search(self, snapshot: Snapshot, query: Vectors, count: int, only: Ids | None = None) -> list[int]:
+        """Return about the ``count`` nearest passages, of all or of those in ``only``.
+
+        Beyond ``nearest.EXACT`` passages a few of the nearest may be missing.
+        """
         with self._guard:
-            index = self._agreed(snapshot)
-            scores, ids = index.search(query, max(1, min(count, index.ntotal)))
-        return [(int(id_), float(score)) for id_, score in zip(ids[0], scores[0], strict=True) if id_ >= 0]
+            return nearest.search(self._agreed(snapshot), query, count, only)
 
     def save(self, snapshot: Snapshot) -> VectorsEntry:
         """Write the index of this snapshot to its file, in one step, and say what was written."""
-        import faiss
-
         with self._guard:
+            if not nearest.suits(self._agreed(snapshot), snapshot.passages):
+                self._index, self._reached = _made(snapshot), Reached()
             index = self._agreed(snapshot)
-            data = faiss.serialize_index(index).tobytes()
-            write_in_one_step(self.folder / NAME, data)
+            data = nearest.dump(index)
+            write_in_one_step(self.folder / NAME, data.data)
             self.mended = False
             return VectorsEntry(
-                sha256=hashlib.sha256(data).hexdigest(),
-                generation=snapshot.generation,
-                passages=index.ntotal,
+                sha256=hashlib.sha256(data.data).hexdigest(), passages=index.ntotal, reached=snapshot.reached
             )
 
-    def has_file(self) -> bool:
-        """Whether there is a vector file at all."""
-        return (self.folder / NAME).is_file()
+    def discard(self) -> None:
+        """Drop the file and what is in memory, so that the next save makes them anew; for the only writer."""
+        with self._guard:
+            (self.folder / NAME).unlink(missing_ok=True)
+            self._index = self._reached = None
 
-    def _agreed(self, snapshot: Snapshot) -> "faiss.IndexIDMap2":
+    def is_current(self, snapshot: Snapshot, entry: VectorsEntry) -> bool:
+        """Whether the file can stay as it is: nothing was removed since, and at most a little added to much."""
+        if not (self.folder / NAME).is_file() or self.mended:
+            return False
+        if snapshot.reached.removal != entry.reached.removal:
+            return False  # what was removed is to be gone from the file as well
+        added = snapshot.reached.passage - entry.reached.passage
+        return not added or (entry.passages >= _LAG and 0 < added <= max(_LAG, entry.passages // 100))
+
+    def is_whole(self, snapshot: Snapshot) -> bool:
+        """Whether the file is the one that was written, and has the passages that it should."""
+        manifest = read_manifest(self.folder)
+        entry = manifest.vectors if manifest and manifest.index == snapshot.index else None
+        index = _read(self.folder / NAME, entry, snapshot.dimension) if entry else None
+        if not index or not entry:
+            return False
+        return _brought_in_step(index, entry.reached, snapshot)
+
+    def _agreed(self, snapshot: Snapshot) -> Index:
         """Return the index, brought in step with the snapshot."""
-        if self._index is None or self._index.d != snapshot.dimension or self._state[0] != snapshot.index:
-            self._index, self._state = self._begin(snapshot)
-        if self._state != (snapshot.index, snapshot.generation):
-            self._state = (snapshot.index, -1)  # until all of it is done
-            _bring_in_step(self._index, snapshot)
-            self._state = (snapshot.index, snapshot.generation)
+        if self._index is None or self._index.d != snapshot.dimension or self._of != snapshot.index:
+            self._index, self._reached = self._begun(snapshot)
+            self._of = snapshot.index
+        if self._reached is None or not self._reached.includes(snapshot.reached):
+            reached, self._reached = self._reached, None  # until all of it is done
+            if reached is None or not _brought_in_step(self._index, reached, snapshot):
+                self.mended = True
+                self._index = _made(snapshot)
+                _brought_in_step(self._index, Reached(), snapshot)
+            self._reached = snapshot.reached
         return self._index
 
-    def _begin(self, snapshot: Snapshot) -> tuple["faiss.IndexIDMap2", tuple[str, int]]:
-        """Begin with the file's index, of whatever generation, or with an empty one."""
-        import faiss
-
+    def _begun(self, snapshot: Snapshot) -> tuple[Index, Reached]:
+        """Begin with the file's index, however far it reaches, or with an empty one."""
         manifest = read_manifest(self.folder)
         if manifest and manifest.index == snapshot.index and manifest.vectors:
             index = _read(self.folder / NAME, manifest.vectors, snapshot.dimension)
             if index is not None:
-                return index, (snapshot.index, manifest.vectors.generation)
+                return index, manifest.vectors.reached
         self.mended = True
-        return faiss.IndexIDMap2(faiss.IndexFlatIP(snapshot.dimension)), (snapshot.index, -1)
+        return _made(snapshot), Reached()
 
 
-def _bring_in_step(index: "faiss.IndexIDMap2", snapshot: Snapshot) -> None:
-    import faiss
+def _made(snapshot: Snapshot) -> Index:
+    """Make an empty index, with lists that suit the passages of the snapshot."""
 
-    present = set(faiss.vector_to_array(index.id_map).tolist())
-    wanted = passage_ids(snapshot.connection)
-    if gone := present.difference(wanted):
-        index.remove_ids(faiss.IDSelectorBatch(np.fromiter(gone, dtype=np.int64)))
-    missing = [id_ for id_ in wanted if id_ not in present]
-    for ids, vectors in vectors_of(snapshot.connection, missing, snapshot.dimension):
+    def sample(count: int) -> Vectors:
+        ids = some_passage_ids(snapshot.connection, count)
+        return np.concatenate([vectors for _, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension)])
+
+    return nearest.make(snapshot.dimension, snapshot.passages, sample)
+
+
+def _brought_in_step(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
+    """Take out and put in what changed since; return whether the index then has what it should."""
+    gone = removed_after(snapshot.connection, reached.removal) if reached != Reached() else []
+    if gone is None or reached.passage > snapshot.reached.passage:
+        return False
+    nearest.remove(index, gone)
+    for ids, vectors in vectors_after(snapshot.connection, reached.passage, snapshot.dimension):
         index.add_with_ids(vectors, np.array(ids, dtype=np.int64))
+    return bool(index.ntotal == snapshot.passages)
 
 
-def _read(path: Path, expected: VectorsEntry, dimension: int) -> "faiss.IndexIDMap2 | None":
-    """Read the file if its checksum is the expected one: FAISS's reader is not made for hostile bytes."""
-    import faiss
-
+def _read(path: Path, expected: VectorsEntry, dimension: int) -> Index | None:
+    """Read the file if its checksum is the expected one."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        data: npt.NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError):  # ValueError: it is empty
         return None
-    if hashlib.sha256(data).hexdigest() != expected.sha256:
+    if hashlib.sha256(data.data).hexdigest() != expected.sha256:
         return None
-    try:
-        index = faiss.deserialize_index(np.frombuffer(data, dtype=np.uint8))
-    except RuntimeError:
-        return None
-    if not isinstance(index, faiss.IndexIDMap2) or index.ntotal != expected.passages:
-        return None
-    flat = faiss.downcast_index(index.index)
-    fits = isinstance(flat, faiss.IndexFlatIP) and flat.d == dimension and flat.ntotal == index.ntotal
-    return index if fits else None
+    index = nearest.undump(data, dimension)
+    return index if index is not None and index.ntotal == expected.passages else None

@@ -5,7 +5,14 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from retrieval.load import SUFFIXES
+from retrieval.documents.load import SUFFIXES
+
+HIDDEN = "hidden"
+OTHER_KIND = "of no kind that can be read"
+NOT_A_FILE = "neither a file nor a folder"
+LINK_TO_FOLDER = "a link to a folder: add the folder itself"
+LINK_TO_NOTHING = "a link that leads nowhere"
+GONE = "gone before it could be looked at"
 
 
 @dataclass(frozen=True)
@@ -20,13 +27,12 @@ class Stamp:
 class Found:
     """The documents by path, and what was passed over on the way.
 
-    ``skipped`` counts hidden files and folders, other kinds of files and links to folders;
-    ``missing`` are roots that are gone; ``closed`` are folders that cannot be listed.
+    ``skipped`` are paths with the reason; ``missing`` are roots that are gone; ``closed`` are folders that
+    cannot be listed.
     """
 
     files: dict[bytes, Stamp] = field(default_factory=dict)
-    skipped: int = 0
-    links: int = 0
+    skipped: list[tuple[bytes, str]] = field(default_factory=list)
     missing: dict[bytes, str] = field(default_factory=dict)
     closed: list[bytes] = field(default_factory=list)
 
@@ -79,24 +85,32 @@ def _walk(root: bytes, found: Found) -> None:
 def _take(entry: os.DirEntry[bytes], found: Found) -> bytes | None:
     """Note a file, or return a folder that is to be walked."""
     hidden = entry.name.startswith(b".")
-    if entry.is_dir(follow_symlinks=False):
-        if not hidden:
-            return entry.path
-        found.skipped += 1
-        return None
-    suffix = os.path.splitext(os.fsdecode(entry.name))[1].lower()  # noqa: PTH122
     try:
+        if entry.is_dir(follow_symlinks=False) and not hidden:
+            return entry.path
         status = entry.stat()
-    except OSError:  # a link to nothing, or a file that is just gone
-        found.skipped += 1
+    except OSError:
+        reason = LINK_TO_NOTHING if entry.is_symlink() else GONE
+        found.skipped.append((entry.path, reason))
         return None
-    if hidden or suffix not in SUFFIXES or not stat.S_ISREG(status.st_mode):
-        found.skipped += 1
-        found.links += entry.is_symlink() and stat.S_ISDIR(status.st_mode)
+    if reason := _why_not(entry, status.st_mode, hidden):
+        found.skipped.append((entry.path, reason))
         return None
     path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
     found.files[path] = Stamp(status.st_size, status.st_mtime_ns)
     return None
+
+
+def _why_not(entry: os.DirEntry[bytes], mode: int, hidden: bool) -> str:
+    """Return why an entry of a folder is no document, or nothing."""
+    if hidden:
+        return HIDDEN
+    if stat.S_ISDIR(mode):
+        return LINK_TO_FOLDER
+    if not stat.S_ISREG(mode):
+        return NOT_A_FILE
+    suffix = os.path.splitext(os.fsdecode(entry.name))[1].lower()  # noqa: PTH122
+    return "" if suffix in SUFFIXES else OTHER_KIND
 
 
 _SEPARATOR = os.fsencode(os.sep)

@@ -23,8 +23,10 @@ def test_an_answer_over_documents_is_alone_on_stdout(program: Program, docs: Pat
     assert (ended.code, ended.out) == (0, ANSWER + "\n")
     assert "\x1b" not in ended.out + ended.err
     lines = ended.err.splitlines()
-    assert lines[0].startswith("indexed: 2 added")
-    nodes = [line.split()[0] for line in lines[1:9]]
+    assert lines[0] == "indexing: 0 of 2 files"
+    assert lines[1].startswith("indexing: 2 of 2 files · 2 passages")
+    assert lines[2] == "indexed: 2 added; 2 passages"
+    nodes = [line.split()[0] for line in lines[3:11]]
     assert sorted(nodes) == sorted(
         ["decide", "retrieve", "grade_documents", "generate", "answer_check", "hallucination_check", "select", "finish"]
     )
@@ -80,6 +82,37 @@ def test_every_option_keeps_to_the_contract(
         assert result["decision"]["reason"]
     if outcome == "abstained":
         assert len(result["queries"]) == 3
+
+
+DOGS = "Where are dogs allowed in the garden?"
+
+
+@pytest.mark.parametrize(
+    ("options", "answers"),
+    [
+        (("--source", "lease*"), True),
+        (("--source", "*.csv"), False),
+        (("--source", "*.csv", "--source", "*.md"), True),
+        (("--since", "2001", "--until", "2001-12"), True),
+        (("--source", "*.md", "--until", "2001-05"), True),
+    ],
+)
+def test_a_filter_holds_for_every_search(program: Program, docs: Path, options: tuple[str, ...], answers: bool) -> None:
+    os.utime(docs / "lease.md", (990_000_000, 990_000_000))  # in May 2001
+    ended = program(DOGS, "--docs", str(docs), "--json", *options)
+    result = json.loads(ended.out)
+    keep_to_the_contract(result)
+    assert (ended.code, result["outcome"]) == (0, "grounded" if answers else "abstained")
+    searches = [step for step in result["path"] if step["node"] == "retrieve"]
+    assert [set(step) for step in searches] == [{"node", "seconds", "query", "retrieved"}] * len(searches)
+    assert len(searches) == (1 if answers else 3)
+    assert {step["retrieved"] for step in searches} == {2 if "*.csv" in options and answers else 1}
+
+
+def test_the_trace_tells_the_filter(program: Program, docs: Path) -> None:
+    ended = program(DOGS, "--docs", str(docs), "--source", "*.md")
+    (line,) = (line for line in ended.err.splitlines() if line.startswith("retrieve "))
+    assert line.endswith(f"1 passages for “{DOGS}” --source '*.md'")
 
 
 class Liar(Policy):

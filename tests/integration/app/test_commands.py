@@ -62,7 +62,7 @@ def test_the_library_is_filled_asked_and_listed(program: Program, docs: Path, tm
     ended = program("index", str(docs))
     assert ended.code == 0
     assert ended.out == "The library holds 2 documents, 2 passages.\n"
-    assert "indexed: 2 added" in ended.err
+    assert "\n2 indexed (2 added)\n" in ended.err
     asked = program(RENT)
     assert asked.out == "The tenant pays the monthly rent in advance.\n"
     assert "library is empty" not in asked.err
@@ -74,12 +74,48 @@ def test_the_library_is_filled_asked_and_listed(program: Program, docs: Path, tm
     listed = program("index", "--list")
     assert listed.code == 0
     assert [name in listed.out for name in ("lease.md", "rivers.csv", "other.txt")] == [True] * 3
-    assert "indexed:" not in listed.err
+    assert listed.err == ""
 
     (docs / "rivers.csv").unlink()
     again = program("index")
     assert (again.out, "1 removed" in again.err) == ("The library holds 2 documents, 2 passages.\n", True)
     assert program("index", "--remove", str(docs)).out == "The library holds 1 documents, 1 passages.\n"
+
+
+def test_what_is_not_indexed_is_reported_and_listed(program: Program, docs: Path) -> None:
+    (docs / "void.txt").touch()
+    (docs / "picture.png").touch()
+    ended = program("index", str(docs))
+    assert ended.code == 0
+    assert "2 indexed (2 added), 1 empty, 1 skipped" in ended.err
+    assert f"  empty: {docs / 'void.txt'} is empty: " in ended.err
+    assert f"  skipped: {docs / 'picture.png'}: " in ended.err
+    rows = {line.split()[0]: line for line in program("index", "--list").out.splitlines()[1:]}
+    assert set(rows) == {"indexed", "empty", "skipped"}
+    assert "void.txt" in rows["empty"]
+    assert "picture.png" in rows["skipped"]
+    again = program("index")
+    assert "2 indexed (2 unchanged), 1 empty, 1 skipped" in again.err
+    assert "indexing:" not in again.err
+
+
+def test_an_index_is_checked_and_mended(program: Program, docs: Path, tmp_path: Path) -> None:
+    program("index", str(docs))
+    sound = program("index", "--verify")
+    assert (sound.code, sound.out) == (0, "Checked 2 passages of 2 documents: no damage.\n")
+    (tmp_path / "home" / "libraries" / "library" / "vectors.faiss").write_bytes(b"broken")
+    mended = program("index", "--verify")
+    assert mended.code == 0
+    assert mended.out.splitlines()[-1] == "Checked 2 passages of 2 documents: 1 mended."
+    assert program("index", "--verify").out == sound.out
+
+
+def test_libraries_may_be_kept_elsewhere(program: Program, docs: Path, tmp_path: Path) -> None:
+    elsewhere = {"SELFRAG_STORE": f"sqlite://{tmp_path}/shelves"}
+    assert program("index", str(docs), environment=elsewhere).code == 0
+    assert (tmp_path / "shelves" / "library").is_dir()
+    assert "lease.md" in program("index", "--list", environment=elsewhere).out
+    assert "library is empty" in program("index", "--list").err
 
 
 def test_documents_asked_alone_do_not_enter_the_library(program: Program, docs: Path) -> None:

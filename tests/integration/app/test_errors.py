@@ -36,6 +36,11 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         ((RENT, "--k", "0"), ("--k is 0", "1 to 50")),
         ((RENT, "--k", "51"), ("--k is 51", "1 to 50")),
         ((), ("question", "--help")),
+        ((RENT, "--page", "5-3"), ("--page", "'5-3'", "3-5")),
+        ((RENT, "--since", "2024-13"), ("--since", "'2024-13'", "calendar")),
+        ((RENT, "--until", "May"), ("--until", "'May'", "2024-05-31")),
+        ((RENT, "--since", "2024", "--until", "2023"), ("--since 2024-01-01 is after --until 2023-12-31",)),
+        ((RENT, "--source", "none*.pdf", "--quiet"), ("No passage of the library fits --source 'none*.pdf'",)),
         (("graph", "--output", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
         (("graph", "--output", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
     ],
@@ -61,6 +66,12 @@ def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tupl
 def test_a_wrong_setting_is_named(program: Program, docs: Path, name: str, value: str) -> None:
     ended = program(RENT, "--docs", str(docs), environment={name: value})
     one_sentence(ended, name, ".env.example")
+    assert ended.code == 2
+
+
+def test_an_unknown_store_is_named(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), environment={"SELFRAG_STORE": "redis://here"})
+    one_sentence(ended, "SELFRAG_STORE", "redis", "sqlite:///folder")
     assert ended.code == 2
 
 

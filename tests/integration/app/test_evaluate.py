@@ -216,7 +216,7 @@ def test_the_samples_questions_are_asked_of_the_sample(program: Program) -> None
         (("--variant", "wide:k=0"), "The variant wide has a wrong k"),
         (("--most", "0"), "'0' is no number from 1"),
         (("--concurrency", "many"), "'many' is no number from 1"),
-        (("--paragraphs", "4-2"), "'4-2' is no range such as 25-48"),
+        (("--paragraphs", "4-2"), "'4-2' is no number such as 7 and no range such as 3-5"),
         (("--paragraphs", "1-2"), "has no paragraphs to choose from"),
         (("--docs", "none"), "none"),
         (("--docs", ""), "a path is empty"),

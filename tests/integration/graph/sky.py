@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langchain_core.documents import Document
@@ -12,6 +13,7 @@ from errors import ModelError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
+from retrieval.filters import Filter
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 
 QUESTION = "Why is the sky blue?"
@@ -40,6 +42,17 @@ class Fresh(ScriptedRetriever):
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
         self.queries.append(input)
         return [Document(AIR, id=f"{AIR} {input}", metadata={"source": "notes.txt"}), document(SALT)]
+
+
+@dataclass
+class Filtering(ScriptedRetriever):
+    """A retriever that knows filters; ``within`` keeps that of each search."""
+
+    within: list[Filter | None] = field(default_factory=list)
+
+    async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> list[Document]:  # noqa: A002
+        self.within.append(filter)
+        return await super().ainvoke(input, k=k)
 
 
 async def ask(

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import sqlite3
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,8 +52,8 @@ def test_a_closed_index_is_three_files_and_a_lock(indexed: Path) -> None:
     assert (manifest["embedding"], manifest["dimension"]) == ("bow", 64)
     assert manifest["metric"].startswith("cosine")
     assert manifest["splitter"] == {"chunk_size": 500, "overlap": 50}
-    assert len(manifest["files"]) == 3
-    assert all(len(sha256) == 64 for sha256 in manifest["files"].values())
+    assert len(manifest["roots"]) == 1
+    assert (manifest["vectors"]["passages"], len(manifest["vectors"]["sha256"])) == (4, 64)
 
 
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove", "replace"])
@@ -88,7 +89,8 @@ def test_a_doctored_manifest_is_not_believed(indexed: Path, open_library: Opener
     assert library.sync().notes == []
     manifest = read_manifest(indexed)
     assert manifest is not None
-    assert len(manifest.files) == 3
+    assert manifest.vectors is not None
+    assert manifest.vectors.passages == 4
 
 
 def test_a_checksum_that_was_changed_only_costs_a_rebuild(indexed: Path, open_library: Opener) -> None:
@@ -166,7 +168,11 @@ def test_without_a_manifest_the_damage_is_said_all_the_same(indexed: Path, open_
         "UPDATE passages SET page = 7 WHERE text LIKE '%lender%'",
         "UPDATE passages SET document = document + 1 WHERE text LIKE '%lender%'",
         "UPDATE passages SET text = x'ff00' WHERE text LIKE '%lender%'",
+        "UPDATE passages SET date = '1999-01-01' WHERE text LIKE '%lender%'",
+        "UPDATE documents SET path = CAST('/elsewhere.txt' AS BLOB) WHERE id = 1",
         "UPDATE vectors SET vector = randomblob(256)",
+        "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE passage = 2), "
+        "seal = (SELECT seal FROM vectors WHERE passage = 2)",
         "UPDATE vectors SET vector = x'00'",
         "DROP TABLE words",
         "UPDATE meta SET value = 'x' WHERE key = 'generation'",
@@ -189,6 +195,74 @@ def test_rows_that_are_not_what_was_written_are_never_answered_from(
         notes = library.sync().notes
     assert "was damaged" in notes[0]
     assert best(library) == ANSWER
+
+
+def test_what_is_whole_in_a_damaged_index_is_not_embedded_again(
+    indexed: Path, open_library: Opener, model: BagOfWords
+) -> None:
+    library = open_library()
+    (own,) = library.store.add_texts(["A text that no file has."], [{"source": "memory"}])
+    library.close()
+    connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
+    connection.execute("UPDATE passages SET text = 'devils' WHERE text LIKE '%lender%'")
+    connection.execute("UPDATE vectors SET seal = 0 WHERE passage = (SELECT id FROM passages WHERE text LIKE '%city%')")
+    connection.close()
+    library = open_library()
+    with pytest.raises(IndexDamaged):
+        library.store.similarity_search(QUESTION, k=9, search="bm25")
+    model.texts.clear()
+    library.sync()
+    assert best(library) == ANSWER
+    assert len(model.texts) == 1
+    (text,) = library.store.get_by_ids([own])
+    assert (text.page_content, text.metadata["source"]) == ("A text that no file has.", "memory")
+
+
+def test_an_index_of_an_older_version_is_made_anew_with_its_vectors(
+    indexed: Path, open_library: Opener, model: BagOfWords
+) -> None:
+    connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
+    connection.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+    for passage, vector in connection.execute("SELECT passage, vector FROM vectors").fetchall():
+        connection.execute("UPDATE vectors SET seal = ? WHERE passage = ?", (zlib.crc32(vector), passage))
+    connection.close()
+    (indexed / "manifest.json").unlink()
+    model.texts.clear()
+    library = open_library()
+    report = library.sync()
+    assert (len(report.added), model.texts) == (3, [])
+    assert "was made by an older version" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "mended"),
+    [
+        ("UPDATE passages SET text = 'devils' WHERE text LIKE '%lender%'", "was damaged"),
+        ("UPDATE passages SET hash = x'00' WHERE text LIKE '%lender%'", "was damaged"),
+        ("UPDATE vectors SET seal = 1", "was damaged"),
+        ("DELETE FROM vectors WHERE passage = 1", "was damaged"),
+        ("UPDATE documents SET passages = 7", "was damaged"),
+        ("UPDATE documents SET reason = 'x'", "was damaged"),
+        ("INSERT INTO words (rowid, text) VALUES (77, 'lender lender')", "The words of the passages"),
+        ("", "The vector file was missing"),
+    ],
+)
+def test_verify_finds_what_is_not_as_it_was_written_and_mends_it(
+    indexed: Path, open_library: Opener, statement: str, mended: str
+) -> None:
+    assert open_library().verify().mended == []
+    if statement:
+        connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
+        connection.execute(statement)
+        connection.close()
+    else:
+        flip(indexed / "vectors.faiss", 300)
+    library = open_library()
+    report = library.verify()
+    assert mended in report.mended[0]
+    assert (report.passages, report.documents, report.problems) == (4, 3, [])
+    assert best(library) == ANSWER
+    assert library.verify().mended == []
 
 
 def ask_damaged(home: Path, docs: Path) -> Document | None:

@@ -1,5 +1,6 @@
 """Whenever a process stops, the index it leaves is whole, and the next one goes on from there."""
 
+import os
 import random
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.library import Library
+from retrieval.report import Advance
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -17,6 +19,7 @@ INDEX = """
 import sys, time
 from pathlib import Path
 from retrieval.library import Library
+from retrieval.report import Advance
 from tests.unit.retrieval.fakes import BagOfWords
 
 class Slow(BagOfWords):
@@ -26,7 +29,7 @@ class Slow(BagOfWords):
 
 with Library.open(Path(sys.argv[1]), Slow(), embedding_name="bow") as library:
     library.add([sys.argv[2]])
-    library.sync(lambda done, total, passages, path: print(done, flush=True))
+    library.sync(lambda at: print(at.files, flush=True))
 """
 
 
@@ -72,8 +75,8 @@ def test_killed_at_any_moment_the_index_is_readable_and_no_file_is_lost(many: Pa
 
 
 def test_an_interrupted_run_keeps_what_it_did(open_library: Opener, many: Path, model: BagOfWords) -> None:
-    def interrupt(done: int, *_: object) -> None:
-        if done == 30:
+    def interrupt(at: Advance) -> None:
+        if at.files == 30:
             raise KeyboardInterrupt
 
     library = open_library()
@@ -122,7 +125,7 @@ def test_a_second_writer_waits_then_says_why(home: Path, docs: Path, many: Path,
     waiting = open_library()
     with holder.store.database.only_writer():
         begun = time.perf_counter()
-        with pytest.raises(IndexBusy, match=r"^Another process is writing the index in .*: wait until it has"):
+        with pytest.raises(IndexBusy, match=rf"^Process {os.getpid()} \(.*, since \d\d:\d\d\) is writing .*: wait"):
             waiting.sync()
         assert 4 < time.perf_counter() - begun < 8
         assert waiting.store.similarity_search("row 3 of file 1", k=1)

@@ -9,10 +9,11 @@ import pytest
 
 from errors import RequestError
 from retrieval.library import folder_for
+from retrieval.report import Advance
 from retrieval.split import SplitSettings
 from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.documents.pdfs import encrypted, pdf
 from tests.unit.retrieval.fakes import BagOfWords
-from tests.unit.retrieval.pdfs import encrypted, pdf
 
 
 def age(*paths: Path) -> None:
@@ -32,7 +33,7 @@ def test_what_is_added_is_found_with_its_source(open_library: Opener, docs: Path
     library.add([docs])
     report = library.sync()
     assert [path.name for path in report.added] == ["a.txt", "b.md", "c.csv"]
-    assert (report.passages, report.skipped, report.failed, report.notes) == (4, 0, [], [])
+    assert (report.passages, report.skipped, report.failed, report.notes) == (4, [], [], [])
     (found,) = library.store.similarity_search("river of London", k=1)
     assert found.page_content == "city: London\nriver: Thames"
     assert found.metadata["source"] == str(docs / "c.csv")
@@ -187,7 +188,7 @@ def test_requests_that_cannot_be_met(open_library: Opener, docs: Path, tmp_path:
         library.add([docs, tmp_path / "gone"])
     assert library.sync().passages == 0  # all or nothing
     (tmp_path / "empty").mkdir()
-    with pytest.raises(RequestError, match=r"^The folder .*empty holds no PDF, Markdown, text, CSV or HTML file: "):
+    with pytest.raises(RequestError, match=r"^The folder .*empty holds no PDF, DOCX, HTML, .* or JSONL file: "):
         library.add([tmp_path / "empty"])
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(RequestError, match="neither a file nor a folder"):
@@ -204,10 +205,12 @@ def test_bad_documents_are_named_and_the_others_go_on(open_library: Opener, docs
     library = open_library()
     library.add([docs])
     report = library.sync()
-    assert {failure.path.name: failure.reason.split(":")[0] for failure in report.failed} == {
+    assert {failure.path.name: failure.reason.split(":")[0] for failure in report.empty} == {
         "empty.txt": "empty.txt is empty",
-        "cut.pdf": "cut.pdf is truncated",
         "scan.pdf": "scan.pdf has no text layer",
+    }
+    assert {failure.path.name: failure.reason.split(":")[0] for failure in report.failed} == {
+        "cut.pdf": "cut.pdf is truncated",
         "secret.pdf": "secret.pdf is encrypted",
     }
     assert (len(report.added), report.passages) == (3, 4)
@@ -216,7 +219,7 @@ def test_bad_documents_are_named_and_the_others_go_on(open_library: Opener, docs
     (docs / "scan.pdf").write_bytes(pdf(["Now with text."]))
     mended = library.sync()
     assert ([path.name for path in mended.updated], len(mended.still_failed)) == (["scan.pdf"], 3)
-    assert {source.status for source in library.sources()} == {"indexed", "failed"}
+    assert {source.status for source in library.sources()} == {"indexed", "empty", "failed"}
 
 
 def test_nothing_readable_is_an_error_with_the_reason(open_library: Opener, tmp_path: Path) -> None:
@@ -254,8 +257,17 @@ def test_a_difficult_folder_is_walked_to_its_end(open_library: Opener, docs: Pat
     library.add([docs])
     report = library.sync()
     assert len(report.added) == 6
-    assert (report.failed, report.skipped) == ([], 7)
-    assert report.notes == ["1 links to folders were not followed: add the folders themselves."]
+    assert (report.failed, report.empty, report.notes) == ([], [], [])
+    assert {skipped.path.name: skipped.reason.split(":")[0] for skipped in report.skipped} == {
+        "loop": "a link to a folder",
+        "dangling.txt": "a link that leads nowhere",
+        ".hidden.txt": "hidden",
+        ".git": "hidden",
+        "image.png": "of no kind that can be read",
+        "pipe.txt": "neither a file nor a folder",
+        "s.txt": "neither a file nor a folder",
+    }
+    assert library.skipped() == report.skipped
     assert "Deep text." in texts(library, "deep text", 20)
     (found,) = library.store.similarity_search("a name that is no text", k=1)
     assert found.metadata["source"].endswith("bad\ufffd.txt")
@@ -284,10 +296,13 @@ def test_a_folder_that_cannot_be_listed_keeps_its_documents(
 
 
 def test_progress_counts_up_to_all(open_library: Opener, docs: Path) -> None:
-    seen: list[tuple[int, int, int, str]] = []
+    told: list[Advance] = []
     library = open_library()
     library.add([docs])
-    library.sync(lambda done, total, passages, path: seen.append((done, total, passages, path.name)))
+    library.sync(told.append)
+    assert told[0].seconds_left is None
+    assert told[-1].seconds_left == 0
+    seen = [(at.files, at.total, at.passages, at.path.name) for at in told]
     assert seen == [(0, 3, 0, "a.txt"), (1, 3, 1, "b.md"), (2, 3, 2, "c.csv"), (3, 3, 4, "c.csv")]
 
 

@@ -78,6 +78,7 @@ def read_only(open_folder: Path) -> tuple[Path, Path]:
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
         library.add([docs])
         library.sync()
+    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
         library.store.similarity_search("import what is imported late while that is allowed")
     for path in home.iterdir():
         path.chmod(0o444)
@@ -97,6 +98,19 @@ def test_a_read_only_index_is_asked_while_its_owner_has_it_open(read_only: tuple
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
         library.store.add_texts(["Not checkpointed yet."])
         assert ask(home, docs) == (TEXT, 1)
+
+
+def test_a_read_only_index_is_checked_and_what_cannot_be_mended_said(read_only: tuple[Path, Path]) -> None:
+    home, _ = read_only
+    with somebody_else(), Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        assert (library.verify().mended, library.verify().problems) == ([], [])
+    (home / "vectors.faiss").write_bytes(b"x" * 500)
+    with somebody_else(), Library.open(home, BagOfWords(), embedding_name="bow") as library:
+        report = library.verify()
+    assert report.mended == []
+    assert report.problems == [
+        f"The vector file was missing or damaged, and the folder is read-only: make {home} writable."
+    ]
 
 
 def test_a_read_only_index_that_must_change_says_so(read_only: tuple[Path, Path]) -> None:

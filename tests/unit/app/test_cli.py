@@ -1,16 +1,18 @@
 """What the command line makes of its words, without running anything."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from app import cli
-from app.ask import overridden
+from app.ask import filter_of, overridden
 from app.cli import main, parse
 from app.compose import context_of
 from app.settings import Settings
 from errors import ModelError, RequestError
-from graph.context import Weights
+from graph.context import Context, Weights
+from retrieval.filters import Filter
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,43 @@ def test_the_papers_controls() -> None:
     assert context.constraints == "hard"
 
 
+def test_what_to_search_in() -> None:
+    words = "why --source *.pdf --source docs/ --page 3-5 --since 2024-02 --until 2024-02"
+    within = filter_of(parse(words.split()))
+    days = {"since": date(2024, 2, 1), "until": date(2024, 2, 29)}
+    assert within == Filter(sources=("*.pdf", "docs"), pages=(3, 5), **days)
+    assert context_of(Settings(), within=within).filter == within
+
+
+def test_without_a_filter_there_is_none() -> None:
+    assert filter_of(parse(["why"])) is None
+    assert context_of(Settings()).filter is Context().filter is None
+
+
+@pytest.mark.parametrize(
+    ("word", "pattern"),
+    [("./a.pdf", "a.pdf"), ("docs/../a.pdf", "a.pdf"), ("/x/docs/", "/x/docs"), ("*.pdf", "*.pdf"), (".", "{here}")],
+)
+def test_a_pattern_as_a_shell_completes_it(word: str, pattern: str) -> None:
+    assert parse(["why", "--source", word]).source == [pattern.format(here=Path.cwd())]
+
+
+def test_a_pattern_beside_the_working_folder() -> None:
+    assert parse(["why", "--source", "../a.pdf"]).source == [str(Path.cwd().parent / "a.pdf")]
+
+
+def test_days_in_the_wrong_order_are_named() -> None:
+    with pytest.raises(RequestError, match=r"^--since 2024-01-01 is after --until 2023-12-31: swap them, or leave one"):
+        filter_of(parse("why --since 2024 --until 2023".split()))
+
+
+def test_the_options_of_index() -> None:
+    options = parse("index a b --list --verify --remove c --remove d".split())
+    assert (options.paths, options.remove) == ([Path("a"), Path("b")], [Path("c"), Path("d")])
+    assert options.list
+    assert options.verify
+
+
 def test_an_option_that_is_not_given_leaves_the_setting() -> None:
     settings = Settings(selfrag_weights=(3, 2, 1), selfrag_threshold_retrieve=0.4, selfrag_constraints="hard")
     assert overridden(settings, parse(["why"])) == settings
@@ -83,6 +122,12 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
         ["graph", "x"],
         ["why", "--k", "1.5"],
         ["why", "--docs", ""],
+        ["why", "--source", " "],
+        ["why", "--page", "0"],
+        ["why", "--page", "5-3"],
+        ["why", "--since", "2024-13"],
+        ["why", "--until", "tomorrow"],
+        ["index", "--verify", "--page", "3"],
     ],
 )
 def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:

@@ -1,14 +1,17 @@
 """How far an evaluation is, in a pipe and on a terminal."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from app.progress import asking, described, duration, judging, table
+from app.progress import asking, described, duration, judging, pace, table
 from app.screen import Screen
 from evaluation.run import Tally
 from models.usage import Usage
+from retrieval.report import Advance
 
 
 def tally(asked: int, **changes: Any) -> Tally:
@@ -80,6 +83,93 @@ def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> Non
     assert "40/100" in shown
     assert "210 calls" in shown
     assert "1/3" in shown
+
+
+def at(files: int, total: int = 100, **changes: Any) -> Advance:
+    given = {"passages": 20 * files, "seconds": 0.5 * files, "seconds_left": 0.5 * (total - files) if files else None}
+    return Advance(files, total, **{"path": Path("/docs/lease.md"), **given, **changes})
+
+
+def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen().indexing() as advance:
+        for files in range(101):
+            now["seconds"] += 0.5
+            advance(at(files))
+        advance(at(100))
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert lines[0] == "indexing: 0 of 100 files"
+    assert lines[1] == "indexing: 20 of 100 files · 400 passages · 40/s · 40 s left"
+    assert lines[-1] == "indexing: 100 of 100 files · 2,000 passages · 40/s"
+    assert len(lines) == 6
+
+
+def test_a_check_does_not_say_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen().checking() as advance:
+        advance(at(50))
+    assert capsys.readouterr().err == "checking: 50 of 100 · 1,000 passages · 40/s · 25 s left\n"
+
+
+def live(width: int) -> Screen:
+    screen = Screen()
+    screen.live = True
+    screen.err = Console(stderr=True, force_terminal=True, width=width)
+    return screen
+
+
+def plain(text: str) -> list[str]:
+    return [line.rstrip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)) if line.strip()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_indexing_on_a_terminal_has_a_bar_of_one_line(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with live(width).indexing() as advance:
+        advance(at(3, 1000, path=Path("/docs") / ("a long name " * 12 + ".pdf"), passages=4_321, seconds_left=500))
+    shown = plain(capsys.readouterr().err)
+    assert shown
+    assert all(len(line) <= width for line in shown)
+    for part in ("indexing", "━", "3/1000", "4,321 passages · 2,881/s · 8 min left", " a long", "…"):
+        assert part in shown[-1]
+
+
+@pytest.mark.parametrize("screen", [Screen(), live(80)])
+def test_nothing_to_index_shows_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    with screen.indexing():
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_indexing_in_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen(quiet=True).indexing() as advance:
+        advance(at(0))
+        advance(at(100))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        with live(80).indexing() as advance:
+            advance(at(1))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+    assert capsys.readouterr().err.endswith("\x1b[2K")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ["200 passages", "40/s", "45 s left"]),
+        ({"passages": 6}, ["6 passages", "1.2/s", "45 s left"]),
+        ({"passages": 0}, ["45 s left"]),
+        ({"seconds": 0.0, "seconds_left": None}, ["200 passages"]),
+        ({"seconds_left": 0.0}, ["200 passages", "40/s"]),
+    ],
+)
+def test_a_pace(changes: dict[str, Any], words: list[str]) -> None:
+    assert pace(at(10, **changes)) == words
 
 
 def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,9 @@ import pytest
 from app import ask as module
 from app.ask import ask, check
 from app.screen import Screen
-from app.show import show
+from app.show import Trace, show
 from errors import RequestError
+from retrieval.filters import Filter
 from tests.scripted import candidate_of, claim, draft
 from tests.unit.app.test_result import ended
 
@@ -62,6 +63,22 @@ def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.Monke
     given = {"mode": None, "strategy": None, "k": None, "fallback": None, "docs": None, "quiet": False, "json": True}
     assert ask(Namespace(question=["why"], **given)) == 0
     assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
+
+
+@pytest.mark.parametrize(
+    ("within", "told"),
+    [(None, "“why”"), (Filter(sources=("*.pdf",), pages=(3, 5)), "“why” --source '*.pdf' --page 3-5")],
+)
+def test_the_trace_of_a_search_tells_its_filter(
+    within: Filter | None, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = {"node": "retrieve", "seconds": 0.1, "decided": {"query": "why", "retrieved": 4}}
+    with Trace(Screen(), within) as trace:
+        trace.step("retrieve", {"path": [step]})  # type: ignore[typeddict-item]
+        trace.step("decide", {"path": [{**step, "decided": {"route": "retrieve", "mode": "always"}}]})  # type: ignore
+    retrieve, decide = capsys.readouterr().err.splitlines()
+    assert retrieve.endswith(f"4 passages for {told}")
+    assert decide.endswith("(mode always)")
 
 
 def test_a_document_whose_name_is_too_long_is_a_wrong_request() -> None:

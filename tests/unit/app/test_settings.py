@@ -1,11 +1,16 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
 
 from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
 from app.settings import EMBEDDED, Settings, load_settings
 from errors import ModelError, RequestError
 from graph.context import Limits, Weights
+from graph.runs import Ahead
+from retrieval.filters import Filter
 from tests.scripted import ScriptedRetriever
 
 
@@ -59,6 +64,36 @@ def test_the_home_holds_models_and_libraries(tmp_path: Path) -> None:
     settings = Settings(selfrag_home=tmp_path)
     assert settings.models_folder == tmp_path / "models"
     assert settings.libraries_folder == tmp_path / "libraries"
+
+
+def test_the_store_is_the_embedded_one_unless_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().selfrag_store == "sqlite://"
+    monkeypatch.setenv("SELFRAG_STORE", "sqlite:///shelves")
+    assert load_settings().selfrag_store == "sqlite:///shelves"
+
+
+class Shelf(VectorStore):
+    """A store that keeps what it is asked with."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    @classmethod
+    def from_texts(cls, *given: Any, **named: Any) -> "Shelf":
+        raise NotImplementedError
+
+    def similarity_search(self, query: str, k: int = 4, **more: Any) -> list[Document]:
+        self.asked.append({"query": query, "k": k, **more})
+        return []
+
+
+async def test_the_store_is_asked_with_the_runs_own_k_and_filter() -> None:
+    shelf, within = Shelf(), Filter(sources=("*.pdf",))
+    settings = Settings(openai_api_key="x", openai_base_url="http://127.0.0.1:9/v1")
+    search = Ahead(services_of(settings, shelf.as_retriever()).retriever)
+    await search.ainvoke("why", k=7, filter=within)
+    await search.ainvoke("why", k=2)
+    assert shelf.asked == [{"query": "why", "k": 7, "filter": within}, {"query": "why", "k": 2}]
 
 
 def test_limits_named_replace_the_models_own() -> None:

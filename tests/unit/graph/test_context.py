@@ -1,12 +1,15 @@
 """What a caller may turn, and that nothing else is accepted."""
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds, Weights
+from retrieval.filters import Filter
 from tests.scripted import services
 
 
@@ -29,6 +32,8 @@ from tests.scripted import services
         {"limits": {"drafts": 0}},
         {"limits": {"seconds": 0}},
         {"limits": {"rewrites": -1}},
+        {"filter": {"pages": [3, 2]}},
+        {"filter": {"source": "a.pdf"}},
     ],
 )
 def test_a_wrong_setting_is_refused(wrong: dict[str, Any]) -> None:
@@ -37,8 +42,16 @@ def test_a_wrong_setting_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_a_context_survives_json() -> None:
-    context = Context(mode="always", limits=Limits(rewrites=1), thresholds=Thresholds(relevant=0.7))
+    within = Filter(sources=("*.pdf",), pages=(3, 5), since=date(2024, 1, 1))
+    context = Context(mode="always", limits=Limits(rewrites=1), thresholds=Thresholds(relevant=0.7), filter=within)
     assert Context(**json.loads(context.model_dump_json())) == context
+
+
+def test_langgraph_studio_is_shown_the_filter() -> None:
+    schema = build_graph(services()).get_context_jsonschema()
+    assert schema is not None
+    assert set(schema["$defs"]["Filter"]["properties"]) == {"sources", "pages", "since", "until"}
+    assert {"$ref": "#/$defs/Filter"} in schema["properties"]["filter"]["anyOf"]
 
 
 def test_the_defaults_are_those_of_the_design() -> None:

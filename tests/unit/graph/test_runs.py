@@ -13,6 +13,8 @@ from graph.runs import Ahead, Recalling, Runs, Verdicts, meter_of
 from graph.state import Step
 from models.usage import LimitReachedError, no_usage
 from prompts.grade_documents import RELEVANCE
+from retrieval.filters import Filter
+from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_tab, services, state
 
 
@@ -122,6 +124,27 @@ async def test_another_search_than_that_begun_is_made_anew() -> None:
     await ahead.ainvoke("why", k=5)
     await ahead.ainvoke("how", k=4)
     assert sorted(retriever.queries) == ["how", "why", "why"]
+
+
+async def test_a_search_begun_ahead_is_used_within_the_same_filter_alone() -> None:
+    retriever = Filtering(always=["So."])
+    ahead = Ahead(retriever)
+    some, others = Filter(sources=("a.md",)), Filter(sources=("b.md",))
+    ahead.begin("why", 4, some)
+    await asyncio.sleep(0)
+    await ahead.ainvoke("why", k=4, filter=others)
+    await ahead.ainvoke("why", k=4)
+    assert retriever.within == [some, others, None]
+    await ahead.ainvoke("why", k=4, filter=some.model_copy())
+    assert retriever.within == [some, others, None]
+
+
+async def test_a_filter_of_no_condition_is_none() -> None:
+    retriever = ScriptedRetriever(always=["So."])
+    ahead = Ahead(retriever)
+    ahead.begin("why", 4, Filter())
+    await ahead.ainvoke("why", k=4)
+    assert retriever.queries == ["why"]
 
 
 async def test_a_search_that_is_not_needed_is_ended() -> None:

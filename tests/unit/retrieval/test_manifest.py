@@ -23,7 +23,6 @@ MANIFEST = Manifest(
     metric="cosine",
     splitter={"chunk_size": 500, "overlap": 50},
     roots={"/docs": "folder"},
-    files={"/docs/a.txt": "0" * 64},
 )
 
 

@@ -1,70 +1,8 @@
-"""A question becomes a query that cannot fail; words and meaning are fused; copies are left out."""
-
-import sqlite3
+"""Words and meaning are fused; what says the same again is left out."""
 
 import pytest
 
-from retrieval.ranking import distinct, fts_query, fuse
-
-HOSTILE = [
-    "",
-    " ",
-    "?!",
-    '"',
-    "'",
-    '"unbalanced',
-    "a AND",
-    "OR",
-    "NOT x",
-    "NEAR(a b, 3)",
-    "text : a",
-    "col: x",
-    "a*",
-    "^a",
-    "a + b",
-    "(((",
-    "-a",
-    "{a b}: c",
-    "a\x00b",
-    "\ud800 lone",
-    "'; DROP TABLE words; --",
-    "a\nb\tc",
-    "日本語 の 質問",
-    "مرحبا بالعالم",
-    "e\u0301 combining",
-    "😀😀",
-    "_ __ _",
-    "%s {0} \\",
-    "ﬁ ligature",
-    "İstanbul ß",
-    "x" * 100_000,
-    "word " * 20_000,
-    " ".join(f"term{number}" for number in range(5_000)),
-]
-
-
-@pytest.mark.parametrize("question", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_question_is_a_syntax_error(question: str) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61')")
-    if query := fts_query(question):
-        connection.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,)).fetchall()
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    ("question", "query"),
-    [
-        ("What are points on a mortgage?", '"points" OR "mortgage"'),
-        ("What is it?", '"what" OR "is" OR "it"'),
-        ("What did the WHO say in the US?", '"who" OR "say" OR "us"'),
-        ("WHAT IS THE PRICE", '"price"'),
-        ("tax tax Tax", '"tax"'),
-        ("...", ""),
-    ],
-)
-def test_the_telling_terms_are_asked_for(question: str, query: str) -> None:
-    assert fts_query(question) == query
+from retrieval.ranking import distinct, fuse
 
 
 def test_fusion_is_half_and_half_over_all_candidates() -> None:
@@ -82,4 +20,26 @@ def test_one_candidate_has_the_full_score() -> None:
 
 def test_of_equal_texts_the_best_is_kept() -> None:
     texts = {1: "Same  text", 2: "same\ntext", 3: "other"}
-    assert distinct([(2, 0.9), (1, 0.8), (3, 0.7)], texts) == [(2, 0.9), (3, 0.7)]
+    assert distinct([(2, 0.9), (1, 0.8), (3, 0.7)], texts, 4) == [(2, 0.9), (3, 0.7)]
+
+
+LONG = "The supplier shall deliver the goods within {} days of the order, at the price agreed, to the place named."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kept"),
+    [
+        (LONG.format("thirty"), LONG.format("thirty").replace("goods", "wares"), 1),
+        (LONG.format("30"), LONG.format("60"), 2),
+        (LONG.format("thirty"), LONG.format("thirty").replace("shall", "shall not"), 2),
+        (LONG.format("thirty"), LONG.format("thirty").split(", at")[0], 2),
+        ("...", "---", 2),
+        ("", "", 1),
+    ],
+)
+def test_near_copies_are_left_out_unless_a_number_or_a_negation_differs(one: str, other: str, kept: int) -> None:
+    assert len(distinct([(1, 0.9), (2, 0.8)], {1: one, 2: other}, 4)) == kept
+
+
+def test_no_more_are_kept_than_asked_for() -> None:
+    assert distinct([(1, 0.9), (2, 0.8)], {1: "one", 2: "two"}, 1) == [(1, 0.9)]

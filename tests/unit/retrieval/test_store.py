@@ -68,6 +68,13 @@ def test_an_unknown_way_of_searching_is_an_error(store: PassageStore) -> None:
         store.similarity_search("x", search="magic")  # type: ignore[arg-type]
 
 
+def test_a_store_is_searched_as_it_was_opened_where_a_call_does_not_say(tmp_path: Path) -> None:
+    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow", search="bm25") as store:
+        store.add_texts(TEXTS)
+        assert store.similarity_search("nowhere in it", k=4) == []
+        assert len(store.similarity_search("nowhere in it", k=4, search="hybrid")) == 4
+
+
 def test_hybrid_finds_what_only_one_side_knows(tmp_path: Path) -> None:
     texts = ["Joy is catching.", "The part XJ-4711 is grey.", "Trains run hourly.", "Bread is baked at night."]
     with PassageStore.from_texts(texts, Meaning(), folder=tmp_path) as store:

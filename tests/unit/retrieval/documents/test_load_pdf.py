@@ -1,12 +1,17 @@
 """A PDF gives its pages in sentences; one that cannot be read says why, and prints nothing."""
 
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from retrieval.documents.load import load, parse
+from retrieval.documents.load_pages import DamagedError, EncryptedError, Pages
+from retrieval.documents.load_pdfium import pages_by_pdfium
+from retrieval.documents.load_pypdf import pages_by_pypdf
 from retrieval.errors import UnreadableDocument
-from retrieval.load import load
-from tests.unit.retrieval.pdfs import encrypted, pdf
+from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
 
 PARAGRAPH = (
     "Grounded answers quote the passage that supports them, so that a reader can check each claim. "
@@ -24,9 +29,10 @@ def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "two.pdf"
     path.write_bytes(pdf(["The first page speaks.", "", "The third page speaks."]))
     documents = load(path)
+    today = date.today().isoformat()  # the day when it was made
     assert [(d.page_content, d.metadata) for d in documents] == [
-        ("The first page speaks.", {"source": str(path), "page": 1, "row": None, "date": None}),
-        ("The third page speaks.", {"source": str(path), "page": 3, "row": None, "date": None}),
+        ("The first page speaks.", {"source": str(path), "page": 1, "row": None, "date": today}),
+        ("The third page speaks.", {"source": str(path), "page": 3, "row": None, "date": today}),
     ]
 
 
@@ -78,8 +84,6 @@ def test_a_file_without_text_layer_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_broken_page_does_not_cost_the_others(tmp_path: Path) -> None:
-    from retrieval.load import parse
-
     data = pdf(["The first page speaks.", "The second is broken.", "The third page speaks."])
     # The first content stream after the first page's is made to declare a filter that fails.
     parts = data.split(b"/Filter /FlateDecode")
@@ -102,3 +106,31 @@ def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(
     path.write_bytes(b"%PDF-1.7\n" + b"<< /Kids [ " * 5_000 + b"\ntrailer << /Root 1 0 R >>\n%%EOF")
     assert unreadable(path) == "nonsense.pdf is damaged: save it anew as PDF."
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("read", [pages_by_pdfium, pages_by_pypdf])
+def test_both_libraries_open_an_empty_password_and_know_a_real_one(read: Callable[[bytes], Pages]) -> None:
+    assert read(encrypted(pdf(["Readable."]), "")).texts == ["Readable."]
+    with pytest.raises(EncryptedError):
+        read(encrypted(pdf(["Secret."]), "password"))
+
+
+def test_a_word_that_the_page_breaks_is_whole_again() -> None:
+    text = "BT /F1 12 Tf 14 TL 50 700 Td (The evidence is what a reader needs to see in the evi-) Tj T* (dence.) Tj ET"
+    (section,) = parse(Path("a.pdf"), drawn(text)).sections
+    assert section.text == "The evidence is what a reader needs to see in the evidence."
+
+
+def test_text_beside_the_page_is_left_out() -> None:
+    text = "BT /F1 12 Tf 50 700 Td (Seen.) Tj 0 200 Td (Obey.) Tj -900 -200 Td (Obey.) Tj ET"
+    (section,) = parse(Path("a.pdf"), drawn(text)).sections
+    assert section.text == "Seen."
+    with pytest.raises(UnreadableDocument, match="has no text layer"):
+        parse(Path("a.pdf"), drawn("BT /F1 12 Tf 50 900 Td (Obey.) Tj ET"))
+
+
+def test_what_pdfium_cannot_open_is_read_with_pypdf() -> None:
+    broken = b"\n" * 1_100 + pdf(["Readable."])  # pdfium seeks the head in the first 1,024 bytes
+    with pytest.raises(DamagedError):
+        pages_by_pdfium(broken)
+    assert parse(Path("a.pdf"), broken).sections[0].text == "Readable."

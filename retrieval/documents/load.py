@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from errors import RequestError
 from retrieval.clean import clean
-from retrieval.decode import decode, is_binary
+from retrieval.documents.decode import decode, is_binary
 from retrieval.errors import EmptyDocument, NoTextError, UnreadableDocument, shown
 
 if TYPE_CHECKING:
@@ -45,24 +45,45 @@ class Loaded:
 
 
 def _pdf(data: bytes) -> Loaded:
-    from retrieval.load_pdf import read_pdf
+    from retrieval.documents.load_pdf import read_pdf
 
-    pages, note = read_pdf(data)
-    return Loaded([Section(text, page=page) for page, text in pages], note)
+    pages, note, date = read_pdf(data)
+    return Loaded([Section(text, page=page) for page, text in pages], note, date)
 
 
 def _csv(data: bytes) -> Loaded:
-    from retrieval.load_csv import read_csv
+    from retrieval.documents.load_csv import read_csv
 
     rows = read_csv(_text_of(data))
     return Loaded([Section(text, row=row) for row, text in rows])
 
 
 def _html(data: bytes) -> Loaded:
-    from retrieval.load_html import declared_encoding, read_html
+    from retrieval.documents.load_html import declared_encoding, read_page
 
-    text = decode(data, declared_encoding(data))
-    return Loaded([Section(read_html(text))])
+    text, date = read_page(decode(data, declared_encoding(data)))
+    return Loaded([Section(text)], date=date)
+
+
+def _docx(data: bytes) -> Loaded:
+    from retrieval.documents.load_docx import read_docx
+
+    text, date = read_docx(data)
+    return Loaded([Section(text)], date=date)
+
+
+def _jsonl(data: bytes) -> Loaded:
+    from retrieval.documents.load_jsonl import read_jsonl
+
+    lines, note = read_jsonl(_decoded(data))  # uncleaned: a line separator in a string is no line end of the file
+    return Loaded([Section(line.text, line.page, line.row, line.date, line.extra) for line in lines], note)
+
+
+def _markdown(data: bytes) -> Loaded:
+    from retrieval.documents.load_markdown import front_matter_date
+
+    loaded = _plain(data)
+    return replace(loaded, date=loaded.date or front_matter_date(loaded.sections[0].text))
 
 
 def _plain(data: bytes) -> Loaded:
@@ -72,17 +93,23 @@ def _plain(data: bytes) -> Loaded:
 
 
 def _text_of(data: bytes) -> str:
+    return clean(_decoded(data))
+
+
+def _decoded(data: bytes) -> str:
     text = decode(data)
     if is_binary(text):
-        raise ValueError("is not text: convert it to PDF, HTML, Markdown, CSV or plain text")
-    return clean(text)
+        raise ValueError("is not text: convert it to PDF, DOCX, HTML, Markdown, CSV or plain text")
+    return text
 
 
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ".pdf": _pdf,
+    ".docx": _docx,
+    **dict.fromkeys((".jsonl", ".ndjson"), _jsonl),
     **dict.fromkeys((".csv", ".tsv"), _csv),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
-    **dict.fromkeys((".md", ".markdown", ".mkd"), _plain),
+    **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".asciidoc", ".log"), _plain),
 }
 SUFFIXES = frozenset(_READERS)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from retrieval.decode import decode, is_binary
+from retrieval.documents.decode import decode, is_binary
 
 RUSSIAN = "Это русский текст о базе данных и поиске документов."
 JAPANESE = "これは日本語の文章です。検索と生成について説明します。"

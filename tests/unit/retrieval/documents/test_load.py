@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from errors import RequestError
-from retrieval import load as module
+from retrieval.clean import clean
+from retrieval.documents import load as module
+from retrieval.documents.load import check_size, load, parse
 from retrieval.errors import UnreadableDocument
-from retrieval.load import check_size, load
-from tests.unit.retrieval.pdfs import pdf
+from tests.unit.retrieval.documents.pdfs import pdf
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.markdown", "a.txt", "a.TEXT", "a.rst", "README"])
@@ -47,7 +48,7 @@ def test_a_relative_path_becomes_an_absolute_source(tmp_path: Path, monkeypatch:
     assert load("a.txt")[0].metadata["source"] == str(tmp_path / "a.txt")
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.pdf", "a.csv", "a.html", "a.md"])
+@pytest.mark.parametrize("name", ["a.txt", "a.pdf", "a.docx", "a.csv", "a.jsonl", "a.html", "a.md"])
 @pytest.mark.parametrize("content", [b"", b" \r\n\t "])
 def test_an_empty_file_says_so(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
@@ -86,3 +87,24 @@ def test_a_name_with_newlines_makes_one_sentence(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(UnreadableDocument, match=r"^a b.txt is empty: "):
         load(path)
+
+
+NAUGHTY = [
+    "undefined", "-$1.00", "1/0", "NaN", "'; DROP TABLE users; --", "<script>alert(0)</script>", "\x00\x07\x1b[31mred",
+    "\u200b\u202etest\u202c", "\ufeffbom", "Ṱ̺̺̕o͞ ̷i̲̬", "👩‍👩‍👧", "ﷺ", "田中さん", "\ud800", "http://a/%%30%30",
+    "{0}", "%s%n", "../../etc/passwd", "---", '"', "[" * 500, "%PDF-", "PK\x03\x04",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", sorted(module.SUFFIXES))
+def test_naughty_strings_are_read_clean_or_refused_in_a_sentence(suffix: str) -> None:
+    for text in [*NAUGHTY, "\n".join(NAUGHTY)]:
+        said = outcome(Path(f"a{suffix}"), text.encode("utf-8", "surrogatepass"))
+        assert all(clean(part) == part for part in said)
+
+
+def outcome(path: Path, data: bytes) -> list[str]:
+    try:
+        return [section.text for section in parse(path, data).sections]
+    except UnreadableDocument as error:
+        return [str(error)]

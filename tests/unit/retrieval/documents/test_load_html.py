@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from retrieval.documents.load import load
+from retrieval.documents.load_html import read_html
 from retrieval.errors import UnreadableDocument
-from retrieval.load import load
-from retrieval.load_html import read_html
 
 PAGE = """<!doctype html><html><head><title>Care &amp; costs</title><style>p{}</style></head><body>
 <nav>Home</nav><header>Site banner</header><main><article><header><h1>Care</h1></header>
@@ -58,8 +58,61 @@ def test_a_form_round_the_whole_page_is_not_furniture() -> None:
     assert read_html("<body><form><h1>Title</h1><p>Text.</p></form></body>") == "Title\nText."
 
 
+DOCUMENTATION = """<title>walk</title><body><div class="toc"><ul><li>Install</li><li>Use</li></ul></div>{}
+<h1>walk(path)</h1><p>Yield what lies below <code>path</code>.</p><h2>Options</h2>
+<ul><li>depth</li><li>links<ul><li>follow</li></ul></li></ul>
+<table><tr><th>Option</th><th>Default</th></tr><tr><td>depth</td><td>3</td></tr></table>
+<pre>for file in walk("."):
+    print(file)</pre><dl><dt>OSError</dt><dd>when the path is gone</dd></dl>{}<div>Cookies are used.</div></body>"""
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [("<main>", "</main>"), ("<div role='main'>", "</div>"), ("<article>", "</article>"), ("<article><main>", "")],
+)
+def test_of_a_page_with_a_main_part_only_that_is_taken_with_its_lists_tables_and_code(start: str, end: str) -> None:
+    assert read_html(DOCUMENTATION.format(start, end)) == (
+        "walk(path)\nYield what lies below path.\n\nOptions\ndepth\nlinks\nfollow\n\nOption | Default\ndepth | 3\n\n"
+        'for file in walk("."):\n    print(file)\n\nOSError\nwhen the path is gone'
+    ) + ("" if end else "\n\nCookies are used.")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<article>One.</article><article>Two.</article>",
+        "<main>One.</main><p>Two, which says so much more than the first that it must be the text.</p>",
+        "<p>One.</p><div style='display:none'><main>Obey, and say so at great length.</main></div><p>Two.</p>",
+        "<p>One.</p><aside><article>An advert that says more than the page.</article></aside><p>Two.</p>",
+        "<p>One.</p><main hidden>Obey, and say so at great length.</main><p>Two.</p>",
+    ],
+)
+def test_what_is_no_main_part_is_not_taken_for_one(page: str) -> None:
+    text = read_html(page)
+    assert "One." in text
+    assert "Two" in text
+    assert "Obey" not in text
+    assert "advert" not in text
+
+
+def test_hidden_text_in_the_main_part_is_left_out() -> None:
+    assert read_html("<p>Menu</p><main><p>Seen.</p><p style='opacity:0'>Obey.</p></main>") == "Seen."
+
+
 def test_marks_in_the_page_itself_do_no_harm() -> None:
     assert read_html("<p>a&#2;b&#1;c</p>") == "abc"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<?xml version='1.0'?><html><p>Text.</p></html>", "Text."),
+        ("report.html", "report.html"),
+        ("http://x.y/", "http://x.y/"),
+    ],
+)
+def test_nothing_is_remarked_on_xhtml_or_a_bare_name(page: str, text: str) -> None:
+    assert read_html(page) == text
 
 
 def test_a_page_nested_without_end_is_read_quickly() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from retrieval.documents.load import load
 from retrieval.errors import UnreadableDocument
-from retrieval.load import load
 
 
 def rows(path: Path, data: bytes | str) -> list[tuple[int, str]]:
@@ -89,3 +89,22 @@ def test_encodings(table: Path, encoding: str) -> None:
 def test_a_header_alone_is_unreadable(table: Path) -> None:
     with pytest.raises(UnreadableDocument, match=r"^table.csv has a header and no rows: "):
         rows(table, "a,b,c\n")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('first,address\nJohn,"120 any st., Anytown, WW"', "first: John\naddress: 120 any st., Anytown, WW"),
+        ('a,b,c\n1,"",""', "a: 1"),
+        ('a,b\n1,"ha ""ha"" ha"', 'a: 1\nb: ha "ha" ha'),
+        (
+            'key,val\n1,"{""type"": ""Point"", ""at"": [102.0, 0.5]}"',
+            'key: 1\nval: {"type": "Point", "at": [102.0, 0.5]}',
+        ),
+        ('a,b\n1,"ha \n""ha"" \nha"', 'a: 1\nb: ha \n"ha" \nha'),
+        ("a,b,c\n4,5,ʤ", "a: 4\nb: 5\nc: ʤ"),
+    ],
+)
+def test_the_dialects_of_csv_spectrum(table: Path, text: str, wanted: str, end: str) -> None:
+    assert rows(table, text.replace("\n", end)) == [(1, wanted)]

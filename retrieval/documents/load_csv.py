@@ -27,7 +27,7 @@ def read_csv(text: str) -> list[tuple[int, str]]:
     separator, text = _declared_separator(text)
     limit = csv.field_size_limit(_FIELD_LIMIT)
     try:
-        records = list(_records(text, separator or _find_separator(text)))
+        records = list(_records(text, separator or find_separator(text)))
     except csv.Error as error:
         raise ValueError(f"is not a table of separated values ({error}): export it anew") from error
     finally:
@@ -55,7 +55,7 @@ def _declared_separator(text: str) -> tuple[str | None, str]:
     return (match[1], text[match.end() :]) if match else (None, text)
 
 
-def _find_separator(text: str) -> str:
+def find_separator(text: str) -> str:
     """Choose the separator under which most records have the same number of cells, at least two."""
     whole_lines = text[:_SAMPLE_SIZE]
     best, best_score = ",", (0.0, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval.unwrap import unwrap
+from retrieval.documents.unwrap import unwrap
 
 FULL = "This line is as long as the lines of the page are and it goes on"
 

@@ -1,10 +1,12 @@
 """Read the text of a web page: its title, headings, paragraphs and tables, not its furniture."""
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from retrieval.clean import clean
+from retrieval.documents.load_html_date import page_date
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -25,6 +27,7 @@ _ITEMS = ("li", "dt", "dd", "tr", "caption", "summary", "legend")
 # Marks that no string can hold, since cleaning takes control characters out of it.
 _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
+_MAIN = 0.3  # of the page's text at least is in its main part, or that is not what it is for
 _SPACE = re.compile(r"\s+")
 _RUN = re.compile(r"([\x01\x02\x04-\x07][\x01\x02\x04-\x07\s]*)")
 _MARKS = {
@@ -61,16 +64,40 @@ def read_html(text: str) -> str:
 
     Raises ``ValueError`` with the rest of a sentence that begins with the file's name.
     """
+    return read_page(text)[0]
+
+
+def read_page(text: str) -> tuple[str, str | None]:
+    """Return the text of a page as ``read_html`` does, and the day when it was last changed, if it states one."""
     from bs4 import BeautifulSoup
 
     try:
-        page = BeautifulSoup(text, "html.parser")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of XHTML, or a page of a name or an address alone, it thinks aloud
+            page = BeautifulSoup(text, "html.parser")
         title = clean(page.title.get_text()) if page.title else ""
-        body = _lay_out("".join(_pieces(page)))
+        body = _body(page)
     except RecursionError as error:
         raise ValueError("is nested too deep to be read: save it as plain text") from error
     title = " ".join(title.split())
-    return body if body.startswith(title) else f"{title}\n\n{body}".strip()
+    return body if body.startswith(title) else f"{title}\n\n{body}".strip(), page_date(page)
+
+
+def _body(page: "Tag") -> str:
+    """Return the text of the page's main part, or of all of it where that part is too small to be the text."""
+    whole = _lay_out("".join(_pieces(page)))
+    main = _main_part(page)
+    text = _lay_out("".join(_pieces(main))) if main else ""
+    return text if text and len(text) >= _MAIN * len(whole) else whole
+
+
+def _main_part(page: "Tag") -> "Tag | None":
+    """Return the only main element, else the only article; none when it is hidden, or in what is furniture."""
+    for parts in (page.find_all("main"), page.find_all(role="main"), page.find_all("article")):
+        if len(parts) == 1:
+            around = (parts[0], *parts[0].parents)
+            return None if any(_is_hidden(tag) or tag.name in _FURNITURE for tag in around) else parts[0]
+    return None
 
 
 def _pieces(page: "Tag") -> Iterator[str]:
@@ -99,13 +126,17 @@ def _pieces(page: "Tag") -> Iterator[str]:
 
 def _left_out(tag: "Tag", open_tags: Sequence[tuple["Tag", object]]) -> bool:
     """Whether a tag is furniture or hidden; a form round a page and an article's header are neither."""
-    if tag.name in _NEVER or tag.has_attr("hidden") or _HIDDEN.search(str(tag.get("style", ""))):
+    if _is_hidden(tag):
         return True
     if tag.name == "form":
         return tag.find(["p", "article", "main", *_HEADINGS]) is None
     if tag.name == "header":
         return not any(parent.name in ("article", "main") for parent, _ in open_tags)
     return tag.name in _FURNITURE
+
+
+def _is_hidden(tag: "Tag") -> bool:
+    return tag.name in _NEVER or tag.has_attr("hidden") or bool(_HIDDEN.search(str(tag.get("style", ""))))
 
 
 def _lay_out(text: str) -> str:

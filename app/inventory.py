@@ -1,0 +1,78 @@
+"""What the library holds and what was left out of it, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from retrieval.errors import shown
+
+if TYPE_CHECKING:
+    from retrieval.report import Failure, Skipped, Source, SyncReport, VerifyReport
+
+MOST_LINES = 20
+HEAD = ["status", "passages", "date", "path", "reason"]
+
+
+def summary(report: SyncReport, sources: Sequence[Source]) -> str:
+    """How many documents are in which state after a sync, and what it changed."""
+    states = [source.status for source in sources]
+    added, updated = len(report.added), len(report.updated)
+    indexed = states.count("indexed")
+    changes = counts(added=added, updated=updated, unchanged=indexed - added - updated)
+    rest = counts(
+        empty=states.count("empty"),
+        failed=states.count("failed"),
+        skipped=len(report.skipped),
+        removed=len(report.removed),
+    )
+    return ", ".join([f"{indexed:,} indexed" + (f" ({', '.join(changes)})" if changes else ""), *rest])
+
+
+def counts(**numbers: int) -> list[str]:
+    """``3 added`` for each number that is not 0."""
+    return [f"{number:,} {word}" for word, number in numbers.items() if number]
+
+
+def left_out(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[str]:
+    """A line for each document without passages, and each file that is none; many of one kind are summed up."""
+    unread = [source for source in sources if source.status != "indexed"]
+    lines = [f"{source.status}: {told(source)}" for source in unread[:MOST_LINES]]
+    lines += [f"and {len(unread) - MOST_LINES:,} more: index --list"] if len(unread) > MOST_LINES else []
+    for reason, alike in groupby(sorted(skipped, key=lambda one: (one.reason, one.path)), lambda one: one.reason):
+        files = list(alike)
+        if len(files) > MOST_LINES:
+            lines.append(f"skipped: {len(files):,} files: {reason} (see index --list)")
+        else:
+            lines += [f"skipped: {told(file)}" for file in files]
+    return lines
+
+
+def rows(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[list[str]]:
+    """A row for each document and each file that is none, below a head."""
+    documents = [
+        [source.status, str(source.passages), source.date or "", shown(source.path), unnamed(source)]
+        for source in sources
+    ]
+    others = [["skipped", "", "", shown(file.path), unnamed(file)] for file in sorted(skipped)]
+    return [HEAD, *documents, *others]
+
+
+def told(one: Source | Failure | Skipped) -> str:
+    """The path and the reason as one sentence."""
+    reason = unnamed(one)
+    return f"{shown(one.path)}{' ' if reason != one.reason else ': '}{reason}"
+
+
+def unnamed(one: Source | Failure | Skipped) -> str:
+    """The reason without the file's name, which most begin with and which stands before it."""
+    return one.reason.removeprefix(f"{shown(one.path.name)} ")
+
+
+def checked(report: VerifyReport) -> str:
+    """What a check of the index came to."""
+    found = [f"{len(report.mended)} mended"] if report.mended else []
+    found += [f"{len(report.problems)} cannot be mended"] if report.problems else []
+    said = ", ".join(found) or "no damage"
+    return f"Checked {report.passages:,} passages of {report.documents:,} documents: {said}."

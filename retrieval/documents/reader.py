@@ -1,0 +1,269 @@
+"""Read documents in a process of its own, which a hostile one can only take down with it: the child's side.
+
+Parent and child exchange frames: the length in four bytes, then so many bytes. A frame is JSON, but for a
+batch of sections, which is JSON without their text and then a frame of the text alone. The child says
+``ready``; for each path it is given it states the hash and size of what it read, so that these are known
+whatever comes next, then the sections in batches, and last what became of the file.
+"""
+
+import errno
+import hashlib
+import json
+import math
+import os
+import select
+import stat
+import struct
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import groupby
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from retrieval.documents.load import LARGEST, Loaded, Section, check_size, parse
+from retrieval.errors import EmptyDocument, UnreadableDocument, shown
+
+try:
+    import fcntl
+    import resource
+except ImportError:  # Windows has no limits to set: the parent's clock is the only one there
+    fcntl = resource = None  # type: ignore[assignment]
+
+FRAME = 8_000_000  # bytes of JSON in one frame
+NO_MEMORY = 70  # the code with which a reader ends when it has none left to answer with
+SECTION = 100  # characters that a section counts for at least: many small ones need memory, too
+_BATCH = 1_000_000  # characters to a frame of text, unless one section alone has more
+_OPEN_FILES = 64
+_GRACE = 10  # seconds of processor time, beyond the limit of the parent's clock
+_WORN = 256_000_000  # bytes that a reader may have grown by and still be given another file
+_LENGTH = struct.Struct(">I")
+
+
+class Rules(NamedTuple):
+    """What the parent tells a reader first; ``path`` is where to look for modules besides."""
+
+    seconds: float
+    memory: int
+    text: int
+    path: list[str]
+
+
+def send(stream: IO[bytes], payload: bytes) -> None:
+    """Write one frame."""
+    stream.write(_LENGTH.pack(len(payload)))
+    stream.write(payload)
+    stream.flush()
+
+
+def receive(stream: IO[bytes], longest: int) -> bytes | None:
+    """Return the next frame, or None at the end.
+
+    Raises ``EOFError`` when the stream ends within a frame and ``ValueError`` when it is too long.
+    """
+    head = stream.read(_LENGTH.size)
+    if not head:
+        return None
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    length: int = _LENGTH.unpack(head)[0]
+    if length > longest:
+        raise ValueError(f"a frame of {length} bytes")
+    payload = stream.read(length)
+    if len(payload) < length:
+        raise EOFError
+    return payload
+
+
+def main() -> None:
+    """Read one file after the other for the process at the other end of standard input and output."""
+    requests, replies = _take_pipes()
+    try:
+        _serve(requests, replies)
+    except (BrokenPipeError, EOFError):  # the parent is gone
+        os._exit(0)
+    except MemoryError:  # not even an answer fits in
+        os._exit(NO_MEMORY)
+
+
+def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer one request after the other, under the rules that are told first."""
+    rules = Rules(**json.loads(receive(requests, FRAME) or b"{}"))
+    sys.path += rules.path
+    _limit(rules)
+    _say(replies, {"ready": True})
+    first = _resident()
+    while request := receive(requests, FRAME):
+        _limit_time(rules)
+        with _ending_with(requests):
+            outcome = _read_and_reply(request, rules, replies)
+        _say(replies, {"worn": _resident() - first > _WORN, **outcome})
+
+
+def _say(replies: IO[bytes], message: Mapping[str, Any]) -> None:
+    send(replies, json.dumps(message, allow_nan=False).encode())
+
+
+def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keep the pipes to ourselves: what a parser prints must not end up among the replies."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.close(nothing)
+    return requests, replies
+
+
+def _limit(rules: Rules) -> None:
+    """Give up what reading a document does not take; root can undo it, others cannot."""
+    with suppress(OSError):  # where memory runs out, a reader is to go first
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    if resource is None:
+        return
+    _lower(resource.RLIMIT_AS, _address_space() + rules.memory)
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, 0)
+    _lower(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    _lower(resource.RLIMIT_NPROC, 0)  # neither processes nor threads
+
+
+def _lower(limit: int, amount: int) -> None:
+    hard = resource.getrlimit(limit)[1]
+    amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+    with suppress(OSError, ValueError):  # macOS knows some of the limits by name only
+        resource.setrlimit(limit, (amount, amount))
+
+
+def _limit_time(rules: Rules) -> None:
+    """Let the system end this process if the parent does not, counted from now."""
+    if resource is not None:
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        amount = math.ceil(time.process_time() + rules.seconds) + _GRACE
+        amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (amount, hard))
+
+
+@contextmanager
+def _ending_with(requests: IO[bytes]) -> Iterator[None]:
+    """Have the system end this process, however busy it is, when the parent is gone.
+
+    The parent is silent while a file is read: the only event on the pipe is its end, and SIGIO, which
+    the system then sends, ends a process that does not handle it.
+    """
+    if fcntl is None:
+        yield
+        return
+    flags = fcntl.fcntl(requests, fcntl.F_GETFL)
+    fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(requests, fcntl.F_SETFL, flags | os.O_ASYNC)
+    if select.select([requests], [], [], 0)[0]:  # gone already, just before
+        os._exit(0)
+    yield
+    fcntl.fcntl(requests, fcntl.F_SETFL, flags)
+
+
+def _read_and_reply(request: bytes, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
+    """Send the hash and the sections of a file, and return what became of it."""
+    path = Path(os.fsdecode(request))
+    name = shown(path.name)
+    try:
+        data = _bytes_of(path)
+    except UnreadableDocument as error:
+        return {"status": "failed", "reason": str(error), "worn": False}
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        return {"status": "unopened", "reason": _unopened(name, error), "worn": False}
+    except MemoryError:
+        return {"status": "failed", "reason": needs_memory(name, rules.memory), "worn": True}
+    _say(replies, {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)})
+    try:
+        loaded = parse(path, data)
+        batches = list(_batches(name, loaded, rules))
+    except Exception as error:  # noqa: BLE001 - a document makes a parser raise whatever it likes
+        return _failure(name, error, rules)
+    for header, text in batches:
+        send(replies, header)
+        send(replies, text)
+    return {"status": "read", "note": loaded.note, "date": loaded.date}
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Return what is in a regular file, and refuse all else without waiting on it."""
+    _check_kind(path, path.stat())  # before it is opened, too: that alone can start a device
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a path's own open() takes no flags
+        found = os.fstat(file.fileno())
+        _check_kind(path, found)
+        check_size(path, found.st_size)
+        data = file.read(found.st_size + 1)
+        if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
+            data += file.read(LARGEST + 1 - len(data))
+    check_size(path, len(data))
+    return data
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.")
+
+
+def _unopened(name: str, error: Exception) -> str:
+    if getattr(error, "errno", None) == errno.ENOENT:
+        return f"{name} cannot be found any more: restore it, or index its folder again."
+    return f"{name} cannot be opened ({getattr(error, 'strerror', None) or error}): check its permissions."
+
+
+def _failure(name: str, error: Exception, rules: Rules) -> dict[str, Any]:
+    """Say why a file cannot be read; what ran out of memory may be in any state, so that reader is worn."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError):
+            return {"status": "failed", "reason": needs_memory(name, rules.memory), "worn": True}
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, ImportError):  # it is not the file that has to change
+        reason = f"{name} cannot be read without the module {error.name}: install requirements.txt again."
+        return {"status": "unopened", "reason": reason}
+    if isinstance(error, EmptyDocument):
+        return {"status": "empty", "reason": str(error)}
+    if isinstance(error, UnreadableDocument):
+        return {"status": "failed", "reason": str(error)}
+    reason = f"{name} cannot be read ({type(error).__name__}): save it anew, or leave it out."
+    return {"status": "failed", "reason": reason, "worn": True}
+
+
+def needs_memory(name: str, memory: int) -> str:
+    """Return the reason of a file that filled the memory."""
+    return f"{name} needs more than {memory / 1e9:g} GB of memory to read: split it, or leave it out."
+
+
+def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, bytes]]:
+    """Yield sections as frames of what is known of them and of their text, one behind the other."""
+    counted = headers = 0
+    batch_of = []
+    for section in loaded.sections:
+        counted += max(len(section.text), SECTION)
+        batch_of.append(counted // _BATCH)
+    for _, numbered in groupby(zip(batch_of, loaded.sections, strict=True), key=lambda pair: pair[0]):
+        batch: list[Section] = [section for _, section in numbered]
+        known = [[len(one.text), one.page, one.row, one.date, one.extra] for one in batch]
+        header = json.dumps({"sections": known}, allow_nan=False).encode()
+        headers += len(header)
+        if counted > rules.text or headers > rules.text or len(header) > FRAME:
+            raise UnreadableDocument(f"{name} gives more than {rules.text:,} characters: split it into smaller files.")
+        yield header, "".join(one.text for one in batch).encode("utf-8", "replace")
+
+
+def _address_space() -> int:
+    return _statm(0)
+
+
+def _resident() -> int:
+    return _statm(1)
+
+
+def _statm(field: int) -> int:
+    """Return one of Linux's counts of this process's memory in bytes, 0 where there are none."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[field]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -1,0 +1,39 @@
+"""Who is writing an index, for whoever has to wait."""
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from retrieval.clean import clean
+
+_NAME = "writer.json"
+_LONGEST = 200  # characters of a command that are shown
+
+
+def sign(folder: Path) -> None:
+    """Leave word that this process is writing; where that cannot be written the lock does without."""
+    command = " ".join([Path(sys.argv[0]).name if sys.argv else "python", *sys.argv[1:2]])
+    word = {"process": os.getpid(), "command": command, "since": time.time()}
+    with suppress(OSError, ValueError):
+        (folder / _NAME).write_text(json.dumps(word))
+
+
+def unsign(folder: Path) -> None:
+    """Take the word back."""
+    with suppress(OSError):
+        (folder / _NAME).unlink()
+
+
+def signed(folder: Path) -> str:
+    """Say who is writing, as the beginning of a sentence."""
+    try:
+        word = json.loads((folder / _NAME).read_text())
+        process, command, since = int(word["process"]), str(word["command"]), float(word["since"])
+        began = time.strftime("%H:%M", time.localtime(since))
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        return "Another process"
+    name = " ".join(clean(command).split())[:_LONGEST]
+    return f"Process {process} ({name}, since {began})"

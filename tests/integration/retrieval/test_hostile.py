@@ -1,0 +1,500 @@
+"""Documents that hang, crash, fill the memory or take over their reader cost only themselves."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from retrieval.documents.load import LARGEST
+from retrieval.documents.reading import Readers, Reading, ReadLimits
+from tests.unit.retrieval.documents.children import child, children, runs, write
+
+CHECKOUT = str(Path(__file__).resolve().parents[3])
+PATIENCE = 60  # seconds: nothing takes so long but what never happens
+NOBODY = 65_534
+
+
+def read(paths: list[bytes], limits: ReadLimits | None = None, command: list[str] | None = None) -> list[Reading]:
+    """Read files, one worker after them all, and see that no process is left."""
+    before = children()
+    with Readers(limits or ReadLimits(seconds=PATIENCE), workers=1, command=command) as readers:
+        readings = list(readers.read(paths))
+    assert children() == before
+    assert [reading.path for reading in readings] == paths
+    return readings
+
+
+def text(reading: Reading) -> str:
+    assert reading.loaded, reading.reason
+    return reading.loaded.sections[0].text
+
+
+def hash_of(path: bytes) -> str:
+    return hashlib.sha256(Path(os.fsdecode(path)).read_bytes()).hexdigest()
+
+
+# What a parser could be made to do, and what is then said of "bad.txt".
+MISDEEDS = {
+    "hangs": ("exec('while True: pass')", "bad.txt took longer than 2 s to read: split it, or leave it out."),
+    "hangs in C": ("re.match('(a+)+b', 'a' * 99)", "bad.txt took longer than 2 s to read: split it, or leave it out."),
+    "aborts": ("os.abort()", "bad.txt made its reader crash: save it anew with another program, or leave it out."),
+    "exits": ("sys.exit()", "bad.txt made its reader crash: save it anew with another program, or leave it out."),
+    "is killed": (
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "bad.txt made its reader crash: save it anew with another program, or leave it out.",
+    ),
+    "fills the memory": (
+        "kept = [bytearray(10_000_000) for _ in range(300)]",
+        "bad.txt needs more than 0.5 GB of memory to read: split it, or leave it out.",
+    ),
+    "fills the memory behind a parser's back": (
+        "exec('try: kept = bytearray(3_000_000_000)\\nexcept Exception as error: raise ValueError() from error')",
+        "bad.txt needs more than 0.5 GB of memory to read: split it, or leave it out.",
+    ),
+    "recurs": (
+        "f = lambda: f(); f()",
+        "bad.txt cannot be read (RecursionError): save it anew, or leave it out.",
+    ),
+    "raises": ("raise KeyError(1)", "bad.txt cannot be read (KeyError): save it anew, or leave it out."),
+    "gives too much text": (
+        "return text('a' * 2_000_001)",
+        "bad.txt gives more than 2,000,000 characters: split it into smaller files.",
+    ),
+    "gives too many sections": (
+        "return Loaded([Section('a')] * 20_001)",
+        "bad.txt gives more than 2,000,000 characters: split it into smaller files.",
+    ),
+    "gives no JSON": (
+        "return Loaded([Section('a', extra={'a': b'a'})])",
+        "bad.txt cannot be read (TypeError): save it anew, or leave it out.",
+    ),
+}
+
+
+@pytest.mark.parametrize("misdeed", MISDEEDS)
+def test_a_document_that_misbehaves_is_failed_and_the_next_is_read(tmp_path: Path, misdeed: str) -> None:
+    statement, reason = MISDEEDS[misdeed]
+    body = f"""
+        def parse(path, data):
+            if path.stem == "bad": {statement}
+            return text(path.stem)
+    """
+    paths = write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"])
+    limits = ReadLimits(seconds=2, memory=500_000_000, text=2_000_000)
+    first, bad, last = read(paths, limits, child(tmp_path, body))
+    assert (bad.status, bad.reason) == ("failed", reason)
+    assert (bad.sha256, bad.size, bad.loaded) == (hash_of(paths[1]), 16, None)
+    assert [text(first), text(last)] == ["a", "b"]
+
+
+def test_a_file_waits_for_a_module_that_is_not_installed(tmp_path: Path) -> None:
+    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, "def parse(path, data): import nowhere"))
+    assert reading.status == "unopened"
+    assert reading.reason == "a.txt cannot be read without the module nowhere: install requirements.txt again."
+
+
+def test_what_has_no_memory_left_to_answer_with_says_so_by_its_end(tmp_path: Path) -> None:
+    body = """
+        def fail(*_): raise MemoryError
+        reader._failure = fail
+        def parse(path, data): raise MemoryError
+    """
+    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
+    assert reading.reason == "a.txt needs more than 2 GB of memory to read: split it, or leave it out."
+
+
+def test_what_has_filled_the_memory_is_read_on_by_another_process(tmp_path: Path) -> None:
+    body = """
+        def parse(path, data):
+            if path.stem == "bad": bytearray(3_000_000_000)
+            return text(os.getpid())
+    """
+    first, _, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
+    assert text(first) != text(last)
+
+
+def test_the_processor_time_is_limited_in_the_reader_itself(tmp_path: Path) -> None:
+    body = """
+        import resource
+        def parse(path, data): return text(resource.getrlimit(resource.RLIMIT_CPU)[0])
+    """
+    (reading,) = read(write(tmp_path / "d", ["a.txt"]), ReadLimits(seconds=30), child(tmp_path, body))
+    assert 40 <= int(text(reading)) <= 45
+
+
+# Bytes that a reader could send in place of what it made of a file.
+NONSENSE = {
+    "no JSON": b"\x00\x00\x00\x05hello",
+    "a number": b"\x00\x00\x00\x015",
+    "too long": b"\xff\xff\xff\xff",
+    "another shape": b'\x00\x00\x00\x0f{"sha256":true}',
+}
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+def test_a_reader_that_answers_nonsense_is_ended(tmp_path: Path, nonsense: str) -> None:
+    body = f"""
+        honest = reader._read_and_reply
+        def reply(request, rules, replies):
+            if b"bad" not in request: return honest(request, rules, replies)
+            replies.write({NONSENSE[nonsense]!r})
+            replies.flush()
+            while True: time.sleep(1)
+        reader._read_and_reply = reply
+        def parse(path, data): return text(os.getpid())
+    """
+    first, bad, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
+    assert (bad.status, bad.reason) == ("failed", "bad.txt made its reader answer nonsense: leave it out.")
+    assert text(first) != text(last)
+
+
+START = b'\x00\x00\x00\x59{"sha256": "' + b"0" * 64 + b'", "size": 1}'
+
+
+@pytest.mark.parametrize(
+    "reply", [b"", b"\x00\x00", b"\x00\x00\x00\x09{", START, START + b'\x00\x00\x00\x50{"sections']
+)
+def test_a_reply_that_breaks_off_is_a_crash(tmp_path: Path, reply: bytes) -> None:
+    body = f"""
+        honest = reader._read_and_reply
+        def reply(request, rules, replies):
+            if b"bad" not in request: return honest(request, rules, replies)
+            replies.write({reply!r})
+            replies.flush()
+            os._exit(0)
+        reader._read_and_reply = reply
+    """
+    _, bad, last = read(write(tmp_path / "d", ["a.txt", "bad.txt", "b.txt"]), None, child(tmp_path, body))
+    assert (bad.status, bad.sha256) == ("failed", "0" * 64 if START in reply else None)
+    assert bad.reason == "bad.txt made its reader crash: save it anew with another program, or leave it out."
+    assert text(last) == "This is b.txt."
+
+
+def test_a_process_that_was_killed_while_idle_costs_no_file(tmp_path: Path) -> None:
+    paths = write(tmp_path / "d", ["a.txt", "b.txt"])
+    with Readers(workers=1, command=child(tmp_path, "def parse(path, data): return text(os.getpid())")) as readers:
+        (first,) = readers.read(paths[:1])
+        os.kill(int(text(first)), signal.SIGKILL)
+        (second,) = readers.read(paths[1:])
+    assert second.status == "read"
+
+
+def test_what_a_parser_prints_is_no_reply(tmp_path: Path) -> None:
+    body = """
+        def parse(path, data):
+            print("x" * 9_000, flush=True)
+            print("y", file=sys.stderr, flush=True)
+            os.write(1, b"z")
+            return text(repr(sys.stdin.read()))
+    """
+    assert text(read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))[0]) == "''"
+
+
+def test_a_reader_can_do_little(tmp_path: Path) -> None:
+    body = f"""
+        import resource as r
+        def parse(path, data):
+            with open({str(tmp_path / "written")!r}, "wb", buffering=0) as file:
+                try: written = file.write(b"x")
+                except OSError: written = 0
+            files = []
+            try: files += [open(path) for _ in range(100)]
+            except OSError: pass
+            limits = [r.getrlimit(one) for one in (r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_NPROC)]
+            return text(json.dumps([written, limits]))
+    """
+    written, limits = json.loads(text(read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))[0]))
+    assert written == 0
+    assert limits == [[0, 0], [0, 0], [64, 64], [0, 0]]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_reader_of_an_ordinary_user_starts_no_process(tmp_path: Path) -> None:
+    body = f"""
+        import subprocess
+        def parse(path, data):
+            os.setuid({NOBODY})
+            try: return text(subprocess.run(["/bin/true"]).returncode)
+            except OSError as error: return text(error.strerror)
+    """
+    answer = text(read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))[0])
+    assert answer == "Resource temporarily unavailable"
+
+
+def test_a_reader_knows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sesame")
+    body = "def parse(path, data): return text(open('/proc/self/environ').read() + repr(dict(os.environ)))"
+    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
+    assert "sesame" not in text(reading)
+
+
+def test_neither_the_working_directory_nor_the_environment_decides_what_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("errors", "json", "retrieval", "pypdf", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")
+    paths = write(tmp_path / "d", ["a.txt"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Readers() as readers:
+        assert [text(one) for one in readers.read([*paths, b"d/a.txt"])] == ["This is a.txt."] * 2
+
+
+@pytest.mark.parametrize(("name", "said"), [(b"a\nb.txt", "a b.txt"), (b"caf\xe9\x1b[31m.txt", "caf\ufffd.txt")])
+def test_names_are_bytes_and_are_shown_on_one_line(tmp_path: Path, name: bytes, said: str) -> None:
+    path = os.path.join(os.fsencode(tmp_path), name)  # noqa: PTH118
+    Path(os.fsdecode(path)).write_bytes(b"A text.")
+    gone = path + b".md"
+    full, none = read([path, gone])
+    assert text(full) == "A text."
+    assert (none.status, none.sha256) == ("unopened", None)
+    assert none.reason == f"{said}.md cannot be found any more: restore it, or index its folder again."
+
+
+@pytest.mark.parametrize("path", [b"/etc/a\0b.txt", b"", b"/" + b"a" * 300, b"/" + b"a/" * 5_000])
+def test_paths_that_no_file_can_have_are_not_opened(path: bytes) -> None:
+    (reading,) = read([path])
+    assert (reading.status, reading.sha256) in (("unopened", None), ("failed", None))
+    assert reading.reason
+
+
+def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "fifo.txt")
+    (tmp_path / "device.txt").symlink_to("/dev/zero")
+    (tmp_path / "folder.txt").mkdir()
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
+    with socket.socket(socket.AF_UNIX) as listener:
+        monkeypatch.chdir(tmp_path)  # a socket's path must be short
+        listener.bind("socket.txt")
+        names = ("fifo", "device", "folder", "socket", "loop")
+        readings = read([os.fsencode(tmp_path / f"{name}.txt") for name in names])
+    assert [one.reason for one in readings[:4]] == [
+        f"{name}.txt is not a regular file: name a document." for name in names[:4]
+    ]
+    assert [(one.status, one.sha256) for one in readings] == [("failed", None)] * 4 + [("unopened", None)]
+
+
+def test_a_file_that_becomes_a_fifo_before_it_is_opened_does_not_hold_up(tmp_path: Path) -> None:
+    body = """
+        check = reader._check_kind
+        def exchange(path, found):
+            check(path, found)
+            path.unlink()
+            os.mkfifo(path)
+            reader._check_kind = check
+        reader._check_kind = exchange
+    """
+    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
+    assert reading.reason == "a.txt is not a regular file: name a document."
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.txt"
+    with path.open("wb") as file:
+        file.truncate(2 << 30)
+    (reading,) = read([os.fsencode(path)], ReadLimits(seconds=PATIENCE, memory=100_000_000))
+    assert (reading.status, reading.sha256) == ("failed", None)
+    assert reading.reason == f"sparse.txt is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_file_without_permission_is_to_be_tried_again(tmp_path: Path) -> None:
+    (path,) = write(tmp_path / "d", ["a.txt"])
+    (tmp_path / "d").chmod(0o700)
+    (reading,) = read([path], None, child(tmp_path, f"os.setuid({NOBODY})"))
+    assert (reading.status, reading.sha256) == ("unopened", None)
+    assert reading.reason == "a.txt cannot be opened (Permission denied): check its permissions."
+
+
+def test_the_hash_is_of_what_was_parsed_when_the_file_changes_meanwhile(tmp_path: Path) -> None:
+    body = """
+        def parse(path, data):
+            os.truncate(path, 3)
+            return really_parse(path, data)
+    """
+    (path,) = write(tmp_path / "d", ["a.txt"])
+    before = hash_of(path)
+    (reading,) = read([path], None, child(tmp_path, body))
+    assert (text(reading), reading.sha256, reading.size) == ("This is a.txt.", before, 14)
+    assert hash_of(path) != before
+
+
+def test_a_file_that_grows_while_it_is_read_is_hashed_as_it_was_read(tmp_path: Path) -> None:
+    body = """
+        class Status:  # as of a moment before the last bytes were written
+            def __init__(self, status): self.st_mode, self.st_size = status.st_mode, status.st_size - 5
+        fstat = os.fstat
+        os.fstat = lambda number: Status(fstat(number))
+    """
+    (path,) = write(tmp_path / "d", ["a.txt"])
+    (reading,) = read([path], None, child(tmp_path, body))
+    assert (text(reading), reading.sha256) == ("This is a.txt.", hash_of(path))
+
+
+# A parent that reads, for what is done to it; its readers leave their number as the name of a file.
+PARENT = """
+import os, signal, sys
+sys.path.insert(0, {checkout!r})
+from retrieval.documents.reading import Readers
+with Readers(workers=1, command={command!r}) as readers:
+    for reading in readers.read({paths!r}):
+        print(reading.loaded.sections[0].text, flush=True)
+    {then}
+"""
+
+
+def parent(tmp_path: Path, body: str, then: str = "") -> "subprocess.Popen[bytes]":
+    paths = write(tmp_path / "d", ["a.txt", "b.txt"])
+    program = PARENT.format(checkout=CHECKOUT, command=child(tmp_path, body), paths=paths, then=then)
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+
+
+def busy(statement: str) -> str:
+    """Return a reader that says its number for one file and does something endless with the next."""
+    return f"""
+        def parse(path, data):
+            if path.stem == "b":
+                {statement}
+            return text(os.getpid())
+    """
+
+
+@pytest.mark.parametrize("statement", ["pass", "while True: pass", "re.match('(a+)+b', 'a' * 99)", "time.sleep(999)"])
+def test_a_reader_does_not_outlive_its_parent(tmp_path: Path, statement: str) -> None:
+    with parent(tmp_path, busy(statement), "signal.pause()" if statement == "pass" else "") as process:
+        assert process.stdout
+        number = int(process.stdout.readline())
+        if statement == "pass":
+            process.stdout.readline()  # then it is idle
+        assert runs(number)
+        process.kill()
+        process.wait()
+        end = time.monotonic() + PATIENCE
+        while runs(number) and time.monotonic() < end:
+            time.sleep(0.05)
+        left = runs(number)
+        if left:
+            os.kill(number, signal.SIGKILL)
+        assert not left
+
+
+def test_ctrl_c_ends_a_reader_quietly(tmp_path: Path) -> None:
+    with parent(tmp_path, busy("while True: pass")) as process:
+        assert process.stdout
+        number = int(process.stdout.readline())
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert not runs(number)
+    assert said.count(b"Traceback") == 1  # the parent's own
+    assert said.rstrip().endswith(b"KeyboardInterrupt")
+
+
+def test_ctrl_c_that_the_parent_survives_does_not_reach_the_reader(tmp_path: Path) -> None:
+    then = "signal.signal(signal.SIGINT, lambda *_: None); os.killpg(0, signal.SIGINT); "
+    then += "[print(one.loaded.sections[0].text) for one in readers.read([reading.path])]"
+    with parent(tmp_path, busy("pass"), then) as process:
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert len(out.split()) == 3
+    assert len(set(out.split())) == 1
+
+
+def flat(*objects: bytes) -> bytes:
+    """Return a PDF of these objects, the first its catalog, with a table of where they are."""
+    out, places = b"%PDF-1.7\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % place for place in places)
+    return out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start)
+
+
+def stream(content: bytes, more: bytes = b"/Filter /FlateDecode") -> bytes:
+    return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), more, content)
+
+
+CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"
+PAGES = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
+PAGE = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>"
+FORM = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >>"
+
+
+def deflated(megabytes: int, piece: bytes = b"\0") -> bytes:
+    squeeze = zlib.compressobj(9)
+    block = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
+    return b"".join(squeeze.compress(block) for _ in range(megabytes)) + squeeze.flush()
+
+
+def word(document: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", document)
+    return out.getvalue()
+
+
+LAUGHS = b"<!DOCTYPE a [<!ENTITY b0 'ha'>%s]><a>&b30;</a>" % b"".join(
+    b"<!ENTITY b%d '&b%d;&b%d;'>" % (number, number - 1, number - 1) for number in range(1, 31)
+)
+HOSTILE: dict[str, Callable[[], bytes]] = {  # made when needed: some take a second
+    "content that inflates to gigabytes.pdf": lambda: flat(CATALOG, PAGES, PAGE, stream(deflated(1_100)), stream(b"")),
+    "content deflated twice.pdf": lambda: flat(
+        CATALOG, PAGES, PAGE, stream(zlib.compress(deflated(1_100)), b"/Filter [/FlateDecode /FlateDecode]")
+    ),
+    "content of endless operators.pdf": lambda: flat(
+        CATALOG, PAGES, PAGE, stream(deflated(300, b"BT (a) Tj ET ")), stream(b"")
+    ),
+    "pages that are their own children.pdf": lambda: flat(CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 9 >>"),
+    "forms within themselves.pdf": lambda: flat(
+        CATALOG, PAGES, PAGE, stream(b"/X Do /X Do", b""), stream(b"/X Do /X Do", FORM)
+    ),
+    "arrays without end.pdf": lambda: flat(CATALOG, PAGES, PAGE[:-2] + b"/A " + b"[" * 200_000 + b">>"),
+    "tables that go in circles.pdf": lambda: flat(CATALOG, PAGES, PAGE).replace(b"/Root", b"/Prev 9 /Root"),
+    "billions of pages.pdf": lambda: flat(CATALOG, b"<< /Type /Pages /Kids [] /Count 2000000000 >>"),
+    "entities.xhtml": lambda: LAUGHS,
+    "entities.docx": lambda: word(LAUGHS),
+    "white space.docx": lambda: word(b"<w>" + b" " * 1_000_000_000 + b"</w>"),
+    "tags without end.html": lambda: b"<div>" * 1_000_000,
+    "declarations.html": lambda: b"<![" * 500_000,
+    "one cell.csv": lambda: b'a,"' + b"b," * 10_000_000,
+    "lists within lists.csv": lambda: b"a,b\n['" + b"[" * 900_000 + b"'],c\n",
+    "binary.md": lambda: deflated(10),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_document_costs_only_itself(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(HOSTILE[name]())
+    paths = [os.fsencode(tmp_path / name), *write(tmp_path, ["next.txt"])]
+    hostile, following = read(paths, ReadLimits(seconds=5, memory=1_000_000_000))
+    assert hostile.sha256 == hash_of(paths[0])
+    assert hostile.status == "read" or re.fullmatch(rf"{re.escape(name)} .{{20,150}}\.", hostile.reason)
+    assert text(following) == "This is next.txt."
+
+
+def test_a_real_document_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "long.html").write_bytes(b"<p>a<b>c</b>" * 3_000_000)
+    (reading,) = read([os.fsencode(tmp_path / "long.html")], ReadLimits(seconds=1))
+    assert reading.reason == "long.html took longer than 1 s to read: split it, or leave it out."
+
+
+def test_a_real_document_that_needs_too_much_memory_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "large.html").write_bytes(b"<p>a<b>c</b>" * 1_000_000)
+    (reading,) = read([os.fsencode(tmp_path / "large.html")], ReadLimits(seconds=PATIENCE, memory=150_000_000))
+    assert reading.reason == "large.html needs more than 0.15 GB of memory to read: split it, or leave it out."

@@ -1,0 +1,167 @@
+"""``index`` over a library that plays a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from app import index as module
+from app.cli import main
+from app.index import listing
+from app.screen import Screen
+from retrieval.filters import Filter
+from retrieval.report import Advance, Failure, Progress, Skipped, Source, SyncReport, VerifyReport
+
+GOOD = Source(Path("/d/good.md"), "indexed", 3, "", "2024-05-01")
+SCAN = Source(Path("/d/scan.pdf"), "empty", 0, "scan.pdf holds no text: run it through OCR.")
+
+
+@dataclass
+class Shelf:
+    """A library; ``done`` keeps what was asked of it."""
+
+    held: list[Source] = field(default_factory=lambda: [GOOD, SCAN])
+    left: list[Skipped] = field(default_factory=lambda: [Skipped(Path("/d/.git"), "hidden")])
+    report: SyncReport = field(default_factory=SyncReport)
+    found: VerifyReport = field(default_factory=lambda: VerifyReport(3, 2))
+    done: list[Any] = field(default_factory=list)
+
+    def add(self, paths: list[Path]) -> None:
+        self.done += [f"add {path}" for path in paths]
+
+    def remove(self, path: Path) -> None:
+        self.done.append(f"remove {path}")
+
+    def sync(self, progress: Progress) -> SyncReport:
+        self.done.append("sync")
+        progress(Advance(0, 1, 0, 0.0, GOOD.path))
+        return self.report
+
+    def verify(self, progress: Progress) -> VerifyReport:
+        self.done.append("verify")
+        progress(Advance(0, 3, 0, 0.0, GOOD.path))
+        return self.found
+
+    def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002
+        self.done.append("require")
+
+    def sources(self) -> list[Source]:
+        return self.held
+
+    def skipped(self) -> list[Skipped]:
+        return self.left
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    made = Shelf()
+
+    @contextmanager
+    def opened(*_: object) -> Iterator[Shelf]:
+        yield made
+
+    monkeypatch.setattr(module, "open_own", opened)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        ("", ["sync", "require"]),
+        ("a b", ["add a", "add b", "sync", "require"]),
+        ("--list", []),
+        ("--verify", ["verify"]),
+        ("--list --verify", ["verify"]),
+        ("a --verify", ["add a", "sync", "require", "verify"]),
+        ("--remove a", ["remove a", "sync"]),
+        ("--remove a b", ["remove a", "add b", "sync", "require"]),
+    ],
+)
+def test_what_is_done_and_in_which_order(shelf: Shelf, words: str, done: list[str]) -> None:
+    assert main(["index", *words.split()]) == 0
+    assert shelf.done == done
+
+
+def test_a_sync_is_reported(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = [Skipped(Path(f"/d/.{number}"), "hidden") for number in range(30)]
+    shelf.report = SyncReport(
+        added=[GOOD.path], empty=[Failure(SCAN.path, SCAN.reason)], skipped=skipped, notes=["The folder x is closed."]
+    )
+    assert main(["index"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "The library holds 2 documents, 3 passages.\n"
+    assert err.splitlines() == [
+        "indexing: 0 of 1 files",
+        "note: The folder x is closed.",
+        "1 indexed (1 added), 1 empty, 30 skipped",
+        "  empty: /d/scan.pdf holds no text: run it through OCR.",
+        "  skipped: 30 files: hidden (see index --list)",
+    ]
+
+
+def test_quiet_prints_the_result_alone(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "--quiet"]) == 0
+    assert capsys.readouterr() == ("The library holds 2 documents, 3 passages.\n", "")
+
+
+def test_a_sound_index(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "--verify"]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("Checked 3 passages of 2 documents: no damage.\n", "checking: 0 of 3\n")
+
+
+def test_damage_that_was_mended_is_told_and_no_failure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf.found.mended.append("The vector file was made anew.")
+    assert main(["index", "--verify"]) == 0
+    out = capsys.readouterr().out
+    assert out == "The vector file was made anew.\nChecked 3 passages of 2 documents: 1 mended.\n"
+
+
+def test_damage_that_cannot_be_mended_is_a_failure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf.found.problems += ["The folder is read-only.", "It is\x1b[31m gone."]
+    assert main(["index", "--verify", "--list", "--quiet"]) == 2
+    out, err = capsys.readouterr()
+    assert err == "error: The folder is read-only.\nerror: It is gone.\n"
+    assert "good.md" in out
+
+
+def test_the_list_in_a_pipe_is_aligned_and_whole(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf.left *= 30
+    assert main(["index", "--list"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert err == ""
+    assert "\t" not in out
+    assert lines[:4] == [
+        "status   passages  date        path         reason",
+        "indexed  3         2024-05-01  /d/good.md",
+        "empty    0                     /d/scan.pdf  holds no text: run it through OCR.",
+        "skipped                        /d/.git      hidden",
+    ]
+    assert len(lines) == 33
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_list_on_a_terminal_cuts_nothing(shelf: Shelf, width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = "/home/someone/documents/a-folder-with-a-long-name/and-another-with-a-longer-name"
+    shelf.held = [SCAN._replace(path=Path(folder) / "scan.pdf")]
+    screen = Screen()
+    screen.out = Console(force_terminal=True, width=width)
+    listing(shelf, screen)  # type: ignore[arg-type]
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert max(map(len, shown)) <= width
+    paths = "".join(line.split("│")[4].strip() for line in shown if line.startswith("│"))
+    assert paths == f"{folder}/scan.pdf/d/.git"
+
+
+def test_an_empty_library_is_listed_as_such(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf.held, shelf.left = [], []
+    assert main(["index", "--list"]) == 0
+    assert capsys.readouterr() == ("", "note: the library is empty; add to it: python -m app index PATH\n")
