@@ -154,9 +154,9 @@ async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str],
         naive = rows[name, "loop"] = Row(name)
         for number in range(questions):
             question = f"Why is the sky of country {number} blue?"
-            dice = Random(f"{seed}/{name}/{number}")  # noqa: S311 - no secret
+            dice = Random(f"{seed}/{name}/{number}")
             await ask(graph_of(judge_of(dice), dice), question, ours)
-            dice = Random(f"{seed}/{name}/{number}")  # noqa: S311 - no secret
+            dice = Random(f"{seed}/{name}/{number}")
             if number < NAIVE_QUESTIONS:
                 await ask_naively(judge_of(dice), dice, question, most, naive)
             print(f"\r{name}: {number + 1} of {questions} ", end="", file=sys.stderr, flush=True)

@@ -94,7 +94,7 @@ def main() -> None:
 
 def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
     """What one question is asked with: limits from tight to roomy, and any mode."""
-    dice = Random(f"{seed}/{number}")  # noqa: S311 - no secret
+    dice = Random(f"{seed}/{number}")
     limits = Limits(
         rewrites=dice.randrange(4),
         drafts=dice.randrange(1, 4),

@@ -57,7 +57,7 @@ class Server:
         found = NUMBER.findall("\n".join(str(one["content"]) for one in request["messages"]))
         number = found[-1] if found else "none"
         self.requests[number] += 1
-        dice = Random(f"{self.seed}/{number}/{self.requests[number]}")  # noqa: S311 - no secret
+        dice = Random(f"{self.seed}/{number}/{self.requests[number]}")
         name = dice.choice(list(FAULTS)) if dice.random() < self.share else None
         if name:
             self.faults[name] += 1

@@ -20,12 +20,12 @@ class Shelf:
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
         """As LangChain's retrievers."""
-        return Random(input).sample(self.passages, k)  # noqa: S311 - no secret
+        return Random(input).sample(self.passages, k)
 
 
 def passages() -> list[Document]:
     """Forty passages of three sentences each, no two the same."""
-    dice = Random(0)  # noqa: S311 - no secret
+    dice = Random(0)
     pairs = dice.sample([(matter, thing) for matter in MATTERS for thing in THINGS], 40)
     return [
         Document(

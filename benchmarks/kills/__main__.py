@@ -85,7 +85,7 @@ def main() -> None:
 
 async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
     """Batches of questions until so many kills have struck, each batch until all of it is answered."""
-    tally, dice, first = Tally(), Random(seed), 0  # noqa: S311 - no secret
+    tally, dice, first = Tally(), Random(seed), 0
     async with recording(seed) as (recorder, base_url):
         with tempfile.TemporaryDirectory() as folder:
             while tally.kills < kills:

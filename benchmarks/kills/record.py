@@ -70,7 +70,7 @@ class Recorder(Server):
         prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
         number = int(NUMBER.findall(str([one["content"] for one in messages]))[-1])
         self.calls.append(Call(number, NODES[messages[0]["content"]], prompt, request["model"]))
-        return replace(sent(reply_to(request, Random(prompt))), pause=self.latency)  # noqa: S311 - no secret
+        return replace(sent(reply_to(request, Random(prompt))), pause=self.latency)
 
 
 @asynccontextmanager

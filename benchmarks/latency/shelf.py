@@ -19,7 +19,7 @@ from evidence.sentences import sentences
 from evidence.words import stems
 from graph.state import Passage
 from nodes.retrieve import as_passage
-from retrieval.load import load
+from retrieval.documents.load import load
 from retrieval.split import split
 
 QUESTIONS = SAMPLE.parent / "questions.jsonl"

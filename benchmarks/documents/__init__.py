@@ -1,0 +1,1 @@
+"""Documents of many makers, and how well they are read."""
