@@ -1,0 +1,1 @@
+"""What the index finds, how fast it is, and what it withstands."""
