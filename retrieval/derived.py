@@ -1,16 +1,19 @@
 """Keep the vector file and the manifest in step with the database."""
 
+from pathlib import Path
+
 from retrieval.database import Database
 from retrieval.embed import METRIC
-from retrieval.manifest import Manifest, quoted, read_manifest, write_manifest
+from retrieval.manifest import Manifest, Words, quoted, read_manifest, write_manifest
 from retrieval.schema import FORMAT
 from retrieval.state import Snapshot, get_roots
 from retrieval.translate import translated
 from retrieval.vector_rows import forget_removed
 from retrieval.vectors import VectorIndex
+from retrieval.words import seal_of_words
 
 
-def save_derived(database: Database, vectors: VectorIndex) -> None:
+def save_derived(database: Database, vectors: VectorIndex, *, words_changed: bool = False) -> None:
     """Write the vector file and the manifest where they are behind the database; for its only writer."""
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)
@@ -29,12 +32,29 @@ def save_derived(database: Database, vectors: VectorIndex) -> None:
             splitter=snapshot.splitter,
             roots={quoted(path): kind for path, kind in get_roots(connection).items()},
             vectors=entry,
+            words=old.words if old and not words_changed and _is_of(old.words, snapshot) else _sealed(snapshot),
         )
         if manifest != old:
             write_manifest(database.folder, manifest)
     if entry and entry != kept:
         with database.writing() as connection:
             forget_removed(connection, entry.reached.removal)
+
+
+def words_are_whole(folder: Path, snapshot: Snapshot) -> bool:
+    """Whether the word index is what was written, as far as that is known: not beside a writer."""
+    manifest = read_manifest(folder)
+    if not manifest or manifest.index != snapshot.index or not _is_of(manifest.words, snapshot):
+        return True
+    return manifest.words == _sealed(snapshot)
+
+
+def _is_of(words: Words | None, snapshot: Snapshot) -> bool:
+    return words is not None and words.reached == snapshot.reached
+
+
+def _sealed(snapshot: Snapshot) -> Words:
+    return Words(seal=seal_of_words(snapshot.connection), reached=snapshot.reached)
 
 
 def save_roots(database: Database) -> None:

@@ -189,6 +189,7 @@ class Library:
                 save_derived(database, self.store.vectors)
         elif database.writable:
             with suppress(RequestError), database.only_writer(seconds=0):
+                remove_partial_files(database.folder)
                 run.touch(plan)
                 save_derived(database, self.store.vectors)
         run.finish(plan)

@@ -22,6 +22,15 @@ class Vectors(BaseModel):
     reached: Reached
 
 
+class Words(BaseModel):
+    """What tells whether the word index in the database is what was written, and how much of the index it is of."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    seal: int
+    reached: Reached
+
+
 class Manifest(BaseModel):
     """Everything is in the database as well; here it can be read when that is damaged.
 
@@ -38,6 +47,7 @@ class Manifest(BaseModel):
     splitter: dict[str, int]
     roots: dict[str, str]
     vectors: Vectors | None = None
+    words: Words | None = None
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -42,7 +43,6 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
     index.cp.niter = _ROUNDS
     index.cp.max_points_per_centroid = _TRAINED
     index.cp.min_points_per_centroid = 1
-    index.parallel_mode = 1  # one query is spread over the cores
     index.train(sample(_TRAINED * lists))
     return index
 
@@ -76,7 +76,8 @@ def search(index: Index, query: Vectors, count: int, only: Ids | None = None) ->
         options.nprobe = min(index.nlist, int(max(_LEAST_PROBED, _PROBED * index.nlist) * share))
     if only is not None:
         options.sel = _selector(only)
-    _, ids = index.search(query, count, params=options)
+    with _threads(1):  # of one query two have little, and wait long for each other on a busy machine
+        _, ids = index.search(query, count, params=options)
     return [int(id_) for id_ in ids[0] if id_ >= 0]
 
 
@@ -112,9 +113,21 @@ def undump(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
     if isinstance(index, faiss.IndexIDMap2):
         return index if isinstance(faiss.downcast_index(index.index), faiss.IndexFlatIP) else None
     if isinstance(index, faiss.IndexIVFScalarQuantizer):
-        index.parallel_mode = 1
         return index
     return None
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Let FAISS use so many threads; OpenMP keeps the number for each thread that calls it."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(number)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 def _selector(ids: Ids) -> Any:

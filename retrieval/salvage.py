@@ -63,7 +63,8 @@ def _rows(old: sqlite3.Connection, sql: str, key: str, where: str = "") -> Itera
             rows = old.execute(f"{sql} WHERE {where}{key} > ? ORDER BY {key} LIMIT ?", (last, _ROWS)).fetchall()
             if not rows:
                 return
-            last, in_vain = rows[-1][0], 0
+            rows = [row for row in rows if row[0] > last]  # a damaged tree may lead back
+            last, in_vain = (rows[-1][0], 0) if rows else (last + _ROWS, in_vain + _ROWS)
         except _ERRORS:
             rows = []
             for one in range(last + 1, last + 1 + _ROWS):

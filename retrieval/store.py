@@ -13,9 +13,9 @@ from errors import RequestError
 from retrieval.clean import clean
 from retrieval.conditions import Condition
 from retrieval.database import Database
-from retrieval.derived import save_derived
+from retrieval.derived import save_derived, words_are_whole
 from retrieval.embed import Vectors, embed_query
-from retrieval.errors import IndexDamaged, shown
+from retrieval.errors import IndexDamaged, damaged, shown
 from retrieval.filters import Filter
 from retrieval.indexing import Model, agree, check_dimension, embed_once, other_model
 from retrieval.ranking import distinct, fuse
@@ -45,6 +45,7 @@ class PassageStore(VectorStore):
         ``search`` is how it is searched where a call does not say.
         """
         self.default_search = search
+        self._words_checked = False
         self.database = database
         self.vectors = VectorIndex(database.folder)
         self.model = Model(embeddings, embedding_name)
@@ -164,7 +165,9 @@ class PassageStore(VectorStore):
         check_dimension(self.database, self.model, vector, snapshot.dimension)
         with self._mended(), self.database.reading() as connection:
             condition = Condition.of(connection, only)
-            found = self._search(Snapshot.of(connection), query, vector, k, search, condition)
+            snapshot = Snapshot.of(connection)
+            self._check_words(snapshot)
+            found = self._search(snapshot, query, vector, k, search, condition)
         self._mend_file()
         return found
 
@@ -178,7 +181,10 @@ class PassageStore(VectorStore):
         while True:
             near = [] if search == "bm25" else self.vectors.search(snapshot, vector, count, among)
             worded = [] if search == "vectors" else search_words(connection, query, count, snapshot.passages, only)
-            passages = get_passages(connection, list(dict.fromkeys([*near, *(id_ for id_, _ in worded)])))
+            ids = list(dict.fromkeys([*near, *(id_ for id_, _ in worded)]))
+            passages = get_passages(connection, ids)
+            if any(id_ not in passages and id_ <= snapshot.reached.passage for id_ in ids):
+                raise damaged()  # later ones have come in beside this snapshot
             similarities = _similarities(snapshot, list(passages), vector)
             words = dict(worded)
             scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
@@ -192,6 +198,13 @@ class PassageStore(VectorStore):
             own = {"id": passage.id, "score": score, "similarity": similarities[id_]}
             passage.metadata.update(own)
         return [(passages[id_], score) for id_, score in best]
+
+    def _check_words(self, snapshot: Snapshot) -> None:
+        """Compare the word index with its seal, once: what it has lost would be missed in silence."""
+        if not self._words_checked:
+            if not words_are_whole(self.database.folder, snapshot):
+                raise damaged()
+            self._words_checked = True
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))

@@ -41,6 +41,8 @@ def verify(library: Library, progress: Progress | None) -> VerifyReport:
         mended += report.notes
         mended.append(f"The index was made anew from its documents: {report.passages:,} passages.")
     if not _words_agree(database):
+        with database.only_writer():
+            save_derived(database, store.vectors, words_changed=True)
         mended.append("The words of the passages were not those of their texts: they were indexed anew.")
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)

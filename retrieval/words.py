@@ -3,6 +3,7 @@
 import math
 import re
 import sqlite3
+import zlib
 from collections.abc import Sequence
 from itertools import chain
 
@@ -64,6 +65,16 @@ def search_words(
     weights = {term: _weight(number, passages) for number, term in known}
     candidates = _candidates(connection, known, weights, only)
     return _ranked(connection, candidates, weights)[:count]
+
+
+def seal_of_words(connection: sqlite3.Connection) -> int:
+    """Return what tells whether FTS5's own tables are what was written: 170 MB of them take a third of a second."""
+    seal = 0
+    for table in ("SELECT id, block FROM words_data ORDER BY id", "SELECT segid, term, pgno FROM words_idx"):
+        for row in connection.execute(table):
+            for value in row:
+                seal = zlib.crc32(value if isinstance(value, bytes) else str(value).encode(), seal)
+    return seal
 
 
 def _all_ranked(

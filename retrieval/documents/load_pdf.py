@@ -12,6 +12,8 @@ from retrieval.documents.unwrap import unwrap
 from retrieval.errors import NoTextError
 
 _LOOKED_AT = 50  # empty pages at most that are read once more to see whether they are broken
+_MARK = b"%PDF-"
+_HEAD = 1_024  # bytes at the beginning in which readers look for the mark
 _TAIL = 2_048  # bytes at the end in which a whole file has its end mark
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
@@ -30,6 +32,8 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
     except EncryptedError:
         raise
     except Exception as error:
+        if _MARK not in data[:_HEAD]:
+            raise ValueError("is no PDF: name it after what it is, or leave it out") from error
         raise ValueError(_TRUNCATED if not whole else "is damaged: save it anew as PDF") from error
     texts = [clean(text.translate(_LIGATURES)).strip() for text in pages.texts]
     # Without its end mark a file may still be complete, if no page turns out to miss something.

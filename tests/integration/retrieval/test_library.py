@@ -284,8 +284,8 @@ def test_a_folder_that_cannot_be_listed_keeps_its_documents(
     library.sync()
     scandir = os.scandir
 
-    def refusing(path: bytes) -> object:
-        if path.endswith(b"sub"):
+    def refusing(path: bytes | Path) -> object:
+        if os.fsencode(path).endswith(b"sub"):
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
@@ -293,6 +293,17 @@ def test_a_folder_that_cannot_be_listed_keeps_its_documents(
     report = library.sync()
     assert report.removed == []
     assert report.notes == [f"The folder {docs / 'sub'} cannot be opened: its documents are kept as they were."]
+
+
+def test_what_a_killed_writer_left_is_cleared_away_though_nothing_changed(
+    open_library: Opener, docs: Path, home: Path
+) -> None:
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    (home / "vectors.faiss.77.partial").write_bytes(b"x")
+    assert open_library().sync().unchanged == 3
+    assert not list(home.glob("*.partial"))
 
 
 def test_progress_counts_up_to_all(open_library: Opener, docs: Path) -> None:
