@@ -15,10 +15,12 @@ from retrieval.manifest import read_manifest, unquoted
 from retrieval.salvage import salvage
 from retrieval.schema import FORMAT, SCHEMA, TABLES
 from retrieval.signature import sign, signed, unsign
+from retrieval.state import add_roots
 from retrieval.translate import BUSY_CODES, code_of, translated, unwritable
 
 NAME = "index.sqlite"
 _LOCK_NAME = "writer.lock"
+_LOG = 64_000_000  # bytes that the write-ahead log keeps when all of it is in the database
 _WAIT = 5.0  # seconds for another writer to finish
 
 
@@ -162,8 +164,7 @@ class Database:
     def _restore_roots(self, connection: sqlite3.Connection) -> None:
         manifest = read_manifest(self.folder)
         if manifest and manifest.roots:
-            roots = [(unquoted(path), kind) for path, kind in manifest.roots.items()]
-            connection.executemany("INSERT INTO roots VALUES (?, ?)", roots)
+            add_roots(connection, {unquoted(path): kind for path, kind in manifest.roots.items()})
             self.notes.append("The index had to be begun again: all its documents are indexed anew.")
 
     def _check(self) -> None:
@@ -210,7 +211,10 @@ class Database:
             return self._open_read_only()
         connection = self._connect("mode=rw")
         # FULL: a transaction that was reported as done also survives a power cut.
-        connection.executescript("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY")
+        connection.executescript(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; "
+            f"PRAGMA journal_size_limit = {_LOG}"
+        )
         return connection
 
     def _open_read_only(self) -> sqlite3.Connection:

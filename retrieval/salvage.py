@@ -11,7 +11,7 @@ import numpy as np
 
 from retrieval.errors import IndexDamaged
 from retrieval.records import get_passages, put_texts
-from retrieval.state import set_meta
+from retrieval.state import add_roots, get_roots, set_meta
 from retrieval.vector_rows import known_vectors, put_spare_vectors, seal, text_hash
 
 _ROWS = 1_000  # at a time: where one is damaged, its neighbours are tried one by one
@@ -26,10 +26,10 @@ _TEXTS = "SELECT passages.id FROM passages JOIN documents ON documents.id = docu
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> None:
     """Put what is whole in the file ``damaged`` into the new index of ``connection``."""
-    with suppress(*_ERRORS), closing(_opened(damaged)) as old:
+    with suppress(IndexDamaged, *_ERRORS), closing(_opened(damaged)) as old:
         meta = dict(old.execute("SELECT key, value FROM meta"))
         if not connection.execute("SELECT 1 FROM roots").fetchone():
-            connection.executemany("INSERT INTO roots VALUES (?, ?)", old.execute("SELECT path, kind FROM roots"))
+            _take_roots(old, connection)
         _go_on_counting(old, connection)
         embedding, dimension = str(meta["embedding"]), int(meta["dimension"])
         if not embedding or not 0 < dimension < _LARGEST:
@@ -46,6 +46,15 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> None:
 
 def _opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+def _take_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
+    """Follow what the old index did, for the manifest does not say: of an older version, without its seals."""
+    try:
+        roots = get_roots(old)
+    except sqlite3.OperationalError:
+        roots = dict(old.execute("SELECT path, kind FROM roots"))
+    add_roots(connection, roots)
 
 
 def _go_on_counting(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
     """,
     """
 CREATE TABLE roots (
-    path BLOB PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('file', 'folder'))
+    path BLOB PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('file', 'folder')), seal INTEGER NOT NULL
 ) WITHOUT ROWID
     """,
     """

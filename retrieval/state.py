@@ -1,6 +1,7 @@
 """What an index says of itself, and the files and folders it follows."""
 
 import sqlite3
+import zlib
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
@@ -79,14 +80,24 @@ def next_generation(connection: sqlite3.Connection) -> None:
 
 def get_roots(connection: sqlite3.Connection) -> dict[bytes, str]:
     """Return the files and folders that the index follows, each with which of the two it is."""
-    return dict(connection.execute("SELECT path, kind FROM roots ORDER BY path"))
+    roots = {}
+    for path, kind, seal in connection.execute("SELECT path, kind, seal FROM roots ORDER BY path"):
+        if not isinstance(path, bytes) or seal != _seal(path, kind):
+            raise damaged()
+        roots[path] = kind
+    return roots
 
 
 def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str]) -> None:
     """Follow files and folders."""
-    connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?)", roots.items())
+    rows = [(path, kind, _seal(path, kind)) for path, kind in roots.items()]
+    connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", rows)
 
 
 def remove_root(connection: sqlite3.Connection, path: bytes) -> None:
     """Follow a file or folder no longer."""
     connection.execute("DELETE FROM roots WHERE path = ?", (path,))
+
+
+def _seal(path: bytes, kind: str) -> int:
+    return zlib.crc32(path, zlib.crc32(kind.encode()))

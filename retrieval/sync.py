@@ -13,7 +13,7 @@ from retrieval.database import Database
 from retrieval.documents.load import LARGEST, documents_of
 from retrieval.documents.reading import Readers, Reading
 from retrieval.embed import BATCH
-from retrieval.errors import shown
+from retrieval.errors import damaged, shown
 from retrieval.indexing import Model, agree, embed_once
 from retrieval.pace import Pace
 from retrieval.records import Record, get_records, put_passages, put_record, remove_records, touch_records
@@ -68,6 +68,8 @@ class Sync:
         """Compare the disk with the index: by size and time first, by content where these differ."""
         with self._database.reading() as connection:
             roots, known = get_roots(connection), get_records(connection)
+        if known and not roots:
+            raise damaged()  # a root goes with its documents
         plan = Plan(find_documents(roots), known)
         for path, stamp in plan.found.files.items():
             self._compare(path, stamp, plan)

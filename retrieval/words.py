@@ -16,8 +16,8 @@ from retrieval.conditions import Condition
 # FTS5 takes 2 microseconds to rank a passage, and 0.1 to name it. So where the terms of a question occur in many
 # passages, those of the rarest terms are named, the best by these terms alone are taken, and only they are ranked.
 _RANKED = 10_000  # occurrences of a question's terms up to which FTS5 ranks them all
-_NAMED = 30_000  # occurrences of its rarest terms beyond that
-_KEPT = 600  # of them are ranked by all terms
+_NAMED = 50_000  # occurrences of its rarest terms beyond that
+_KEPT = 1_000  # of them are ranked by all terms
 _TERMS = 64  # of a question: more of them make a query that takes long and finds everything
 _COMMON = """
 a about after all also am an and any are as at be because been before being between both but by can
@@ -52,7 +52,7 @@ def search_words(
 ) -> list[tuple[int, float]]:
     """Return the ``count`` best of ``passages`` by BM25 as (id, score), the best first.
 
-    Where the question's terms occur more than 10,000 times, the best are looked for among 600 candidates.
+    Where the question's terms occur more than 10,000 times, the best are looked for among 1,000 candidates.
     """
     query = fts_query(question)
     if not query:
