@@ -1,9 +1,9 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit bench check
+.PHONY: help setup format lint type test unit bench bench-index check
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: ## make .venv with all that development needs
 	python3 -m venv .venv && .venv/bin/pip install -q -r requirements-dev.txt
@@ -33,5 +33,13 @@ bench: ## what a question costs, what faults and kills do, and which attacks suc
 	$(PYTHON) -m benchmarks.faults
 	$(PYTHON) -m benchmarks.kills
 	$(PYTHON) -m benchmarks.injection --raginject --most 36
+
+bench-index: ## what the index does at a million passages, when killed and when harmed: about half an hour
+	$(PYTHON) -m benchmarks.index.ingestion
+	$(PYTHON) -m benchmarks.index.peers
+	$(PYTHON) -m benchmarks.index.recall
+	$(PYTHON) -m benchmarks.index.kills
+	$(PYTHON) -m benchmarks.index.flips
+	$(PYTHON) -m benchmarks.index.scale
 
 check: lint type test ## all that CI runs

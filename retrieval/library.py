@@ -148,7 +148,7 @@ class Library:
 
         Raises ``RequestError`` when the index is damaged and its folder read-only.
         """
-        return verify(self, progress)
+        return verify(self.store, self.sync, progress)
 
     def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002 - as the store calls it
         """Raise ``RequestError`` with the reason when there is nothing to ask."""

@@ -1,23 +1,19 @@
 """Compare an index with what was written to it, and mend what differs."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from retrieval.database import Database
 from retrieval.derived import save_derived
 from retrieval.errors import IndexDamaged, damaged, shown
 from retrieval.records import get_passages, get_records
-from retrieval.report import Advance, Progress, VerifyReport
+from retrieval.report import Advance, Progress, SyncReport, VerifyReport
 from retrieval.state import Snapshot
+from retrieval.store import PassageStore
 from retrieval.translate import translated
 from retrieval.vector_rows import hashes_of, text_hash, vectors_after
-
-if TYPE_CHECKING:
-    from retrieval.library import Library
 
 _MANY = 500  # passages at a time
 _MISCOUNTED = (
@@ -26,9 +22,10 @@ _MISCOUNTED = (
 _WITHOUT_VECTOR = "SELECT id FROM passages WHERE id NOT IN (SELECT passage FROM vectors) LIMIT 1"
 
 
-def verify(library: Library, progress: Progress | None) -> VerifyReport:
-    """Check the library's index; see ``Library.verify``."""
-    store = library.store
+def verify(
+    store: PassageStore, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
+) -> VerifyReport:
+    """Check an index, which ``sync`` fills anew where that is needed; see ``Library.verify``."""
     database = store.database
     mended: list[str] = []
     problems: list[str] = []
@@ -37,7 +34,7 @@ def verify(library: Library, progress: Progress | None) -> VerifyReport:
             _check_rows(connection, database.folder, progress)
     except IndexDamaged:
         database.start_over()
-        report = library.sync(progress)
+        report = sync(progress)
         mended += report.notes
         mended.append(f"The index was made anew from its documents: {report.passages:,} passages.")
     if not _words_agree(database):
