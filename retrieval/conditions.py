@@ -58,6 +58,11 @@ class Condition:
         rows = self.connection.execute(self.ids_sql, self.parameters)
         return np.sort(np.fromiter((id_ for (id_,) in rows), dtype=np.int64))
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest of the ids: those of one document lie together."""
+        return (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
+
     def __len__(self) -> int:
         """How many passages it lets through."""
         return len(self.ids)

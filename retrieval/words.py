@@ -18,6 +18,8 @@ from retrieval.conditions import Condition
 _RANKED = 10_000  # occurrences of a question's terms up to which FTS5 ranks them all
 _NAMED = 50_000  # occurrences of its rarest terms beyond that
 _KEPT = 1_000  # of them are ranked by all terms
+_HIGHEST = (1 << 63) - 1
+_NAMES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _TERMS = 64  # of a question: more of them make a query that takes long and finds everything
 _COMMON = """
 a about after all also am an and any are as at be because been before being between both but by can
@@ -59,8 +61,8 @@ def search_words(
         return []
     terms = query.split(" OR ")
     occurrences = [(_occurrences(connection, term), term) for term in terms]
-    if sum(number for number, _ in occurrences) <= _RANKED or (only is not None and len(only) <= _RANKED):
-        return _all_ranked(connection, query, count, only)
+    if sum(number for number, _ in occurrences) <= _RANKED:
+        return _all_ranked(connection, query, only)[:count]
     known = sorted((number, term) for number, term in occurrences if number)
     weights = {term: _weight(number, passages) for number, term in known}
     candidates = _candidates(connection, known, weights, only)
@@ -77,15 +79,13 @@ def seal_of_words(connection: sqlite3.Connection) -> int:
     return seal
 
 
-def _all_ranked(
-    connection: sqlite3.Connection, query: str, count: int, only: Condition | None
-) -> list[tuple[int, float]]:
-    where, parameters = (f" AND rowid IN ({only.ids_sql})", only.parameters) if only is not None else ("", ())
-    rows = connection.execute(
-        f"SELECT rowid, -rank FROM words WHERE words MATCH ?{where} ORDER BY rank LIMIT ?",  # noqa: S608
-        (query, *parameters, count),
-    )
-    return list(rows)
+def _all_ranked(connection: sqlite3.Connection, query: str, only: Condition | None) -> list[tuple[int, float]]:
+    # A condition in the statement would have FTS5 begin anew for each passage that it lets through.
+    rows = connection.execute("SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank", (query,))
+    if only is None:
+        return list(rows)
+    allowed = set(only.ids.tolist())
+    return [row for row in rows if row[0] in allowed]
 
 
 def _occurrences(connection: sqlite3.Connection, term: str) -> int:
@@ -103,16 +103,17 @@ def _candidates(
     left = _NAMED
     ids: list[npt.NDArray[np.int64]] = []
     scores: list[npt.NDArray[np.float64]] = []
+    first, last = (0, _HIGHEST) if only is None else only.bounds
     for number, term in known:
-        if ids and number > left:
+        if (ids and left <= 0) or (only is None and ids and number > left):
             break
-        rows = connection.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (term, left))
+        rows = connection.execute(_NAMES, (term, first, last, max(left, 1)))
         found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        left -= len(found)
         if only is not None:
             found = found[np.isin(found, only.ids)]
         ids.append(found)
         scores.append(np.full(len(found), weights[term]))
-        left -= number
     unique, places = np.unique(np.concatenate(ids), return_inverse=True)
     sums = np.bincount(places, np.concatenate(scores), minlength=len(unique))
     best: list[int] = unique[np.argsort(-sums, kind="stable")[:_KEPT]].tolist()

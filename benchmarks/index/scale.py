@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks.figures import FOLDER, write_figures
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, drawn
 from retrieval.embed import Vectors
+from retrieval.filters import Filter
 from retrieval.library import Library
 from retrieval.state import Snapshot
 from retrieval.store import Search
@@ -112,6 +113,8 @@ def _measured(folder: Path, corpus: Corpus, asked: int) -> dict[str, Any]:
     ways: tuple[Search, ...] = ("vectors", "bm25", "hybrid")
     for search in ways:
         figures[search] = _times(questions, partial(store.similarity_search, k=4, search=search))
+    one_file = partial(store.similarity_search, k=4, filter=Filter(sources=("00003.jsonl",)))
+    figures["one file"] = _times(questions[:RANKED_WHOLLY], one_file)
     found = []
     with store.database.reading() as connection:
         snapshot = Snapshot.of(connection)
@@ -231,7 +234,7 @@ def _show(figures: dict[str, Any]) -> None:
         print(f"{name:36}{value}")
 
 
-_SEARCHES = ("faiss", "vectors", "bm25", "hybrid")
+_SEARCHES = ("faiss", "vectors", "bm25", "hybrid", "one file")
 
 if __name__ == "__main__":
     sys.exit(main())
