@@ -48,6 +48,7 @@ def hash_of(path: bytes) -> str:
 # What a parser could be made to do, and what is then said of "bad.txt".
 MISDEEDS = {
     "hangs": ("exec('while True: pass')", "bad.txt took longer than 2 s to read: split it, or leave it out."),
+    "hangs asleep": ("time.sleep(999)", "bad.txt took longer than 2 s to read: split it, or leave it out."),
     "hangs in C": ("re.match('(a+)+b', 'a' * 99)", "bad.txt took longer than 2 s to read: split it, or leave it out."),
     "aborts": ("os.abort()", "bad.txt made its reader crash: save it anew with another program, or leave it out."),
     "exits": ("sys.exit()", "bad.txt made its reader crash: save it anew with another program, or leave it out."),
