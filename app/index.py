@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.inventory import checked, left_out, rows, summary
@@ -16,6 +17,7 @@ from retrieval.clean import clean
 
 if TYPE_CHECKING:
     from retrieval.library import Library
+    from retrieval.report import Source
 
 
 def index(options: argparse.Namespace) -> int:
@@ -28,10 +30,10 @@ def index(options: argparse.Namespace) -> int:
         if options.paths:
             library.add(options.paths)
         if options.paths or not (options.list or options.verify):
-            sync(library, screen)
+            sources = sync(library, screen)
             if options.paths or not options.remove:
                 library.require_passages()
-            holds(library, screen)
+            holds(sources, screen)
         if options.verify:
             code = verify(library, screen)
         if options.list:
@@ -39,8 +41,8 @@ def index(options: argparse.Namespace) -> int:
     return code
 
 
-def sync(library: Library, screen: Screen) -> None:
-    """Bring the library in step, and say what became of each document that is not indexed."""
+def sync(library: Library, screen: Screen) -> list[Source]:
+    """Bring the library in step, say what became of each document that is not indexed, and return all."""
     with screen.indexing() as progress:
         report = library.sync(progress)
     for note in report.notes:
@@ -49,11 +51,11 @@ def sync(library: Library, screen: Screen) -> None:
     screen.remark(summary(report, sources))
     for line in left_out(sources, report.skipped):
         screen.remark(f"  {line}")
+    return sources
 
 
-def holds(library: Library, screen: Screen) -> None:
+def holds(sources: Sequence[Source], screen: Screen) -> None:
     """Say how much is in the library."""
-    sources = library.sources()
     passages = sum(source.passages for source in sources)
     screen.out.print(f"The library holds {len(sources)} documents, {passages:,} passages.", markup=False)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from errors import RequestError
-from retrieval.errors import IndexBusy, IndexDamaged, shown
+from retrieval.errors import IndexBusy, IndexDamaged, IndexOutdated, shown
 from retrieval.manifest import read_manifest, unquoted
 from retrieval.salvage import salvage
 from retrieval.schema import FORMAT, SCHEMA, TABLES
@@ -40,13 +40,14 @@ class Database:
         self._guard = threading.RLock()
         self._writer = threading.RLock()
         self._locked = False
-        self._fault = "was damaged"
         self.writable = self._prepare()
         self._inode = _inode(self._path)
         try:
             with translated(folder):
                 self._create_if_empty()
                 self._check()
+        except IndexOutdated:
+            self.start_over("was made by an older version")
         except IndexDamaged:
             self.start_over()
 
@@ -99,8 +100,8 @@ class Database:
         finally:
             self._writer.release()
 
-    def start_over(self) -> None:
-        """Move the damaged database aside and begin an empty one, with the roots that are known."""
+    def start_over(self, fault: str = "was damaged") -> None:
+        """Move the database aside for its ``fault`` and begin one with the roots and what is whole of the rest."""
         if not self.writable:
             raise IndexDamaged(
                 f"The index in {shown(self.folder)} is damaged and cannot be mended, for the folder is "
@@ -112,7 +113,7 @@ class Database:
             aside = None
             if mine == _inode(self._path):  # else another process has mended it
                 aside = self._move_aside()
-                self.notes.append(f"The index in {shown(self.folder)} {self._fault}: it was moved to {aside.name}.")
+                self.notes.append(f"The index in {shown(self.folder)} {fault}: it was moved to {aside.name}.")
             with translated(self.folder):
                 self._create_if_empty()
                 self._check()
@@ -177,8 +178,7 @@ class Database:
         if not tables >= TABLES or not {"index", "generation"} <= meta.keys():
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
         if not str(meta.get("format")).isdecimal() or int(meta["format"]) < FORMAT:
-            self._fault = "was made by an older version"
-            raise IndexDamaged(f"The index in {shown(self.folder)} was made by an older version.")
+            raise IndexOutdated(f"The index in {shown(self.folder)} was made by an older version.")
         if int(meta["format"]) > FORMAT:
             raise RequestError(
                 f"The index in {shown(self.folder)} was made by a newer version of this program: "

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from retrieval.database import Database
 from retrieval.embed import METRIC
-from retrieval.manifest import Manifest, Words, quoted, read_manifest, write_manifest
+from retrieval.manifest import Manifest, Vectors, Words, quoted, read_manifest, write_manifest
 from retrieval.schema import FORMAT
 from retrieval.state import Snapshot, get_roots
 from retrieval.translate import translated
@@ -23,17 +23,8 @@ def save_derived(database: Database, vectors: VectorIndex, *, words_changed: boo
         kept = entry = old.vectors if old else None
         if snapshot.dimension and not (entry and vectors.is_current(snapshot, entry)):
             entry = vectors.save(snapshot)
-        manifest = Manifest(
-            format=FORMAT,
-            index=snapshot.index,
-            embedding=snapshot.embedding,
-            dimension=snapshot.dimension,
-            metric=METRIC,
-            splitter=snapshot.splitter,
-            roots={quoted(path): kind for path, kind in get_roots(connection).items()},
-            vectors=entry,
-            words=old.words if old and not words_changed and _is_of(old.words, snapshot) else _sealed(snapshot),
-        )
+        known = old.words if old and not words_changed and _is_of(old.words, snapshot) else None
+        manifest = _manifest(snapshot, vectors=entry, words=known or _sealed(snapshot))
         if manifest != old:
             write_manifest(database.folder, manifest)
     if entry and entry != kept:
@@ -62,12 +53,13 @@ def save_roots(database: Database) -> None:
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)
         old = read_manifest(database.folder)
-        roots = {quoted(path): kind for path, kind in get_roots(connection).items()}
-        kept = old if old and old.index == snapshot.index else _empty(snapshot)
-        write_manifest(database.folder, kept.model_copy(update={"roots": roots}))
+        manifest = _manifest(snapshot)
+        if old and old.index == snapshot.index:  # what else it says is of what was derived then
+            manifest = old.model_copy(update={"roots": manifest.roots})
+        write_manifest(database.folder, manifest)
 
 
-def _empty(snapshot: Snapshot) -> Manifest:
+def _manifest(snapshot: Snapshot, *, vectors: Vectors | None = None, words: Words | None = None) -> Manifest:
     return Manifest(
         format=FORMAT,
         index=snapshot.index,
@@ -75,5 +67,7 @@ def _empty(snapshot: Snapshot) -> Manifest:
         dimension=snapshot.dimension,
         metric=METRIC,
         splitter=snapshot.splitter,
-        roots={},
+        roots={quoted(path): kind for path, kind in get_roots(snapshot.connection).items()},
+        vectors=vectors,
+        words=words,
     )

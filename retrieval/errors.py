@@ -27,6 +27,10 @@ class IndexDamaged(RequestError):
     """The database is not what was written to it."""
 
 
+class IndexOutdated(IndexDamaged):
+    """The database was made by an older version, in a format that is not read any more."""
+
+
 def shown(path: str | Path) -> str:
     """Return a path on one line and without hidden characters, for a message."""
     return " ".join(clean(os.fsencode(path).decode("utf-8", "replace")).split())

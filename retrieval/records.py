@@ -42,7 +42,7 @@ class Record:
     @property
     def seal(self) -> int:
         """What tells whether the row is what was written; how many passages it has is no part of it."""
-        return _seal(self.path, self.origin, self.status, self.reason, self.date)
+        return _document_seal(self.path, self.origin, self.status, self.reason, self.date)
 
 
 def get_records(connection: sqlite3.Connection, origin: str = "file") -> dict[bytes, Record]:
@@ -192,7 +192,7 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
             path, origin, status, reason, document_day, document_seal = of_document
             whole = isinstance(text, str) and isinstance(path, bytes)
             whole = whole and _seal(document, name, text, page, row, offset, day, extra) == seal
-            if not whole or _seal(path, origin, status, reason, document_day) != document_seal:
+            if not whole or _document_seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
             metadata: dict[str, Any] = json.loads(extra) if extra else {}
             source = path.decode("utf-8", "replace")
@@ -216,6 +216,10 @@ def ids_of_names(connection: sqlite3.Connection, names: Sequence[str]) -> dict[s
         )
         found |= {str(id_): id_ for (id_,) in rows}
     return found
+
+
+def _document_seal(path: bytes, origin: str, status: Status, reason: str, date: str | None) -> int:
+    return _seal(path, origin, status, reason, date)
 
 
 def _seal(*values: object) -> int:

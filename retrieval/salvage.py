@@ -12,14 +12,13 @@ import numpy as np
 from retrieval.errors import IndexDamaged
 from retrieval.records import get_passages, put_texts
 from retrieval.state import add_roots, get_roots, set_meta
-from retrieval.vector_rows import known_vectors, put_spare_vectors, seal, text_hash
+from retrieval.vector_rows import VECTORS, known_vectors, put_spare_vectors, seal, text_hash
 
 _ROWS = 1_000  # at a time: where one is damaged, its neighbours are tried one by one
 _IN_VAIN = 200_000  # rows one after the other without a whole one: there are no more
 _LARGEST = 1 << 16  # numbers in a vector
 _HIGHEST = 1 << 53  # id that is believed
 _ERRORS = (sqlite3.Error, UnicodeDecodeError, KeyError, TypeError, ValueError)
-_VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
 _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"
 _TEXTS = "SELECT passages.id FROM passages JOIN documents ON documents.id = document"
 
@@ -35,7 +34,7 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> None:
         if not embedding or not 0 < dimension < _LARGEST:
             return
         set_meta(connection, embedding=embedding, dimension=dimension)
-        for sql, key in ((_VECTORS, "passage"), (_SPARE_VECTORS, "rowid")):
+        for sql, key in ((VECTORS, "passage"), (_SPARE_VECTORS, "rowid")):
             for rows in _rows(old, sql, key):
                 whole = [(row[1], row[2]) for row in rows if _is_whole(row, dimension, str(meta.get("format")))]
                 put_spare_vectors(connection, whole)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _VARIABLES = 500  # in one statement; older SQLite allows 999
 _MANY = 4_096  # vectors at a time: 6 MB of 384 numbers
 # CROSS: in this order, for both tables have that of the ids.
-_VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
+VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
 
 
 def text_hash(text: str) -> bytes:
@@ -71,7 +71,7 @@ def vectors_of(
     """Yield (ids, vectors) of passages, many at a time."""
     for some in chunks(ids):
         marks = ",".join("?" * len(some))
-        rows = connection.execute(f"{_VECTORS} WHERE passage IN ({marks})", some).fetchall()
+        rows = connection.execute(f"{VECTORS} WHERE passage IN ({marks})", some).fetchall()
         if len(rows) != len(some):
             raise damaged()
         yield _stacked(rows, dimension)
@@ -79,7 +79,7 @@ def vectors_of(
 
 def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) -> Iterator[tuple[list[int], Vectors]]:
     """Yield (ids, vectors) of all passages with a higher id, many at a time."""
-    rows = connection.execute(f"{_VECTORS} WHERE passage > ? ORDER BY passage", (passage,))
+    rows = connection.execute(f"{VECTORS} WHERE passage > ? ORDER BY passage", (passage,))
     while some := rows.fetchmany(_MANY):
         yield _stacked(some, dimension)
 

@@ -60,9 +60,11 @@ def search_words(
     if not query:
         return []
     terms = query.split(" OR ")
+    if passages * len(terms) <= _RANKED:
+        return _all_ranked(connection, query, count, only)
     occurrences = [(_occurrences(connection, term), term) for term in terms]
     if sum(number for number, _ in occurrences) <= _RANKED:
-        return _all_ranked(connection, query, only)[:count]
+        return _all_ranked(connection, query, count, only)
     known = sorted((number, term) for number, term in occurrences if number)
     weights = {term: _weight(number, passages) for number, term in known}
     candidates = _candidates(connection, known, weights, only)
@@ -79,13 +81,18 @@ def seal_of_words(connection: sqlite3.Connection) -> int:
     return seal
 
 
-def _all_ranked(connection: sqlite3.Connection, query: str, only: Condition | None) -> list[tuple[int, float]]:
+def _all_ranked(
+    connection: sqlite3.Connection, query: str, count: int, only: Condition | None
+) -> list[tuple[int, float]]:
     # A condition in the statement would have FTS5 begin anew for each passage that it lets through.
-    rows = connection.execute("SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank", (query,))
+    rows = connection.execute(
+        "SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?",
+        (query, count if only is None else -1),
+    )
     if only is None:
         return list(rows)
     allowed = set(only.ids.tolist())
-    return [row for row in rows if row[0] in allowed]
+    return [row for row in rows if row[0] in allowed][:count]
 
 
 def _occurrences(connection: sqlite3.Connection, term: str) -> int:

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from benchmarks.faults.server import serving
 from benchmarks.faults.shelf import THINGS, Shelf, passages
-from benchmarks.figures import listed, write_figures
+from benchmarks.figures import aligned, ended, listed
 from benchmarks.holds import violations
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Limits, Services
@@ -86,10 +86,7 @@ def main() -> None:
         "seconds": time.perf_counter() - began,
     }
     print(table(figures))
-    for one in tally.violated[:20]:
-        print(f"violated: {one}")
-    print(f"{write_figures('faults', figures)} is written", file=sys.stderr)
-    sys.exit(1 if tally.violated else 0)
+    ended("faults", figures, tally.violated)
 
 
 def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
@@ -203,7 +200,7 @@ def table(figures: Mapping[str, Any]) -> str:
         ("seconds", f"{figures['seconds']:.0f}"),
         ("violations", f"{figures['violations']}"),
     ]
-    return "\n".join(f"{name:24}{value}" for name, value in rows)
+    return aligned(rows)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 
 from retrieval.embed import Vectors
+from retrieval.report import Advance
 
 DIMENSION = 384
 BLOCK = 10_000  # passages in one file
@@ -70,6 +73,25 @@ class Known(Embeddings):
         return found
 
 
+def told(at: Advance) -> None:
+    """Say on stderr how many passages are indexed."""
+    print(f"\r{at.passages:,} passages", end="", file=sys.stderr)
+
+
+def corpus_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command take passages from files."""
+    parser.add_argument("--texts", type=Path, help="a JSON string a line; without it passages are drawn from topics")
+    parser.add_argument("--vectors", type=Path, help="a folder of .npy files, in the order of the texts")
+    parser.add_argument("--questions", type=Path, help='JSON of {"questions": [...], "vectors": [[...]]}')
+
+
+def corpus_of(options: argparse.Namespace, folder: Path, questions: int) -> Corpus:
+    """The passages that the options name, or some drawn, which are kept in ``folder``."""
+    if options.texts:
+        return Corpus(options.texts, options.vectors, options.questions)
+    return drawn(folder, options.passages, questions)
+
+
 def drawn(folder: Path, passages: int, questions: int) -> Corpus:
     """Draw passages from topics once, and keep them in ``folder``."""
     corpus = Corpus(folder / "texts.jsonl", folder / "vectors", folder / "questions.json")
@@ -77,7 +99,7 @@ def drawn(folder: Path, passages: int, questions: int) -> Corpus:
         return corpus
     corpus.vectors.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(7)
-    centres = _units(chance.standard_normal((_TOPICS, DIMENSION)) @ _mix())
+    centres = units(chance.standard_normal((_TOPICS, DIMENSION)) @ _mix())
     with corpus.texts.open("w", encoding="utf-8") as lines:
         for start in range(0, passages, BLOCK):
             count = min(BLOCK, passages - start)
@@ -101,11 +123,11 @@ def _mix() -> Vectors:
 
 
 def _near(centres: Vectors, chance: np.random.Generator) -> Vectors:
-    noise = _units(chance.standard_normal(centres.shape) @ _mix())
-    return _units(centres + _SPREAD * noise)
+    noise = units(chance.standard_normal(centres.shape) @ _mix())
+    return units(centres + _SPREAD * noise)
 
 
-def _units(vectors: npt.NDArray[np.floating[Any]]) -> Vectors:
+def units(vectors: npt.NDArray[np.floating[Any]]) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 

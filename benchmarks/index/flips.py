@@ -28,7 +28,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import listed, write_figures
+from benchmarks.figures import aligned, ended, listed
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from benchmarks.index.flip_round import Answer, Bench, Question, Round, play
 from benchmarks.index.kill_documents import pdf_of, sentence
@@ -62,11 +62,7 @@ def main() -> None:
         figures = {"passages": len(bench.known), "bytes": sizes, **counted(rounds, len(bench.known))}
     figures |= {"seed": options.seed, "seconds": time.perf_counter() - began}
     print(table(figures))
-    for violated in figures["violated"][:20]:
-        print(f"violated: {violated}")
-    if not options.only:
-        print(f"{write_figures('index_flips', figures)} is written", file=sys.stderr)
-    sys.exit(1 if figures["violated"] else 0)
+    ended(None if options.only else "index_flips", figures, figures["violated"])
 
 
 def built(folder: Path) -> Bench:
@@ -211,7 +207,7 @@ def table(figures: Mapping[str, Any]) -> str:
         ("seconds", f"{figures['seconds']:.0f}"),
         ("violations", f"{len(figures['violated'])}"),
     ]
-    return "\n".join(f"{name:27}{value}" for name, value in rows)
+    return aligned(rows)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from app.compose import embeddings_of
 from app.libraries import SAMPLE
 from app.settings import load_settings
 from benchmarks.figures import FOLDER, write_figures
+from benchmarks.index.corpus import told
 from retrieval.library import Library
 
 PAGES_A_FILE = 50
@@ -76,7 +77,7 @@ def _pages(home: Path, pages: int, pdfs: Path | None) -> dict[str, float]:
     begun = time.perf_counter()
     with Library.open(home / "index", timed, embedding_name=name) as library:
         library.add([folder])
-        report = library.sync(lambda at: print(f"\r{at.passages:,} passages", end="", file=sys.stderr))
+        report = library.sync(told)
     seconds = time.perf_counter() - begun
     print(file=sys.stderr)
     share = timed.seconds / seconds

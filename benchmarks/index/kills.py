@@ -32,7 +32,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.figures import listed, write_figures
+from benchmarks.figures import aligned, ended, listed
 from benchmarks.index.kill_documents import Folder
 from benchmarks.index.kill_inspection import Expected, Inspected, inspect, records_in
 from benchmarks.index.kill_life import FAILED, live
@@ -99,10 +99,7 @@ def main() -> None:
         "seconds": time.perf_counter() - began,
     }
     print(table(figures))
-    for one in tally.violated[:20]:
-        print(f"violated: {one}")
-    print(f"{write_figures('index_kills', figures)} is written", file=sys.stderr)
-    sys.exit(1 if tally.violated else 0)
+    ended("index_kills", figures, tally.violated)
 
 
 class Killer:
@@ -285,7 +282,7 @@ def table(figures: Mapping[str, Any]) -> str:
         ("seconds", f"{figures['seconds']:.0f}"),
         ("violations", f"{figures['violations']}"),
     ]
-    return "\n".join(f"{name:27}{value}" for name, value in rows)
+    return aligned(rows)
 
 
 if __name__ == "__main__":

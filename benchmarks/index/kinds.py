@@ -12,13 +12,12 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.figures import FOLDER, write_figures
-from benchmarks.index.corpus import DIMENSION, Corpus, drawn
+from benchmarks.index.corpus import DIMENSION, corpus_of, corpus_options
 from retrieval import nearest
 from retrieval.embed import Vectors
 
@@ -31,15 +30,9 @@ def main() -> int:
     """Build each kind, search it, print a row."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.index.kinds")
     parser.add_argument("--passages", type=int, default=100_000)
-    parser.add_argument("--texts", type=Path)
-    parser.add_argument("--vectors", type=Path)
-    parser.add_argument("--questions", type=Path)
+    corpus_options(parser)
     options = parser.parse_args()
-    corpus = (
-        Corpus(options.texts, options.vectors, options.questions)
-        if options.texts
-        else drawn(FOLDER / f"kinds-{options.passages}", options.passages, 200)
-    )
+    corpus = corpus_of(options, FOLDER / f"kinds-{options.passages}", 200)
     vectors = np.concatenate([block for _, block in corpus.blocks(options.passages)])
     _, asked = corpus.asked()
     wanted = _exact(vectors, asked)

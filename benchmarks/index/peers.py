@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.figures import FOLDER, write_figures
-from benchmarks.index.corpus import Corpus, Known, drawn
+from benchmarks.index.corpus import Corpus, Known, corpus_of, corpus_options
 from retrieval.store import PassageStore, Search
 
 ROUNDS = 5
@@ -33,11 +33,7 @@ def main() -> int:
     """Time both, and print ours over theirs."""
     options = _options()
     home = FOLDER / "peers"
-    corpus = (
-        Corpus(options.texts, options.vectors, options.questions)
-        if options.texts
-        else drawn(home / f"corpus-{options.passages}", options.passages, options.asked)
-    )
+    corpus = corpus_of(options, home / f"corpus-{options.passages}", options.asked)
     texts, known = _everything(corpus, options.passages)
     questions, vectors = corpus.asked()
     known.know(questions, vectors)
@@ -60,9 +56,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.index.peers")
     parser.add_argument("--passages", type=int, default=20_000)
     parser.add_argument("--asked", type=int, default=100, help="questions")
-    parser.add_argument("--texts", type=Path)
-    parser.add_argument("--vectors", type=Path)
-    parser.add_argument("--questions", type=Path)
+    corpus_options(parser)
     return parser.parse_args()
 
 

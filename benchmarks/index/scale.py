@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figures import FOLDER, write_figures
-from benchmarks.index.corpus import DIMENSION, Corpus, Known, drawn
-from retrieval.embed import Vectors
+from benchmarks.figures import FOLDER, aligned, write_figures
+from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options, told, units
 from retrieval.filters import Filter
 from retrieval.library import Library
 from retrieval.state import Snapshot
@@ -46,11 +45,7 @@ def main() -> int:
         print(json.dumps(_measured(options.measure, corpus, options.asked)))
         return 0
     home = FOLDER / f"scale-{'drawn' if not options.texts else options.texts.stem}-{options.passages}"
-    corpus = (
-        Corpus(options.texts, options.vectors, options.questions)
-        if options.texts
-        else drawn(home / "corpus", options.passages, options.asked)
-    )
+    corpus = corpus_of(options, home / "corpus", options.asked)
     if not (home / "made.json").exists():
         _make(home, corpus, options.passages)
     made = json.loads((home / "made.json").read_text())
@@ -59,7 +54,7 @@ def main() -> int:
     answer = subprocess.run([*command, "--asked", str(options.asked)], check=True, stdout=subprocess.PIPE, text=True)
     figures = made | json.loads(answer.stdout)
     figures |= _recall(corpus, options.passages, figures.pop("found"))
-    figures |= _changed(home, corpus)
+    figures |= _changed(home)
     _show(figures)
     write_figures("index_scale", figures)
     return 0
@@ -69,9 +64,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.index.scale")
     parser.add_argument("--passages", type=int, default=1_000_000)
     parser.add_argument("--asked", type=int, default=300, help="questions")
-    parser.add_argument("--texts", type=Path, help="a JSON string a line")
-    parser.add_argument("--vectors", type=Path, help="a folder of .npy files, in the order of the texts")
-    parser.add_argument("--questions", type=Path, help='JSON of {"questions": [...], "vectors": [[...]]}')
+    corpus_options(parser)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -89,7 +82,7 @@ def _make(home: Path, corpus: Corpus, passages: int) -> None:
     begun = time.monotonic()
     with Library.open(home / "index", known, embedding_name=MODEL) as library:
         library.add([documents])
-        report = library.sync(lambda at: print(f"\r{at.passages:,} passages", end="", file=sys.stderr))
+        report = library.sync(told)
     seconds = time.monotonic() - begun
     print(file=sys.stderr)
     size = sum(path.stat().st_size for path in (home / "index").iterdir())
@@ -177,7 +170,7 @@ def _recall(corpus: Corpus, passages: int, found: list[list[str]]) -> dict[str, 
     cosines: list[dict[str, float]] = [{} for _ in found]
     for texts, vectors in corpus.blocks(passages):
         places = {text: place for place, text in enumerate(texts)}
-        scores = asked @ _units(vectors).T
+        scores = asked @ units(vectors).T
         for number, row in enumerate(scores):
             top = np.argpartition(-row, TOP)[:TOP]
             best[number] = sorted([*best[number], *((float(row[at]), texts[at]) for at in top)], reverse=True)[:TOP]
@@ -189,11 +182,7 @@ def _recall(corpus: Corpus, passages: int, found: list[list[str]]) -> dict[str, 
     return {"recall": hits / (TOP * len(found))}
 
 
-def _units(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
-
-
-def _changed(home: Path, corpus: Corpus) -> dict[str, float]:
+def _changed(home: Path) -> dict[str, float]:
     """Seconds that it takes to bring the library in step: unchanged, with one passage more, and with it gone again."""
     extra = home / "documents" / "extra.txt"
     extra.unlink(missing_ok=True)
@@ -230,8 +219,7 @@ def _show(figures: dict[str, Any]) -> None:
         ("memory over raw vectors", f"{figures['memory'] / raw:.2f} ({figures['memory'] / 1e9:.2f} GB)"),
         *((f"sync, {name}", f"{figures[f'{name}_seconds']:.2f} s") for name in ("unchanged", "added", "removed")),
     ]
-    for name, value in rows:
-        print(f"{name:36}{value}")
+    print(aligned(rows))
 
 
 _SEARCHES = ("faiss", "vectors", "bm25", "hybrid", "one file")

@@ -28,7 +28,7 @@ from typing import Any, cast
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from benchmarks.figures import listed, write_figures
+from benchmarks.figures import aligned, ended, listed
 from benchmarks.holds import violations
 from benchmarks.kills.life import PLAIN, ROOMY, bound, context_of, live, opened, start_of, thread_of
 from benchmarks.kills.record import Call, Expected, Recorder, finished, recording
@@ -77,10 +77,7 @@ def main() -> None:
         "seconds": time.perf_counter() - began,
     }
     print(table(figures))
-    for one in tally.violated[:20]:
-        print(f"violated: {one}")
-    print(f"{write_figures('kills', figures)} is written", file=sys.stderr)
-    sys.exit(1 if tally.violated else 0)
+    ended("kills", figures, tally.violated)
 
 
 async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
@@ -231,7 +228,7 @@ def table(figures: Mapping[str, Any]) -> str:
         ("seconds", f"{figures['seconds']:.0f}"),
         ("violations", f"{figures['violations']}"),
     ]
-    return "\n".join(f"{name:26}{value}" for name, value in rows)
+    return aligned(rows)
 
 
 if __name__ == "__main__":

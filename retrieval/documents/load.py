@@ -1,5 +1,6 @@
 """Turn a file into Documents: one for each page, row or file, with where it came from."""
 
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -122,7 +123,16 @@ def load(path: str | Path) -> "list[Document]":
     and ``UnreadableDocument`` when it has no text to give.
     """
     path = Path(path).absolute()
-    return documents_of(path, parse(path, read(path)))
+    if path.is_dir():
+        raise RequestError(f"{shown(path)} is a folder: name a file in it.")
+    try:
+        data = read(path)
+    except FileNotFoundError as error:
+        raise RequestError(f"There is no file {shown(path)}: check the path.") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RequestError(f"{shown(path)} cannot be opened ({reason}): check its permissions.") from error
+    return documents_of(path, parse(path, data))
 
 
 def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
@@ -146,20 +156,26 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
 
 
 def read(path: Path) -> bytes:
-    """Return the bytes of a regular file that is not too large to index."""
-    try:
-        found = path.stat()
-        if stat.S_ISDIR(found.st_mode):
-            raise RequestError(f"{shown(path)} is a folder: name a file in it.")
-        if not stat.S_ISREG(found.st_mode):
-            raise RequestError(f"{shown(path)} is not a regular file: name a document.")
+    """Return what is in a regular file that is not too large, and refuse all else without waiting on it.
+
+    Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
+    """
+    _check_kind(path, path.stat())  # before it is opened, too: that alone can start a device
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a path's own open() takes no flags
+        found = os.fstat(file.fileno())
+        _check_kind(path, found)
         check_size(path, found.st_size)
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise RequestError(f"There is no file {shown(path)}: check the path.") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RequestError(f"{shown(path)} cannot be opened ({reason}): check its permissions.") from error
+        data = file.read(found.st_size + 1)
+        if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
+            data += file.read(LARGEST + 1 - len(data))
+    check_size(path, len(data))
+    return data
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.")
 
 
 def check_size(path: Path, size: int) -> None:

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import select
-import stat
 import struct
 import sys
 import time
@@ -22,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from retrieval.documents.load import LARGEST, Loaded, Section, check_size, parse
+from retrieval.documents.load import Loaded, Section, parse, read
 from retrieval.errors import EmptyDocument, UnreadableDocument, shown
 
 try:
@@ -168,7 +167,7 @@ def _read_and_reply(request: bytes, rules: Rules, replies: IO[bytes]) -> dict[st
     path = Path(os.fsdecode(request))
     name = shown(path.name)
     try:
-        data = _bytes_of(path)
+        data = read(path)
     except UnreadableDocument as error:
         return {"status": "failed", "reason": str(error), "worn": False}
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
@@ -185,26 +184,6 @@ def _read_and_reply(request: bytes, rules: Rules, replies: IO[bytes]) -> dict[st
         send(replies, header)
         send(replies, text)
     return {"status": "read", "note": loaded.note, "date": loaded.date}
-
-
-def _bytes_of(path: Path) -> bytes:
-    """Return what is in a regular file, and refuse all else without waiting on it."""
-    _check_kind(path, path.stat())  # before it is opened, too: that alone can start a device
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a path's own open() takes no flags
-        found = os.fstat(file.fileno())
-        _check_kind(path, found)
-        check_size(path, found.st_size)
-        data = file.read(found.st_size + 1)
-        if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
-            data += file.read(LARGEST + 1 - len(data))
-    check_size(path, len(data))
-    return data
-
-
-def _check_kind(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.")
 
 
 def _unopened(name: str, error: Exception) -> str:

@@ -290,13 +290,13 @@ def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_file_that_becomes_a_fifo_before_it_is_opened_does_not_hold_up(tmp_path: Path) -> None:
     body = """
-        check = reader._check_kind
+        check = load._check_kind
         def exchange(path, found):
             check(path, found)
             path.unlink()
             os.mkfifo(path)
-            reader._check_kind = check
-        reader._check_kind = exchange
+            load._check_kind = check
+        load._check_kind = exchange
     """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
     assert reading.reason == "a.txt is not a regular file: name a document."

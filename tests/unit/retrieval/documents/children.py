@@ -10,7 +10,7 @@ _CHECKOUT = Path(__file__).resolve().parents[4]
 _BEGIN = f"""
 import json, os, re, signal, sys, time
 sys.path.insert(0, {str(_CHECKOUT)!r})
-from retrieval.documents import reader
+from retrieval.documents import load, reader
 from retrieval.documents.load import Loaded, Section, parse as really_parse
 
 def text(value): return Loaded([Section(str(value))])
