@@ -1,13 +1,12 @@
 """Turn a file into Documents: one for each page, row or file, with where it came from."""
 
-import os
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from errors import RequestError
+from private_files import FileTooLargeError, NotRegularFileError, read_regular
 from retrieval.clean import clean
 from retrieval.documents.decode import decode, is_binary
 from retrieval.errors import EmptyDocument, NoTextError, UnreadableDocument, shown
@@ -160,30 +159,14 @@ def read(path: Path) -> bytes:
 
     Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
     """
-    _check_kind(path, path.stat())  # before it is opened, too: that alone can start a device
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a path's own open() takes no flags
-        found = os.fstat(file.fileno())
-        _check_kind(path, found)
-        check_size(path, found.st_size)
-        data = file.read(found.st_size + 1)
-        if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
-            data += file.read(LARGEST + 1 - len(data))
-    check_size(path, len(data))
-    return data
-
-
-def _check_kind(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.")
-
-
-def check_size(path: Path, size: int) -> None:
-    """Refuse a file that is larger than ``LARGEST``."""
-    if size > LARGEST:
+    try:
+        return read_regular(path, LARGEST)
+    except (NotRegularFileError, IsADirectoryError) as error:
+        raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.") from error
+    except FileTooLargeError as error:
         raise UnreadableDocument(
             f"{shown(path.name)} is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
-        )
+        ) from error
 
 
 def parse(path: Path, data: bytes) -> Loaded:

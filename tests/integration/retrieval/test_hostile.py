@@ -290,13 +290,14 @@ def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_file_that_becomes_a_fifo_before_it_is_opened_does_not_hold_up(tmp_path: Path) -> None:
     body = """
-        check = load._check_kind
+        import private_files
+        require = private_files._require_regular
         def exchange(path, found):
-            check(path, found)
+            require(path, found)
             path.unlink()
             os.mkfifo(path)
-            load._check_kind = check
-        load._check_kind = exchange
+            private_files._require_regular = require
+        private_files._require_regular = exchange
     """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
     assert reading.reason == "a.txt is not a regular file: name a document."

@@ -9,7 +9,7 @@ import pytest
 from errors import RequestError
 from retrieval.clean import clean
 from retrieval.documents import load as module
-from retrieval.documents.load import check_size, load, parse
+from retrieval.documents.load import load, parse
 from retrieval.errors import UnreadableDocument
 from tests.unit.retrieval.documents.pdfs import pdf
 
@@ -77,9 +77,11 @@ def test_a_folder_or_a_pipe_is_no_document(tmp_path: Path) -> None:
         load(tmp_path / "pipe.txt")
 
 
-def test_a_file_beyond_the_limit_is_refused_unread() -> None:
+def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "big.txt").open("wb") as file:
+        file.truncate(module.LARGEST + 1)
     with pytest.raises(UnreadableDocument, match=r"^big.txt is larger than 200 MB: "):
-        check_size(Path("/x/big.txt"), module.LARGEST + 1)
+        load(tmp_path / "big.txt")
 
 
 def test_a_name_with_newlines_makes_one_sentence(tmp_path: Path) -> None:

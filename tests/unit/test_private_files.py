@@ -1,0 +1,97 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from private_files import (
+    FileTooLargeError,
+    NotRegularFileError,
+    make_private,
+    make_private_folder,
+    open_private,
+    read_regular,
+    write_private,
+)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture(autouse=True)
+def _readable_by_all() -> object:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_a_folder_and_those_above_it_are_for_the_user_alone(tmp_path: Path) -> None:
+    make_private_folder(tmp_path / "home" / "libraries")
+    assert mode(tmp_path / "home") == mode(tmp_path / "home" / "libraries") == 0o700
+
+
+def test_a_folder_that_others_could_enter_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir(0o755)
+    make_private_folder(tmp_path / "kept")
+    assert mode(tmp_path / "kept") == 0o700
+
+
+def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        make_private_folder(tmp_path / "file")
+
+
+def test_what_only_the_user_may_read_stays_unwritable(tmp_path: Path) -> None:
+    (tmp_path / "kept").touch(0o444)
+    make_private(tmp_path / "kept")
+    assert mode(tmp_path / "kept") == 0o400
+
+
+def test_a_file_is_written_for_the_user_alone_also_over_one_that_was_open(tmp_path: Path) -> None:
+    (tmp_path / "old").touch(0o644)
+    for name in ("old", "new"):
+        write_private(tmp_path / name, b"secret")
+        assert mode(tmp_path / name) == 0o600
+        assert (tmp_path / name).read_bytes() == b"secret"
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / "link").symlink_to("target")
+    with pytest.raises(OSError, match="link"):
+        write_private(tmp_path / "link", b"theirs")
+    assert (tmp_path / "target").read_text() == "mine"
+
+
+def test_a_fifo_is_neither_read_nor_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotRegularFileError):
+        read_regular(tmp_path / "pipe", 10)
+    with pytest.raises(NotRegularFileError):
+        os.close(open_private(tmp_path / "pipe", os.O_RDWR))
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null"])
+def test_a_device_is_not_read(path: str) -> None:
+    with pytest.raises(NotRegularFileError):
+        read_regular(Path(path), 10)
+
+
+def test_a_folder_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        read_regular(tmp_path, 10)
+
+
+def test_a_file_is_read_whole_up_to_the_most(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"0123456789")
+    assert read_regular(tmp_path / "file", 10) == b"0123456789"
+    with pytest.raises(FileTooLargeError):
+        read_regular(tmp_path / "file", 9)
+
+
+def test_a_file_of_a_system_that_knows_no_sizes_is_read_up_to_the_most() -> None:
+    assert read_regular(Path("/proc/self/status"), 1_000_000).startswith(b"Name:")
+    with pytest.raises(FileTooLargeError):
+        read_regular(Path("/proc/self/status"), 20)
