@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from errors import RequestError
-from retrieval.clean import clean
+from retrieval.clean import one_line
 
 
 class UnreadableDocument(RequestError):
@@ -33,7 +33,7 @@ class IndexOutdated(IndexDamaged):
 
 def shown(path: str | Path) -> str:
     """Return a path on one line and without hidden characters, for a message."""
-    return " ".join(clean(os.fsencode(path).decode("utf-8", "replace")).split())
+    return one_line(os.fsencode(path).decode("utf-8", "replace"))
 
 
 def damaged() -> IndexDamaged:

@@ -1,5 +1,6 @@
 """Cleaning takes out what a reader cannot see, and nothing that a reader can."""
 
+import json
 import sys
 import unicodedata
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.clean import clean
+from retrieval.clean import as_json, clean, is_blank, one_line
 
 # Format characters that are printed: Arabic, Syriac and Kaithi signs before or round a number.
 PRINTED = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -59,3 +60,49 @@ def test_cleaning_twice_changes_nothing_and_leaves_nothing_that_steers_a_termina
     cleaned = clean(text)
     assert clean(cleaned) == cleaned
     assert not {"\x1b", "\x9b", "\x07", "\x08", "\r"} & set(cleaned)
+
+
+@pytest.mark.parametrize(
+    ("raw", "line"),
+    [
+        ("a\n  b\r\nc\td\u2028e\x85f", "a b c d e f"),
+        ("a" + 80 * " " + "b" + 80 * "\u3000" + "c", "a b c"),
+        ("two  spaces are kept", "two  spaces are kept"),
+        (" \n\u2800a\u200b ", "a"),
+        ("a\x1b[2J\u202eb", "ab"),
+    ],
+)
+def test_a_line_is_one_line(raw: str, line: str) -> None:
+    assert one_line(raw) == line
+    assert one_line(line) == line
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", "\u200b", "\u2060\ufeff\xad", "\U000e0041", "\u3164", "\u2800\u3000", "\ud83d"]
+)
+def test_what_nobody_sees_is_blank(text: str) -> None:
+    assert is_blank(text)
+    assert not is_blank(f"{text}?")
+
+
+HIDDEN = "\x00\x1b\x7f\x85\x9b\xad\u061c\u200b\u200e\u202e\u2028\u2029\u2066\u3164\ufeff\U000e0041"
+
+
+@given(st.dictionaries(st.text(), st.lists(st.text(st.one_of(st.characters(), st.sampled_from(HIDDEN))))))
+def test_json_parses_to_the_very_same_and_hides_nothing(value: dict[str, list[str]]) -> None:
+    written = as_json(value, indent=2)
+    assert json.loads(written) == json.loads(json.dumps(value))  # which makes one character of two halves
+    hidden = {
+        one
+        for one in written
+        if (unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") or ord(one) in FILLERS)
+        and ord(one) not in PRINTED
+    }
+    assert hidden <= {"\n"}
+
+
+def test_json_escapes_as_json_does() -> None:
+    assert as_json({"é\u202e": ["\x7f\x9b\u2028\ud800", "\U000e0041", "日本 😀"]}) == (
+        '{"é\\u202e": ["\\u007f\\u009b\\u2028\\ud800", "\\udb40\\udc41", "日本 😀"]}'
+    )
+    assert as_json("é\x7f", ensure_ascii=True) == '"\\u00e9\\u007f"'
