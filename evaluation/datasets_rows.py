@@ -11,6 +11,7 @@ from typing import Any
 from errors import RequestError
 from evaluation.fingerprint import digest
 from evaluation.records import Example, Gold
+from retrieval.clean import is_blank
 
 # Where the row stands, in words, and its fields.
 Row = tuple[str, Mapping[str, Any]]
@@ -84,7 +85,7 @@ def whole(text: str) -> str:
 
 def _example(fields: Mapping[str, Any], used: set[str]) -> Example:
     question = _text(fields, "question")
-    if not question:
+    if is_blank(question):
         raise _FieldError("the field question is missing or empty: write one")
     outcome = _one_of(fields, ("outcome",), tuple(OUTCOMES))
     answerable = _answerable(fields)

@@ -11,6 +11,7 @@ from typing import Any
 from errors import RequestError
 from evaluation.datasets_rows import whole, with_id
 from evaluation.records import Example, Gold
+from retrieval.clean import is_blank
 from retrieval.errors import shown
 
 OURS = re.compile(r"paragraph-\d+\.txt")
@@ -92,7 +93,7 @@ def _example(name: str, place: str, question: Any, source: str, used: set[str]) 
         impossible = bool(question.get("is_impossible", not answers))
     except (TypeError, LookupError, AttributeError) as error:
         raise RequestError(f"{name}, {place}: it has no question, or answers without a text: {FORM}.") from error
-    if not text:
+    if is_blank(text):
         raise RequestError(f"{name}, {place}: the question is empty: {FORM}.")
     references = () if impossible else answers
     return Example(

@@ -19,6 +19,7 @@ from graph.context import Context, Services
 from graph.runs import Runs
 from graph.state import SelfRAGState, Step, Stop
 from models.usage import NOTHING_RESERVED, LimitReachedError, Reserve, Tab, no_usage
+from retrieval.clean import is_blank
 from retrieval.filters import Filter
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
@@ -163,7 +164,7 @@ def as_begun(context: Context, state: SelfRAGState) -> Context:
 
 def require_question(question: object) -> str:
     """The question, if it can be asked. Raises `RequestError` for one that is empty or too long."""
-    if not isinstance(question, str) or not question.strip():
+    if not isinstance(question, str) or is_blank(question):
         raise RequestError("The question is empty: ask something.")
     if len(question) > LONGEST_QUESTION:
         raise RequestError(

@@ -135,6 +135,15 @@ def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:
         parse(words)
 
 
+@pytest.mark.parametrize("question", ["\u200b", "\u3164 \u2800\U000e0041"])
+def test_a_question_that_nobody_can_see_is_a_wrong_request(
+    question: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.ask.answer", lambda *_: pytest.fail("it was asked"))
+    assert main([question]) == 2
+    assert capsys.readouterr() == ("", "error: The question is empty: ask something.\n")
+
+
 @pytest.mark.parametrize(
     ("error", "code"), [(RequestError("No."), 2), (ModelError("Gone."), 3), (LookupError("odd"), 1)]
 )

@@ -172,6 +172,8 @@ def test_half_characters_are_mended(read: Any) -> None:
         ("question,question\na,b\n", ("set.any, line 1", "question is there twice")),
         ("question,answer\nWhy?,so,so\n", ("set.any, line 2", "3 cells", "quotation marks")),
         ('question,answer\nWhy?,"so\n', ("set.any, line 2", "no table")),
+        ('{"question": "\\u200b\\u3164"}', ("set.any, line 1", "question is missing or empty")),
+        ("question,answer\n\u2060,so\n", ("set.any, line 2", "question is missing or empty")),
         ("question,answer\nWhy?,so\n\n,so\n", ("set.any, line 4", "question is missing or empty")),
         ('question,route\n"Why?\nHow?",retrieve\nWho?,x\n', ("set.any, line 4", "'x'")),
         ("question,answer\n", ("set.any holds no question",)),

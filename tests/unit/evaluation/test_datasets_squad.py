@@ -123,6 +123,7 @@ def test_squad_1_has_no_mark_of_the_impossible(squad: Any) -> None:
         ("A.", "article.json, paragraph 1"),
         ({"context": "A.", "qas": [{"answers": []}]}, "article.json, paragraph 1, question 1: it has no question"),
         ({"context": "A.", "qas": [{"question": " "}]}, "paragraph 1, question 1: the question is empty"),
+        ({"context": "A.", "qas": [{"question": "\u200b"}]}, "paragraph 1, question 1: the question is empty"),
         ({"context": "A.", "qas": [{"question": "B?", "answers": [{}]}]}, "answers without a text"),
         ({"context": "A.", "qas": ["B?"]}, "article.json, paragraph 1, question 1"),
         ({"context": "A.", "qas": []}, "article.json holds no question"),

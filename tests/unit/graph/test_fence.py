@@ -114,7 +114,11 @@ def test_a_question_starts_with_all_counters_anew() -> None:
     )
 
 
-@pytest.mark.parametrize("question", ["", "  \n\t ", None, 3])
+# Of each kind of character without a shape, one: zero width, a mark, a tag, a filler, a blank, half a character.
+UNSEEN = ["\u200b", " \u2060\ufeff\xad\n", "\u202e", "\U000e0041\U000e007f", "\u3164", "\u2800", "\x1b[31m", "\ud800"]
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t ", None, 3, *UNSEEN])
 def test_an_empty_question_is_refused(question: object) -> None:
     with pytest.raises(RequestError, match="empty"):
         require_question(question)
