@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from evaluation.markup import Html, joined, marked, tag
 from evaluation.records import Example, Record
 from evaluation.rows import Row, rows_of
 from evaluation.scores import is_gold
+from retrieval.clean import as_json
 
 MOST = 60
 KINDS = {
@@ -157,7 +157,7 @@ def _trace(decisions: Sequence[Mapping[str, Any]]) -> Html:
         rest = {key: one for key, one in step.items() if key not in ("node", "seconds")}
         seconds = step.get("seconds")
         took = f" {seconds:.1f} s" if isinstance(seconds, int | float) else ""
-        shown = json.dumps(rest, ensure_ascii=False, default=str) if rest else ""
+        shown = as_json(rest, default=str) if rest else ""
         steps.append(tag("li", tag("strong", step.get("node", "step")), took, " ", tag("code", shown)))
     return tag("ol", *steps)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
+from retrieval.clean import clean
+
 VOID = frozenset(("meta", "br", "hr"))
-# What HTML forbids, halves of surrogate pairs, and the marks that reorder the text around them.
-UNSHOWABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 class Html(str):
@@ -17,10 +16,10 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """The value as it reads, whatever it holds."""
+    """The value as it reads, whatever it holds: what HTML forbids, or would reorder the text around it, is left out."""
     if isinstance(value, Html):
         return value
-    return Html(escape(UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", str(value)), quote=True))
+    return Html(escape(clean(str(value)), quote=True))
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:

@@ -12,6 +12,7 @@ from evaluation.drawing import INK, MUTED, PAPER, SERIES, SETTINGS, as_svg, colo
 from evaluation.markup import Html
 from evaluation.statistics import Estimate
 from evaluation.summary import BY_KEY, KINDS, Summary, SystemSummary
+from retrieval.clean import one_line
 
 WIDTH, HEIGHT = 340, 270
 VERDICTS = {
@@ -110,7 +111,7 @@ def relevance(summary: Summary) -> list[Html]:
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
             axes.set_xlabel("P(relevant)")
-            axes.set_title(system.name, fontsize=10.5, loc="left", color=INK)
+            axes.set_title(one_line(system.name), fontsize=10.5, loc="left", color=INK)
             panels.append(as_svg(made, f"relevance-{number}", f"Relevance scores by label, {system.name}"))
     return panels
 
@@ -128,7 +129,7 @@ def overview(summary: Summary) -> Html:
             axes.set_xlim(-0.02, 1.02)
             axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
             axes.set_ylim(count - 0.5, -0.55)
-            axes.set_yticks(range(count), [system.name for system in summary.systems])
+            axes.set_yticks(range(count), [one_line(system.name) for system in summary.systems])
             axes.tick_params(axis="y", length=0, labelsize=10.5, labelcolor=INK)
             axes.spines["left"].set_visible(False)
             axes.grid(axis="x")

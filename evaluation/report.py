@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +16,7 @@ from evaluation.records import Dataset, Example, Record
 from evaluation.style import STYLE
 from evaluation.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
 from evaluation.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from retrieval.clean import as_json
 
 __all__ = ["markdown", "table_rows", "write_report"]
 
@@ -37,7 +37,7 @@ def write_report(
         "report.html": page(dataset.name, examples, records, summary, judgements),
         "records.csv": records_csv(examples, records),
         "metrics.csv": metrics_csv(summary),
-        "summary.json": json.dumps(summary.as_json(), ensure_ascii=False, indent=1),
+        "summary.json": as_json(summary.as_json(), indent=1),
         "overview.svg": pictures.overview(summary),
     }
     for name, content in files.items():

@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 
 from errors import RequestError
 from evaluation.records import Example, Record, System
+from retrieval.clean import as_json
 
 NAME = "records.jsonl"
 KEYS = frozenset(Record.__annotations__)
@@ -76,7 +77,7 @@ class Store:
 
     def append(self, fingerprint: str, record: Record) -> None:
         """Write one record; it is on the disk when this returns. Raises `RequestError` where the disk is full."""
-        line = json.dumps({"fingerprint": fingerprint, "record": record}, ensure_ascii=False, default=str) + "\n"
+        line = as_json({"fingerprint": fingerprint, "record": record}, default=str) + "\n"
         left = line.encode("utf-8", "replace")
         try:
             while left:

@@ -10,6 +10,7 @@ from evaluation.records import Example, Record
 from evaluation.rows import Row, rows_of
 from evaluation.statistics import Difference, Estimate
 from evaluation.summary import BY_KEY, METRICS, TELLING, Summary, Unit
+from retrieval.clean import clean, one_line
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
@@ -70,7 +71,7 @@ def markdown(summary: Summary) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    cells = [[" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in rows]
+    cells = [[one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
@@ -140,7 +141,7 @@ def _csv(lines: Iterable[Sequence[object]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in lines:
-        writer.writerow([guarded(cell) for cell in line])
+        writer.writerow([guarded(clean(cell) if isinstance(cell, str) else cell) for cell in line])
     return out.getvalue()
 
 

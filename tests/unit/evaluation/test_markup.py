@@ -16,8 +16,8 @@ def test_attributes_cannot_be_left() -> None:
     assert tag("p", class_="a", aria_label="b", hidden=True, id=None) == '<p class="a" aria-label="b" hidden></p>'
 
 
-def test_what_cannot_be_shown_is_replaced() -> None:
-    assert text("a\x00b\ud800c\u202ed") == "a\ufffdb\ufffdc\ufffdd"
+def test_what_cannot_be_shown_is_left_out() -> None:
+    assert text("a\x00b\ud800c\u202ed\u061c\u200be\x9b2J") == "abcde2J"
     assert text("a\nb\tc") == "a\nb\tc"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from evaluation.failures import failures, kinds_of
 from evaluation.judgements import Judgements, Pair
 from evaluation.metrics import summarise
-from evaluation.pictures import calibration, chip, overview, risk_coverage
+from evaluation.pictures import calibration, chip, overview, relevance, risk_coverage
 from evaluation.records import Dataset, Example, Gold, Record
 from evaluation.report import page, write_report
 from evaluation.rows import rows_of
@@ -176,6 +177,29 @@ def test_a_report_is_five_files(tmp_path: Path) -> None:
     once = [path.read_bytes() for path in paths]
     again = write_report(folder, Dataset("set \ud800", tuple(EXAMPLES)), EXAMPLES, everything, summary)
     assert [path.read_bytes() for path in again] == once
+
+
+def test_a_report_hides_nothing_whatever_it_is_of(tmp_path: Path) -> None:
+    evil = "a\x00\x1b[2J\x9b\u202eb\u2066\u061c\u200b\u2028\U000e0041\ud800\ufffe"
+    system, asked = f"self-rag {evil}", [example("1", evil, answerable=True, references=("Turing",))]
+    passage, trace = seen(evil, 0.6, source=evil), [{"node": evil, "seconds": 0.5, "draft": evil}]
+    made = [record("1", system, answer=evil, seen=[passage], said=[said(evil, 0.6, quote=evil)], decisions=trace)]
+    summary = summarise(asked, made)
+    for path in write_report(tmp_path, Dataset(evil, tuple(asked)), asked, made, summary):
+        content = path.read_bytes().decode()
+        hidden = {one for one in content if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+        assert hidden <= {"\n"}, path.name
+        assert "\ufffe" not in content, path.name
+    assert json.loads((tmp_path / "summary.json").read_text("utf-8"))["systems"][0]["name"] == system
+    assert "draft&quot;: &quot;a\\u0000\\u001b[2J\\u009b\\u202eb" in (tmp_path / "report.html").read_text("utf-8")
+    picture = (tmp_path / "overview.svg").read_text("utf-8")
+    assert "self-rag ab" in " ".join(ElementTree.fromstring(picture).itertext())  # noqa: S314
+
+
+def test_a_systems_name_is_drawn_without_what_xml_forbids() -> None:
+    made = [record("1", "a\x1b\x00b", seen=[seen("Turing", 0.6)])]
+    (panel,) = relevance(summarise([example("1", answerable=True, gold=GOLD, references=("Turing",))], made))
+    assert "ab" in " ".join(ElementTree.fromstring(panel).itertext())  # noqa: S314
 
 
 @pytest.mark.parametrize("examples", [[], [Example(id="1", question="?")]])

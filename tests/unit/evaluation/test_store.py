@@ -35,6 +35,16 @@ def test_a_record_is_there_the_next_time(path: Path) -> None:
     assert '{"fingerprint": "print", "record": {"system": "ours"' in path.read_text(encoding="utf-8")
 
 
+def test_a_record_hides_nothing_from_who_reads_the_file(path: Path) -> None:
+    said = record("1", answer="a\x1b[2J\x7f\x9b\u202e\u200b\U000e0041é")
+    with Store(path) as store:
+        store.append(OURS.fingerprint, said)
+    text = path.read_text(encoding="utf-8")
+    assert "a\\u001b[2J\\u007f\\u009b\\u202e\\u200b\\udb40\\udc41é" in text
+    with Store(path) as store:
+        assert store.done(OURS, example("1")) == said
+
+
 def test_a_record_stands_for_its_system_code_and_question_alone(path: Path) -> None:
     filled(path, "1")
     with Store(path) as store:
@@ -107,4 +117,4 @@ def test_half_characters_are_written(path: Path) -> None:
     with Store(path) as store:
         said = store.done(OURS, example("1"))
         assert said is not None
-        assert said["answer"] == "?"
+        assert said["answer"] == "\ud83d"

@@ -84,6 +84,19 @@ def test_other_cells_stay_as_they_are(cell: object) -> None:
     assert guarded(cell) == cell
 
 
+def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hidden() -> None:
+    asked = [example("1", "\u200b=1+1?\x1b[2J", answerable=True), example("2", answerable=False)]
+    said = [
+        record("1", "a\u202eb\n| c |", answer="\ufeff@SUM(A1)\x9b2J"),
+        record("2", "a\u202eb\n| c |", answer="\x00-1"),
+    ]
+    summary = summarise(asked, said)
+    (one, two) = csv.DictReader(io.StringIO(records_csv(asked, said)))
+    assert (one["question"], one["answer"], two["answer"]) == ("'=1+1?", "'@SUM(A1)2J", "'-1")
+    assert not set("\u200b\u202e\ufeff\x00\x1b\x9b") & set(metrics_csv(summary) + markdown(summary))
+    assert markdown(summary).splitlines()[0] == "|  | ab \\| c \\| |"
+
+
 def test_there_is_a_row_for_each_system_and_example() -> None:
     rows = list(csv.DictReader(io.StringIO(records_csv(EXAMPLES, RECORDS))))
     assert [(row["system"], row["example"]) for row in rows] == [
