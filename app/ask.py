@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, cast
@@ -43,8 +42,10 @@ def ask(options: argparse.Namespace) -> int:
     from app.result import result_of
 
     if options.json:
+        from retrieval.clean import as_json
+
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        print(json.dumps(result_of(state), ensure_ascii=not readable, indent=2), flush=True)
+        print(as_json(result_of(state), ensure_ascii=not readable, indent=2), flush=True)
     else:
         from app.show import show
 

@@ -44,18 +44,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
+        from app.screen import print_error
         from errors import SelfRAGError
         from retrieval.clean import clean
 
         if options is not None and options.debug:
             import traceback
 
-            traceback.print_exc()
+            print(clean(traceback.format_exc()), end="", file=sys.stderr)
         if isinstance(error, SelfRAGError):
-            print(f"error: {clean(str(error))}", file=sys.stderr)
+            print_error(str(error))
             return error.exit_code
-        line = clean((str(error).splitlines() or [""])[0])
-        print(f"error: {type(error).__name__}: {line} (run with --debug for the details)", file=sys.stderr)
+        line = (str(error).splitlines() or [""])[0]
+        print_error(f"{type(error).__name__}: {line} (run with --debug for the details)")
         return 1
 
 

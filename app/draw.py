@@ -18,7 +18,7 @@ def graph(options: argparse.Namespace) -> int:
     text = mermaid(_unbound())
     screen = Screen(quiet=options.quiet)
     if options.output is None:
-        screen.out.print(text, markup=False, end="")
+        screen.text(text.rstrip("\n"))
         return 0
     path: Path = options.output
     if path.suffix not in (".svg", ".png", ".mmd"):
@@ -27,7 +27,7 @@ def graph(options: argparse.Namespace) -> int:
         path.write_bytes(picture(text, path.suffix))
     except OSError as error:
         raise RequestError(f"{path} cannot be written ({error.strerror}): name another file.") from error
-    screen.err.print(f"drawn into {path}", markup=False)
+    screen.line(f"drawn into {path}")
     return 0
 
 

@@ -173,7 +173,7 @@ def _report(
             f"{len(failures)} of {len(records)} questions failed; the same command asks them again: {failures[0]}"
         )
     names = [NAME, *(path.name for path in written)]
-    screen.err.print(f"written into {folder}: {', '.join(names)}", style="dim", markup=False)
+    screen.remark(f"written into {folder}: {', '.join(names)}")
 
 
 def _systems_of(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.inventory import checked, left_out, rows, summary
 from app.libraries import open_own
 from app.progress import table
-from app.screen import Screen
+from app.screen import Screen, print_error
 from app.settings import load_settings
 from errors import RequestError
-from retrieval.clean import clean
 
 if TYPE_CHECKING:
     from retrieval.library import Library
@@ -50,14 +48,14 @@ def sync(library: Library, screen: Screen) -> list[Source]:
     sources = library.sources()
     screen.remark(summary(report, sources))
     for line in left_out(sources, report.skipped):
-        screen.remark(f"  {line}")
+        screen.remark(line, indent="  ")
     return sources
 
 
 def holds(sources: Sequence[Source], screen: Screen) -> None:
     """Say how much is in the library."""
     passages = sum(source.passages for source in sources)
-    screen.out.print(f"The library holds {len(sources)} documents, {passages:,} passages.", markup=False)
+    screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
 
 
 def verify(library: Library, screen: Screen) -> int:
@@ -65,10 +63,10 @@ def verify(library: Library, screen: Screen) -> int:
     with screen.checking() as progress:
         report = library.verify(progress)
     for sentence in report.mended:
-        screen.out.print(clean(sentence), markup=False)
-    screen.out.print(checked(report), markup=False)
+        screen.result(sentence)
+    screen.result(checked(report))
     for problem in report.problems:
-        print(f"error: {clean(problem)}", file=sys.stderr)
+        print_error(problem)
     return RequestError.exit_code if report.problems else 0
 
 

@@ -10,6 +10,7 @@ from app.compose import embeddings_of
 from app.inventory import MOST_LINES, counts
 from app.screen import Screen
 from app.settings import Settings
+from retrieval.errors import shown
 
 if TYPE_CHECKING:
     from retrieval.filters import Filter
@@ -91,7 +92,7 @@ def tell(report: SyncReport, screen: Screen) -> None:
         screen.note(note)
     new = [*report.failed, *report.empty]
     for path, reason in new[:MOST_LINES]:
-        screen.note(f"{path.name} was left out: {reason}")
+        screen.note(f"{shown(path.name)} was left out: {reason}")
     if len(new) > MOST_LINES:
         screen.note(f"{len(new) - MOST_LINES:,} more were left out.")
     changed = counts(added=len(report.added), updated=len(report.updated), removed=len(report.removed))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from retrieval.clean import clean
+from retrieval.clean import one_line
 
 if TYPE_CHECKING:
     from app.screen import Screen
@@ -30,7 +30,7 @@ class NowAndThen:
         now = time.monotonic()
         if self._told is None or now - self._told >= LINE_SECONDS or (last and not self._ended):
             self._told, self._ended = now, last
-            self._screen.err.print(line, markup=False)
+            self._screen.line(line)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
 
         def tell(done: int, total: int) -> None:
             if done == total:
-                screen.err.print(f"{done} of {total} judgements", markup=False)
+                screen.line(f"{done} of {total} judgements")
 
         yield tell
         return
@@ -108,7 +108,7 @@ def duration(seconds: float) -> str:
 
 def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
     """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
-    rows = [[clean(cell) for cell in row] for row in rows]
+    rows = [[one_line(cell) for cell in row] for row in rows]
     if screen.out.is_terminal:
         from rich.table import Table
         from rich.text import Text
@@ -122,5 +122,4 @@ def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
         return
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
     for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        screen.out.print(line.rstrip(), markup=False)
+        screen.result(*((f"{{:<{width}}}  ", cell, "") for cell, width in zip(row, widths, strict=False)))

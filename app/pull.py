@@ -17,5 +17,5 @@ def pull(options: argparse.Namespace) -> int:
     with screen.downloads() as progress:
         for file in (EMBEDDING_MODEL, TOKENIZER, CHAT_MODEL):
             path = ensure(file, settings.models_folder, progress)
-            screen.out.print(f"{path}  {file.size / 1e6:,.1f} MB, checksum right", markup=False)
+            screen.result(f"{path}  {file.size / 1e6:,.1f} MB, checksum right")
     return 0

@@ -1,21 +1,39 @@
-"""Where things are printed: results to stdout, all else to stderr, colour and bars on a terminal only."""
+"""Where things are printed: results to stdout, all else to stderr, colour and bars on a terminal only.
+
+All that a command prints passes here, and leaves without hidden characters and, unless it is an answer, on one line:
+the names of files, what models write and what servers say are others' words.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from retrieval.clean import clean, one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from models.files import Progress as FileProgress
+    from retrieval.report import Advance
+    from retrieval.report import Progress as IndexProgress
+
+
+# A format, the value in it, and its style: the layout is ours, whatever the value holds.
+Part = tuple[str, str | float, str]
+
+
+def print_error(text: str) -> None:
+    """What went wrong, on stderr, also in quiet."""
+    print(f"error: {one_line(text)}", file=sys.stderr)
 
 
 class Screen:
-    """Two consoles. ``quiet`` silences stderr but for errors, which ``app.cli`` prints itself."""
+    """Two consoles. ``quiet`` silences stderr but for errors."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         from rich.console import Console
@@ -28,7 +46,15 @@ class Screen:
             # Whether it is a terminal is not for FORCE_COLOR to say: scripts read what comes through a pipe.
             on_terminal = stream is not None and stream.isatty()
             file = stream or io.StringIO()  # none where the caller closed it: rich would take stdout for stderr
-            return Pipe(file=file, force_terminal=on_terminal, highlight=False, soft_wrap=True, quiet=quiet)
+            return Pipe(
+                file=file,
+                force_terminal=on_terminal,
+                markup=False,
+                emoji=False,
+                highlight=False,
+                soft_wrap=True,
+                quiet=quiet,
+            )
 
         self.out: Console = console(sys.stdout)
         self.err: Console = console(sys.stderr, quiet)
@@ -36,15 +62,29 @@ class Screen:
 
     def note(self, text: str) -> None:
         """Something that a person should know, on stderr."""
-        from retrieval.clean import clean
+        self.line(("note: {}", text, "yellow"))
 
-        self.err.print(f"note: {clean(text)}", style="yellow", markup=False)
-
-    def remark(self, text: str) -> None:
+    def remark(self, text: str, indent: str = "") -> None:
         """What was done, in passing, on stderr."""
-        from retrieval.clean import clean
+        self.line((indent + "{}", text, "dim"))
 
-        self.err.print(clean(text), style="dim", markup=False)
+    def line(self, *parts: Part | str) -> None:
+        """A line on stderr."""
+        self.err.print(_line(parts))
+
+    def result(self, *parts: Part | str) -> None:
+        """A line on stdout."""
+        self.out.print(_line(parts))
+
+    def text(self, text: str) -> None:
+        """A text of any number of lines on stdout."""
+        if self.out.is_terminal:
+            from rich.text import Text
+
+            self.out.print(Text(clean(text)))
+        else:  # as it is: rich would turn the tabs of code into spaces
+            self.out.file.write(clean(text) + "\n")
+            self.out.file.flush()
 
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:
@@ -57,17 +97,18 @@ class Screen:
             def announce(label: str, done: int, total: int) -> None:
                 if label not in announced:
                     announced.add(label)
-                    self.err.print(f"fetching {label} ({total / 1e6:,.0f} MB) …", markup=False)
+                    self.line(f"fetching {label} ({total / 1e6:,.0f} MB) …")
 
             yield announce
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        name = TextColumn("{task.description}", markup=False)
+        columns = (name, BarColumn(), DownloadColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self.err, transient=True) as bars:
             tasks = {}
 
             def advance(label: str, done: int, total: int) -> None:
                 if label not in tasks:
-                    tasks[label] = bars.add_task(f"fetching {label}", total=total)
+                    tasks[label] = bars.add_task(one_line(f"fetching {label}"), total=total)
                 bars.update(tasks[label], completed=done)
 
             yield advance
@@ -127,6 +168,12 @@ class Screen:
                 bars.stop()
 
 
-if TYPE_CHECKING:
-    from retrieval.report import Advance
-    from retrieval.report import Progress as IndexProgress
+def _line(parts: Sequence[Part | str]) -> Text:
+    from rich.text import Text
+
+    made = Text()
+    for part in parts:
+        form, value, style = ("{}", part, "") if isinstance(part, str) else part
+        made.append(form.format(value if isinstance(value, float | int) else one_line(str(value))), style)
+    made.rstrip()
+    return made

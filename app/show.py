@@ -10,6 +10,7 @@ from app.screen import Screen
 from graph.state import SelfRAGState
 from nodes.finish import marked
 from prompts.choice import Verdict
+from retrieval.clean import one_line
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -49,23 +50,24 @@ class Trace:
     def step(self, node: str, update: SelfRAGState) -> None:
         """Print what the node decided."""
         from langgraph.types import Overwrite
-        from rich.text import Text
-
-        from retrieval.clean import clean
 
         path: Any = update["path"]
         step = (path.value if isinstance(path, Overwrite) else path)[-1]
-        line = Text()
-        line.append(f"{node:20}", style="bold")
-        line.append(f"{step['seconds']:6.1f} s  ", style="dim")
-        line.append(clean(describe(node, step["decided"])))
-        if node == "retrieve" and self._within:
-            line.append(clean(f" {shortened(self._within.as_options(), 60)}"), style="dim")
-        self._screen.err.print(line)
+        within = shortened(self._within.as_options(), 60) if node == "retrieve" and self._within else ""
+        self._screen.line(
+            ("{:20}", node, "bold"),
+            ("{:6.1f} s  ", step["seconds"], "dim"),
+            describe(node, step["decided"]),
+            (" {}", within, "dim"),
+        )
 
 
 def describe(node: str, decided: dict[str, Any]) -> str:
-    """What a node decided, in a few words."""
+    """What a node decided, in a few words on one line."""
+    return one_line(_described(node, decided))
+
+
+def _described(node: str, decided: dict[str, Any]) -> str:
     if decided.get("stop"):
         return f"stopped: {decided['stop']}" + (f": {decided['failure']}" if decided.get("failure") else "")
     match node:
@@ -114,7 +116,7 @@ def _sure(verdict: Verdict) -> str:
 
 def place(found: Any) -> str:
     """Where a passage stands: its file, and its page or row."""
-    name = Path(found["source"]).name or "a passage"
+    name = one_line(Path(found["source"]).name) or "a passage"
     if found["page"]:
         return f"{name} p. {found['page']}"
     return f"{name} row {found['row']}" if found["row"] else name
@@ -122,41 +124,32 @@ def place(found: Any) -> str:
 
 def shortened(text: str, most: int) -> str:
     """One line of at most ``most`` characters."""
-    line = " ".join(text.split())
+    line = " ".join(one_line(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def show(state: SelfRAGState, screen: Screen) -> None:
     """The answer to stdout; on a terminal with its citations and cost, else these to stderr."""
-    from rich.text import Text
-
-    from retrieval.clean import clean
-
     outcome = state["outcome"] or "stopped"
     on_terminal = screen.out.is_terminal
-    if on_terminal:
-        screen.out.print()
-    if on_terminal:
-        screen.out.print(Text(clean(numbered_answer(state))))
-    else:  # as it is: rich would turn the tabs of code into spaces
-        screen.out.file.write(clean(state["answer"]) + "\n")
-        screen.out.file.flush()
-    to = screen.out if on_terminal and not screen.err.quiet else screen.err
+    screen.text("\n" + numbered_answer(state) if on_terminal else state["answer"])
+    line = screen.result if on_terminal and not screen.err.quiet else screen.line
     for citation in state["citations"]:
-        line = Text(f"  [{citation['id']}] {clean(place(citation))}  ", style="cyan")
-        line.append(f"“{' '.join(clean(citation['quote']).split())}”", style="italic")
-        to.print(line)
+        line(
+            ("  [{}] ", citation["id"], "cyan"),
+            ("{}  ", place(citation), "cyan"),
+            ("“{}”", citation["quote"], "cyan italic"),
+        )
     usage = state["usage"]
     read = f"{usage['input_tokens']:,} tokens read"
     cached = f" ({usage['cached_input_tokens']:,} from the cache)" if usage["cached_input_tokens"] else ""
     about = "about " if usage["estimated"] else ""
-    cost = Text(outcome, style=STYLES[outcome])
-    cost.append(
-        f" · {state['stop_reason']} · {usage['model_calls']} model calls · {about}{read}{cached}, "
-        f"{usage['output_tokens']:,} written · {state['seconds']:.1f} s",
-        style="dim",
+    cost = (
+        f"{state['stop_reason']} · {usage['model_calls']} model calls · {about}{read}{cached}, "
+        f"{usage['output_tokens']:,} written · {state['seconds']:.1f} s"
     )
-    to.print(cost)
+    style = STYLES.get(outcome, "")
+    line(("{}", outcome, style), (" · {}", cost, f"{style} dim"))
 
 
 def numbered_answer(state: SelfRAGState) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.evaluate import add_options, evaluate
+from app.screen import print_error
 from benchmarks.peers import peers
 from errors import SelfRAGError
 from evaluation.datasets import name_of
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = evaluate(options, extra_systems=with_peers)
     except SelfRAGError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)

@@ -22,7 +22,7 @@ from langsmith import tracing_context
 
 from app.compose import embeddings_of
 from app.progress import asking, table
-from app.screen import Screen
+from app.screen import Screen, print_error
 from app.settings import load_settings
 from benchmarks.common import bound
 from benchmarks.figures import FOLDER, write_figures
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error("name an attack set: --raginject, --bipia FILE, --poisonedrag FILE, or --benign")
         records = asked(attacks, screen)
     except SelfRAGError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted: the same command goes on from there.", file=sys.stderr)
