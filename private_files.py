@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 
 FOLDER_MODE = 0o700
@@ -14,10 +16,10 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 class NotRegularFileError(OSError):
-    """A FIFO, a device or a socket stands where a file should."""
+    """A FIFO, a device or a socket stands where a file should, or a link where one is written."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(errno.EINVAL, "it is not a regular file", str(path))
+    def __init__(self, path: Path, reason: str = "it is not a regular file") -> None:
+        super().__init__(errno.EINVAL, reason, str(path))
 
 
 class FileTooLargeError(OSError):
@@ -54,7 +56,12 @@ def open_private(path: Path, flags: int) -> int:
     A link is refused, so that nobody can have another file overwritten. Raises `NotRegularFileError` for what is no
     file, and ``OSError``.
     """
-    descriptor = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | _nonblocking(), FILE_MODE)
+    try:
+        descriptor = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | _nonblocking(), FILE_MODE)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise NotRegularFileError(path, "it is a link") from error
+        raise
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -74,15 +81,49 @@ def write_private(path: Path, data: bytes | memoryview) -> None:
         file.write(data)
 
 
-def read_regular(path: Path, most: int) -> bytes:
-    """Return what is in a regular file of at most ``most`` bytes, without waiting on anything that is none.
+def replace_private(files: Mapping[Path, bytes]) -> None:
+    """Write files that this program keeps, each in one step and none before all could be written.
 
-    Raises `NotRegularFileError`, `FileTooLargeError`, or another ``OSError`` where it cannot be opened.
+    Whoever reads one, and whoever comes after a kill, finds the old one or the new one whole. What is no file, a link
+    among it, is not replaced. Raises `NotRegularFileError` and ``OSError``.
+    """
+    parts = {path: path.with_name(f".{path.name}.part") for path in files}
+    try:
+        for path, data in files.items():
+            if os.path.lexists(path):
+                _require_regular(path, path.lstat())
+            write_private(parts[path], data)
+        for path, part in parts.items():
+            part.replace(path)
+    except OSError:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink()
+        raise
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file to be read, without waiting on anything that is none.
+
+    Raises `NotRegularFileError`, or another ``OSError`` where it cannot be opened.
     """
     _require_regular(path, path.stat())  # before it is opened, too: that alone can start a device
-    with os.fdopen(os.open(path, os.O_RDONLY | _nonblocking()), "rb") as file:
+    file = os.fdopen(os.open(path, os.O_RDONLY | _nonblocking()), "rb")
+    try:
+        _require_regular(path, os.fstat(file.fileno()))
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return what is in a regular file of at most ``most`` bytes, opened as by `open_regular`.
+
+    Raises `FileTooLargeError` as well.
+    """
+    with open_regular(path) as file:
         found = os.fstat(file.fileno())
-        _require_regular(path, found)
         data = b"" if found.st_size > most else file.read(found.st_size + 1)
         if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
             data += file.read(most + 1 - len(data))
@@ -94,6 +135,8 @@ def read_regular(path: Path, most: int) -> bytes:
 def _require_regular(path: Path, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if stat.S_ISLNK(found.st_mode):
+        raise NotRegularFileError(path, "it is a link")
     if not stat.S_ISREG(found.st_mode):
         raise NotRegularFileError(path)
 

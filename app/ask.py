@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from typing import TYPE_CHECKING, cast
 
+from app.options import require_docs
 from app.screen import Screen
 from app.settings import Settings, load_settings
 from errors import ModelError, RequestError
@@ -58,12 +58,9 @@ def ask(options: argparse.Namespace) -> int:
 def check(question: str, options: argparse.Namespace) -> None:
     """Refuse at once what cannot be answered, before any model is loaded."""
     from graph.fence import require_question
-    from retrieval.errors import shown
 
     require_question(question)
-    for path in options.docs or ():
-        if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
-            raise RequestError(f"{shown(path)} does not exist: check the path given to --docs.")
+    require_docs(options.docs)
 
 
 def overridden(settings: Settings, options: argparse.Namespace) -> Settings:

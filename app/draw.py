@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.screen import Screen
 from errors import RequestError
+from private_files import NotRegularFileError
 
 if TYPE_CHECKING:
     from graph.builder import SelfRAG
@@ -24,6 +25,8 @@ def graph(options: argparse.Namespace) -> int:
     if path.suffix not in (".svg", ".png", ".mmd"):
         raise RequestError(f"{path.name} cannot be drawn: name a file that ends in .svg, .png or .mmd.")
     try:
+        if path.exists() and not path.is_file():  # a FIFO would wait for its reader
+            raise NotRegularFileError(path)
         path.write_bytes(picture(text, path.suffix))
     except OSError as error:
         raise RequestError(f"{path} cannot be written ({error.strerror}): name another file.") from error

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.options import span
+from app.options import require_docs, span
 
 if TYPE_CHECKING:
     from app.screen import Screen
@@ -65,12 +65,15 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     from app.screen import Screen
     from app.settings import load_settings
     from evaluation.datasets import load, name_of
+    from evaluation.folder import claim, require_own
     from evaluation.selection import select
 
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
     _check_variants(options, settings)
+    require_docs(options.docs)
     folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
+    require_own(folder)
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
     examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
     with library_to_ask(_documents(options, dataset), settings, screen) as library:
@@ -78,6 +81,7 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
             services = services_of(settings, library.store.as_retriever(), progress)
         context = context_of(settings)
         systems = _systems_of(options, services, context, extra_systems, _surroundings(settings, library))
+        claim(folder)
         records, judgements = _asked(options, settings, screen, folder, systems, examples, services, library)
     _report(screen, folder, dataset, examples, records, judgements)
     return 0
@@ -153,20 +157,20 @@ def _report(
 ) -> None:
     from app.progress import table
     from errors import ModelError, RequestError
+    from evaluation.json_lines import unwritable
     from evaluation.metrics import summarise
     from evaluation.report import table_rows, write_report
     from evaluation.store import NAME
 
     failures = [record["error"] for record in records if record["error"]]
     if failures and len(failures) == len(records):
-        raise ModelError(f"No question was answered: {failures[0]}")
+        by_model = any(record["stop_reason"] == "model_failed" for record in records)
+        raise (ModelError if by_model else RequestError)(f"No question was answered: {failures[0]}")
     summary = summarise(examples, records, judgements=judgements)
     try:
         written = write_report(folder, dataset, examples, records, summary, judgements)
     except OSError as error:
-        raise RequestError(
-            f"The report cannot be written into {folder} ({error.strerror}): make room, or name another with --out."
-        ) from error
+        raise unwritable(Path(error.filename or folder), error) from error
     table(table_rows(summary), screen)
     if failures:
         screen.note(
@@ -234,22 +238,15 @@ def _surroundings(settings: Settings, library: Library) -> dict[str, Any]:
     """What every system's answers depend on."""
     from evaluation.fingerprint import digest
 
-    files = [source.path for source in library.sources() if source.passages]
+    sources = [source for source in library.sources() if source.passages]
     return {
         "chat": settings.chat_model,
         "critic": settings.selfrag_critic_model or settings.chat_model,
         "file": settings.selfrag_model_path if _embedded(settings) else None,
         "embeddings": library.store.model.name,
         "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
-        "documents": digest(*sorted(f"{path.name}\0{_content(path)}" for path in files)),
+        "documents": digest(*sorted(f"{source.path.name}\0{source.sha256}" for source in sources)),
     }
-
-
-def _content(path: Path) -> str:
-    import hashlib
-
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _embedded(settings: Settings) -> bool:

@@ -1,12 +1,15 @@
-"""How the numbers of an option or a setting are read."""
+"""How the words of an option or a setting are read."""
 
 from __future__ import annotations
 
 import calendar
 import math
+import os
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Iterable
 from datetime import date
+from pathlib import Path
 
 
 def probability(word: str) -> float:
@@ -52,6 +55,16 @@ def last_day(word: str) -> date:
     year, month, day = _day(word)
     month = month or 12
     return date(year, month, day or calendar.monthrange(year, month)[1])
+
+
+def require_docs(paths: Iterable[Path] | None) -> None:
+    """Raise `RequestError` for a path given to --docs that is not there, before any model is loaded."""
+    from errors import RequestError
+    from retrieval.errors import shown
+
+    for path in paths or ():
+        if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
+            raise RequestError(f"{shown(path)} does not exist: check the path given to --docs.")
 
 
 def _day(word: str) -> tuple[int, int, int]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -12,9 +16,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.options import weights
 from errors import RequestError
+from private_files import read_regular
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
+LARGEST_ENV = 64_000  # bytes: what is longer could not be handed to a child process as its environment
 
 
 class Settings(BaseSettings):
@@ -71,6 +77,22 @@ class Settings(BaseSettings):
         except ValueError:
             raise PydanticCustomError("weights", "it is no list of three numbers like 1,1,0.5") from None
 
+    @field_validator("selfrag_home", "selfrag_model_path")
+    @classmethod
+    def _is_a_path(cls, path: Path | None) -> Path | None:
+        """The path as it is written, since answers are kept by it; its ``~`` can be followed from now on."""
+        try:
+            if path:
+                os.lstat(path.expanduser())
+        except RuntimeError:
+            raise PydanticCustomError("path", "there is no such user, write the folder's whole path") from None
+        except ValueError:
+            raise PydanticCustomError("path", "there is a zero byte in the path") from None
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise PydanticCustomError("path", "no path can be as long") from None
+        return path
+
     @property
     def chat_model(self) -> str:
         """The chat model's name: as named, the endpoint's default, or ``embedded``."""
@@ -80,21 +102,37 @@ class Settings(BaseSettings):
 
     @property
     def models_folder(self) -> Path:
-        """Where downloaded models are kept."""
-        if self.selfrag_home:
-            return self.selfrag_home.expanduser() / "models"
+        """Where downloaded models are kept. Raises `RequestError` where no home folder is known."""
         from platformdirs import user_cache_path
 
-        return user_cache_path("selfrag", appauthor=False) / "models"
+        return self._home(user_cache_path) / "models"
 
     @property
     def libraries_folder(self) -> Path:
-        """Where indexes are kept."""
-        if self.selfrag_home:
-            return self.selfrag_home.expanduser() / "libraries"
+        """Where indexes are kept. Raises `RequestError` where no home folder is known."""
         from platformdirs import user_data_path
 
-        return user_data_path("selfrag", appauthor=False) / "libraries"
+        return self._home(user_data_path) / "libraries"
+
+    def _home(self, default: Callable[..., Path]) -> Path:
+        if self.selfrag_home:
+            return self.selfrag_home.expanduser()
+        try:
+            return default("selfrag", appauthor=False)
+        except RuntimeError as error:
+            raise RequestError("This user's home folder is not known: set SELFRAG_HOME to a whole path.") from error
+
+
+class _EnvFile(io.StringIO):
+    """``.env`` of the working folder, opened only if python-dotenv reads it: the environment can tell it not to."""
+
+    def read(self, size: int | None = -1) -> str:
+        """All of it; nothing where there is none, or a folder, as a virtual environment may be called."""
+        try:
+            data = read_regular(Path(".env"), LARGEST_ENV)
+        except (FileNotFoundError, IsADirectoryError):
+            return ""
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
 
 
 def load_settings() -> Settings:
@@ -105,9 +143,10 @@ def load_settings() -> Settings:
     from dotenv import load_dotenv
 
     try:
-        load_dotenv(Path(".env"), override=False)
+        load_dotenv(stream=_EnvFile(), override=False)
     except (OSError, ValueError) as error:
-        raise RequestError(f"The file .env cannot be read ({error}): write it anew after .env.example.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise RequestError(f"The file .env cannot be read ({reason}): write it anew after .env.example.") from error
     try:
         return Settings()
     except ValidationError as error:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 from errors import RequestError
 from evaluation.datasets_rows import Row, examples_of, rows_of_csv
 from evaluation.datasets_squad import is_squad, read_squad
+from evaluation.fingerprint import digest
 from evaluation.records import Dataset
+from private_files import FileTooLargeError, NotRegularFileError, read_regular
 from retrieval.documents.decode import decode, is_binary
 from retrieval.errors import shown
 
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"
+LARGEST = 100_000_000  # bytes: parsed, they take ten times that in memory
+LONGEST_NAME = 255  # bytes, of a folder's name
+# Control characters, line ends, and what turns the direction of writing; a separator in any case.
+STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069/]")
 Paragraphs = tuple[int, int]
 
 
@@ -41,17 +49,28 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
 
 
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:
-    """The dataset's name: that of its file, and its paragraphs where some were chosen."""
-    return path.stem + ("-{}-{}".format(*paragraphs) if paragraphs else "")
+    """The dataset's name, and its folder's: that of its file, and its paragraphs where some were chosen.
+
+    A name that no folder has, or that would steer a terminal, is replaced by one that is as unlike others.
+    """
+    name = path.stem + ("-{}-{}".format(*paragraphs) if paragraphs else "")
+    if name not in ("", ".", "..") and not STEERING.search(name) and len(os.fsencode(name)) <= LONGEST_NAME:
+        return name
+    plain = STEERING.sub("", name).strip(".").encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
+    return f"{plain or 'questions'}-{digest(name)[:12]}"
 
 
 def _text_of(path: Path) -> str:
     try:
-        text = decode(path.read_bytes())
+        text = decode(read_regular(path, LARGEST))
     except IsADirectoryError as error:
         raise RequestError(f"{shown(path)} is a folder: name a file of questions.") from error
     except FileNotFoundError as error:
         raise RequestError(f"There is no file {shown(path)}: check the path of the question set.") from error
+    except NotRegularFileError as error:
+        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): name a file of questions.") from error
+    except FileTooLargeError as error:
+        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): split it into smaller ones.") from error
     except OSError as error:
         raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): check its permissions.") from error
     if is_binary(text):
@@ -64,7 +83,7 @@ def _text_of(path: Path) -> str:
 def _json(name: str, text: str) -> Any:
     """The whole as JSON; None where it is JSON line by line."""
     try:
-        return json.loads(text)
+        return _parsed(text)
     except RecursionError as error:
         raise RequestError(f"{name} is nested too deeply: write {FORMS}.") from error
     except json.JSONDecodeError as error:
@@ -78,10 +97,22 @@ def _json(name: str, text: str) -> Any:
 
 def _is_json(line: str) -> bool:
     try:
-        json.loads(line)
+        _parsed(line)
     except ValueError:
         return False
     return True
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | str:
+    """The number; the digits as they are where Python converts no number of so many, for its field to complain of."""
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 def _rows_of_json(name: str, text: str, loaded: Any) -> list[Row]:
@@ -94,7 +125,7 @@ def _rows_of_json(name: str, text: str, loaded: Any) -> list[Row]:
         if not line.strip():
             continue
         try:
-            rows.append(_row(name, f"line {number}", json.loads(line)))
+            rows.append(_row(name, f"line {number}", _parsed(line)))
         except (ValueError, RecursionError) as error:
             said = getattr(error, "msg", error)
             raise RequestError(

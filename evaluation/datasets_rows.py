@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from errors import RequestError
@@ -18,7 +20,11 @@ Row = tuple[str, Mapping[str, Any]]
 SEPARATORS = ",;\t|"
 COLUMNS = "answer or reference, answerable, route, source, page"
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+HIGHEST = 1_000_000_000  # of pages and rows
 OUTCOMES = {"grounded": True, "partially_grounded": True, "abstained": False, "direct": None}
+
+_REPR = reprlib.Repr()  # of what is nested deeply, or has a million entries, the beginning
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 class _FieldError(Exception):
@@ -27,7 +33,7 @@ class _FieldError(Exception):
 
 def examples_of(name: str, rows: Sequence[Row]) -> tuple[Example, ...]:
     """The examples of a file's rows. Raises `RequestError` naming the file ``name`` and the row's place."""
-    used: set[str] = set()
+    used: dict[str, int] = {}
     examples = []
     for place, fields in rows:
         try:
@@ -68,13 +74,17 @@ def rows_of_csv(name: str, text: str) -> list[Row]:
     return rows
 
 
-def with_id(id_: str, used: set[str]) -> str:
-    """``id_``, or with a number behind it where it is used already; it is used from now on."""
-    free, number = id_, 1
+def with_id(id_: str, used: dict[str, int]) -> str:
+    """``id_``, or with a number behind it where it is used already; it is used from now on.
+
+    ``used`` has the last number that was put behind each id, so that a thousand of one name cost a thousand steps.
+    """
+    free, number = id_, used.get(id_, 1)
     while free in used:
         number += 1
         free = f"{id_}-{number}"
-    used.add(free)
+    used[id_] = number
+    used.setdefault(free, 1)
     return free
 
 
@@ -83,7 +93,7 @@ def whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 
 
-def _example(fields: Mapping[str, Any], used: set[str]) -> Example:
+def _example(fields: Mapping[str, Any], used: dict[str, int]) -> Example:
     question = _text(fields, "question")
     if is_blank(question):
         raise _FieldError("the field question is missing or empty: write one")
@@ -138,7 +148,7 @@ def _answerable(fields: Mapping[str, Any]) -> bool | None:
     given = _first(fields, "answerable", "has_answer")
     if given is None or given == "":
         return None
-    truth = given if isinstance(given, bool) else TRUTH.get(str(given).strip().casefold())
+    truth = TRUTH.get(str(given).strip().casefold()) if isinstance(given, str | int) else None
     if truth is None:
         raise _FieldError(f"answerable is {_shown(given)}: write true or false")
     return truth
@@ -166,7 +176,8 @@ def _text(fields: Mapping[str, Any], *names: str) -> str:
 def _as_text(name: str, given: Any) -> str:
     if given is None:
         return ""
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
+    endless = isinstance(given, float) and not isfinite(given)
+    if isinstance(given, bool) or endless or not isinstance(given, str | int | float):
         raise _FieldError(f"{name} is {_shown(given)}: write a text")
     return whole(str(given))
 
@@ -176,10 +187,10 @@ def _number(fields: Mapping[str, Any], *names: str) -> int | None:
     if given is None or given == "":
         return None
     try:
-        number = int(str(given).strip())
+        number = int(given) if isinstance(given, str | int) and not isinstance(given, bool) else 0
     except ValueError:
         number = 0
-    if number < 1:
+    if not 1 <= number <= HIGHEST:
         raise _FieldError(f"{names[0]} is {_shown(given)}: write a number, counting from 1")
     return number
 
@@ -189,7 +200,7 @@ def _first(fields: Mapping[str, Any], *names: str) -> Any:
 
 
 def _shown(given: Any) -> str:
-    said = repr(given)
+    said = _REPR.repr(given)
     return said if len(said) <= 60 else said[:59] + "…"
 
 
@@ -206,7 +217,10 @@ def _require_question(name: str, place: str, names: list[str]) -> None:
 
 
 def _names(header: str, separator: str) -> list[str]:
-    cells: list[str] = next(csv.reader([header], delimiter=separator, skipinitialspace=True), [])
+    try:
+        cells: list[str] = next(csv.reader([header], delimiter=separator, skipinitialspace=True), [])
+    except csv.Error:  # which the reader of the whole table says with its line
+        return []
     return [_plain(cell) for cell in cells]
 
 

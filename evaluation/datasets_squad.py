@@ -10,11 +10,20 @@ from typing import Any
 
 from errors import RequestError
 from evaluation.datasets_rows import whole, with_id
+from evaluation.folder import claim, paragraphs_of
 from evaluation.records import Example, Gold
+from private_files import (
+    FileTooLargeError,
+    NotRegularFileError,
+    make_private,
+    make_private_folder,
+    read_regular,
+    write_private,
+)
 from retrieval.clean import is_blank
 from retrieval.errors import shown
 
-OURS = re.compile(r"paragraph-\d+\.txt")
+OURS = re.compile(r"paragraph-([0-9]+)\.txt")
 FORM = "write it as SQuAD 2.0 does, or download it anew"
 
 
@@ -36,7 +45,7 @@ def read_squad(
     if not 1 <= first <= last <= len(paragraphs):
         raise RequestError(f"{name} has the paragraphs 1-{len(paragraphs)}: choose among them with --paragraphs.")
     sources = _written(folder, [text for text, _ in paragraphs])
-    used: set[str] = set()
+    used: dict[str, int] = {}
     examples = tuple(
         _example(name, f"paragraph {number}, question {place}", question, sources[number - 1], used)
         for number in range(first, last + 1)
@@ -67,17 +76,23 @@ def _paragraphs(name: str, loaded: Any) -> list[tuple[str, list[Any]]]:
 
 def _written(folder: Path, texts: list[str]) -> list[str]:
     """Write what differs, remove what is left of another set; return each file's name as an index reports it."""
-    width = max(2, len(str(len(texts))))
-    files = {f"paragraph-{number:0{width}}.txt": text + "\n" for number, text in enumerate(texts, 1)}
+    files = {_name(number, len(texts)): (text + "\n").encode() for number, text in enumerate(texts, 1)}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.iterdir():
-            if OURS.fullmatch(old.name) and old.name not in files:
-                old.unlink()
-        for name, text in files.items():
-            path = folder / name
-            if not path.is_file() or path.read_bytes() != text.encode():
-                path.write_bytes(text.encode())
+        own = _own(folder)
+        foreign = next((name for name, mine in own.items() if name in files and not mine), None)
+        if foreign:
+            raise RequestError(
+                f"{shown(folder / foreign)} was not written by eval: move it away, or name another folder with --out."
+            )
+        for name, mine in own.items():
+            if mine and name not in files:
+                (folder / name).unlink()
+        claim(folder.parent, len(texts))
+        make_private_folder(folder)
+        for name, data in files.items():
+            make_private(folder / name)
+            if not _holds(folder / name, data):
+                write_private(folder / name, data)
     except OSError as error:
         raise RequestError(
             f"The paragraphs cannot be written into {shown(folder)} ({error.strerror}): name another folder with --out."
@@ -86,18 +101,47 @@ def _written(folder: Path, texts: list[str]) -> list[str]:
     return [shown(real / name) for name in files]
 
 
-def _example(name: str, place: str, question: Any, source: str, used: set[str]) -> Example:
+def _name(number: int, count: int) -> str:
+    return f"paragraph-{number:0{max(2, len(str(count)))}}.txt"
+
+
+def _own(folder: Path) -> dict[str, bool]:
+    """Files of the folder that are named as paragraphs are, and whether an earlier run wrote them.
+
+    Where it did not note how many it wrote, they are its own if they are paragraphs without a gap.
+    """
+    if folder.is_symlink():
+        raise NotRegularFileError(folder, "it is a link")
+    found = {one.name: OURS.fullmatch(one.name) for one in folder.iterdir()} if folder.exists() else {}
+    numbers = {name: int(match[1]) for name, match in found.items() if match}
+    noted = paragraphs_of(folder.parent)
+    count = len(numbers) if noted is None else noted
+    own = {name: 1 <= number <= count and name == _name(number, count) for name, number in numbers.items()}
+    return own if noted is not None or all(own.values()) else dict.fromkeys(own, False)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_regular(path, len(data)) == data
+    except (FileNotFoundError, FileTooLargeError):
+        return False
+
+
+def _example(name: str, place: str, question: Any, source: str, used: dict[str, int]) -> Example:
     try:
         text = whole(question["question"])
         answers, plausible = _texts(question.get("answers")), _texts(question.get("plausible_answers"))
-        impossible = bool(question.get("is_impossible", not answers))
+        impossible, id_ = question.get("is_impossible"), question.get("id")
+        if not isinstance(impossible, bool | int | None) or not isinstance(id_, str | int | None):
+            raise TypeError
+        impossible = not answers if impossible is None else bool(impossible)
     except (TypeError, LookupError, AttributeError) as error:
         raise RequestError(f"{name}, {place}: it has no question, or answers without a text: {FORM}.") from error
     if is_blank(text):
         raise RequestError(f"{name}, {place}: the question is empty: {FORM}.")
     references = () if impossible else answers
     return Example(
-        id=with_id(str(question.get("id") or f"{place.replace(', ', '-').replace(' ', '')}"), used),
+        id=with_id(str(id_ or f"{place.replace(', ', '-').replace(' ', '')}"), used),
         question=text,
         route="retrieve",
         answerable=not impossible,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,8 @@ from typing import Any, TextIO
 
 from langchain_core.messages import BaseMessage
 
-from errors import RequestError
+from evaluation.json_lines import open_lines, unwritable
+from private_files import FOLDER_MODE
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
@@ -36,12 +38,11 @@ class Replies:
 
     def __enter__(self) -> Replies:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            if self._path.exists():
-                self._read()
-            self._lines = self._path.open("a", encoding="utf-8")
+            self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            descriptor, _ = open_lines(self._path, b'{"key": "', self._take)
+            self._lines = os.fdopen(descriptor, "a", encoding="utf-8")
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise unwritable(self._path, error) from error
         return self
 
     def __exit__(
@@ -67,23 +68,15 @@ class Replies:
             self._lines.write(json.dumps({"key": key, **about, "reply": reply}) + "\n")
             self._lines.flush()
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise unwritable(self._path, error) from error
         self._known[key] = reply
 
-    def _read(self) -> None:
-        text = self._path.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        if len(whole) < len(text):
-            with self._path.open("r+b") as file:
-                file.truncate(len(whole))
-        for line in whole.splitlines():
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict) and isinstance(row.get("key"), str) and row.get("reply") is not None:
-                self._known[row["key"]] = row["reply"]
-
-    def _unwritable(self, error: OSError) -> RequestError:
-        reason = error.strerror or error
-        return RequestError(f"{self._path} cannot be written ({reason}): make room, or name another folder with --out.")
+    def _take(self, line: bytes) -> bool:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            return False
+        if isinstance(row, dict) and isinstance(row.get("key"), str) and row.get("reply") is not None:
+            self._known[row["key"]] = row["reply"]
+            return True
+        return False

@@ -16,6 +16,7 @@ from evaluation.records import Dataset, Example, Record
 from evaluation.style import STYLE
 from evaluation.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
 from evaluation.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from private_files import FOLDER_MODE, replace_private
 from retrieval.clean import as_json
 
 __all__ = ["markdown", "table_rows", "write_report"]
@@ -31,8 +32,11 @@ def write_report(
     summary: Summary,
     judgements: Judgements | None = None,
 ) -> list[Path]:
-    """Write ``report.html``, ``records.csv``, ``metrics.csv``, ``summary.json``, ``overview.svg``; return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write ``report.html``, ``records.csv``, ``metrics.csv``, ``summary.json``, ``overview.svg``; return the paths.
+
+    Each takes the place of the last one in one step. Raises ``OSError``.
+    """
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     files = {
         "report.html": page(dataset.name, examples, records, summary, judgements),
         "records.csv": records_csv(examples, records),
@@ -40,8 +44,7 @@ def write_report(
         "summary.json": as_json(summary.as_json(), indent=1),
         "overview.svg": pictures.overview(summary),
     }
-    for name, content in files.items():
-        (folder / name).write_bytes(content.encode("utf-8", errors="replace"))
+    replace_private({folder / name: content.encode("utf-8", errors="replace") for name, content in files.items()})
     return [folder / name for name in files]
 
 

@@ -10,10 +10,14 @@ from typing import Any, Self, cast
 from filelock import FileLock, Timeout
 
 from errors import RequestError
+from evaluation.json_lines import open_lines, unwritable
 from evaluation.records import Example, Record, System
+from private_files import FILE_MODE, FOLDER_MODE
 from retrieval.clean import as_json
+from retrieval.errors import shown
 
 NAME = "records.jsonl"
+START = b'{"fingerprint": "'
 KEYS = frozenset(Record.__annotations__)
 Key = tuple[str, str, str]
 
@@ -26,33 +30,27 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open or make ``path`` for this process alone, and end a line that a kill left unfinished.
+        """Open or make ``path`` for this process alone, and cut off a line that a kill left unfinished.
 
         Raises `RequestError` where another process has it open, or where it cannot be written.
         """
         self.path = path
-        self.damaged = 0
         self._records: dict[Key, Record] = {}
-        self._lock = FileLock(path.with_name(f".{path.name}.lock"))
+        self._lock = FileLock(path.with_name(f".{path.name}.lock"), mode=FILE_MODE)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout as error:
             raise RequestError(
-                f"Another evaluation is writing {path}: wait for it, or name another folder with --out."
+                f"Another evaluation is writing {shown(path)}: wait for it, or name another folder with --out."
             ) from error
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise unwritable(path, error) from error
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
-            try:
-                self._read()
-            except BaseException:
-                os.close(self._file)
-                raise
+            self._file, self.damaged = open_lines(path, START, self._take)
         except OSError as error:
             self._lock.release()
-            raise self._unwritable(error) from error
+            raise unwritable(path, error) from error
 
     def close(self) -> None:
         """Close the file and let others write it."""
@@ -84,35 +82,26 @@ class Store:
                 left = left[os.write(self._file, left) :]
             os.fsync(self._file)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise unwritable(self.path, error) from error
         self._keep(fingerprint, record)
 
-    def _read(self) -> None:
-        data = self.path.read_bytes()
-        *lines, last = data.split(b"\n")
-        for line in filter(None, map(bytes.strip, lines)):
-            self.damaged += not self._take(line)
-        if not last.strip():
-            return
-        if self._take(last):
-            os.write(self._file, b"\n")
-        else:
-            os.ftruncate(self._file, len(data) - len(last))
-
     def _take(self, line: bytes) -> bool:
-        try:
-            entry: Any = json.loads(line)
-            fingerprint, record = entry["fingerprint"], entry["record"]
-            whole = record.keys() >= KEYS
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            return False
-        if whole:
-            self._keep(fingerprint, cast("Record", record))
-        return bool(whole)
+        entry = entry_of(line)
+        if entry:
+            self._keep(*entry)
+        return entry is not None
 
     def _keep(self, fingerprint: str, record: Record) -> None:
         self._records[record["system"], fingerprint, record["example"]] = record
 
-    def _unwritable(self, error: OSError) -> RequestError:
-        reason = error.strerror or error
-        return RequestError(f"{self.path} cannot be written ({reason}): make room, or name another folder with --out.")
+
+def entry_of(line: bytes) -> tuple[str, Record] | None:
+    """The fingerprint and the record of a line; None for a line that holds none."""
+    try:
+        entry: Any = json.loads(line)
+        fingerprint, record = entry["fingerprint"], entry["record"]
+        names = fingerprint, record["system"], record["example"], record["question"]
+        whole = record.keys() >= KEYS and all(isinstance(name, str) for name in names)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+    return (fingerprint, cast("Record", record)) if whole else None

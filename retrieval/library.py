@@ -133,7 +133,7 @@ class Library:
         with self._database.reading() as connection:
             records = get_records(connection)
         return [
-            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason, record.date)
+            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason, record.date, record.sha256)
             for path, record in records.items()
         ]
 

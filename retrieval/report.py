@@ -43,13 +43,17 @@ class Skipped(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A document of the library; ``reason`` is a sentence, ``date`` is as the document gives it, else its file."""
+    """A document of the library; ``reason`` is a sentence, ``date`` is as the document gives it, else its file.
+
+    ``sha256`` is of the bytes that are indexed; None where they are to be read again.
+    """
 
     path: Path
     status: Status
     passages: int
     reason: str
     date: str | None = None
+    sha256: str | None = None
 
 
 @dataclass

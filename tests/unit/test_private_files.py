@@ -10,7 +10,9 @@ from private_files import (
     make_private,
     make_private_folder,
     open_private,
+    open_regular,
     read_regular,
+    replace_private,
     write_private,
 )
 
@@ -95,3 +97,41 @@ def test_a_file_of_a_system_that_knows_no_sizes_is_read_up_to_the_most() -> None
     assert read_regular(Path("/proc/self/status"), 1_000_000).startswith(b"Name:")
     with pytest.raises(FileTooLargeError):
         read_regular(Path("/proc/self/status"), 20)
+
+
+def test_a_link_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "place").symlink_to("nowhere")
+    with pytest.raises(NotRegularFileError, match="it is a link"):
+        write_private(tmp_path / "place", b"theirs")
+
+
+def test_files_take_the_place_of_older_ones_all_or_none(tmp_path: Path) -> None:
+    (tmp_path / "a").touch(0o644)
+    replace_private({tmp_path / "a": b"1", tmp_path / "b": b"1"})
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"1", b"1"]
+    assert mode(tmp_path / "a") == mode(tmp_path / "b") == 0o600
+    (tmp_path / "c").mkdir()
+    with pytest.raises(IsADirectoryError):
+        replace_private({tmp_path / name: b"2" for name in "abc"})
+    assert (tmp_path / "a").read_bytes() == b"1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["link", "pipe"])
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, name: str) -> None:
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / "link").symlink_to("target")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotRegularFileError):
+        replace_private({tmp_path / name: b"theirs"})
+    assert (tmp_path / "target").read_text() == "mine"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_regular_file_is_opened_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"GGUF")
+    with open_regular(tmp_path / "file") as file:
+        assert file.read(4) == b"GGUF"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotRegularFileError):
+        open_regular(tmp_path / "pipe")

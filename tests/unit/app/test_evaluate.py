@@ -1,7 +1,10 @@
 """``eval`` in this process, over scripted models."""
 
 import argparse
+import hashlib
 import json
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +13,14 @@ from typing import Any
 import pytest
 
 from app import compose, libraries
-from app.cli import parse
-from app.evaluate import add_options, evaluate
+from app.cli import main, parse
+from app.evaluate import _surroundings, add_options, evaluate
+from app.screen import Screen
+from app.settings import load_settings
 from errors import ModelError, RequestError
-from evaluation import judge, metrics
+from evaluation import judge, metrics, report
+from evaluation.fingerprint import digest
+from evaluation.folder import MARKER
 from evaluation.judgements import Judgements
 from evaluation.records import Record, System
 from graph.context import Context, Services
@@ -193,3 +200,162 @@ def test_help_imports_nothing_heavy() -> None:
     ended = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
     assert not loaded & {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio"}
+
+
+@pytest.fixture
+def _bare_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without its page, whose pictures take a second to draw."""
+    monkeypatch.setattr(report, "page", lambda *_: "a page")
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def squad(folder: Path, paragraphs: int = 2) -> str:
+    texts = [f"Letter {number} is a letter." for number in range(paragraphs)]
+    question = {"question": "Is alpha a letter?", "id": "a", "answers": [{"text": "letter"}], "is_impossible": False}
+    loaded = {"data": [{"paragraphs": [{"context": text, "qas": [question]} for text in texts]}]}
+    (folder / "article.json").write_text(json.dumps(loaded))
+    return "article.json"
+
+
+def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compose, "services_of", None)
+    monkeypatch.setattr(libraries, "embeddings_of", None)
+    foreign = folder / "foreign"
+    (foreign / "documents").mkdir(parents=True)
+    (foreign / "documents" / "paragraph-1.txt").write_text("Mine.")
+    (foreign / "records.jsonl").write_text('{"question": "mine"}\na last line without an end')
+    (foreign / "summary.json").symlink_to(folder / "docs" / "letters.txt")
+    foreign.chmod(0o755)
+    before = tree(folder)
+    for words in (["letters.jsonl", "--docs", "docs"], [squad(folder)]):
+        with pytest.raises(RequestError, match="foreign holds files that eval did not write: name a new folder"):
+            evaluate(parse(["eval", *words, "--out", "foreign"]))
+    (folder / "article.json").unlink()
+    assert tree(folder) == before
+    assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
+
+
+@pytest.mark.usefixtures("_bare_report")
+def test_answers_of_an_earlier_version_are_used_and_closed_to_others(
+    folder: Path, writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["eval", squad(folder), "--systems", "plain"]
+    assert evaluate(parse(words)) == 0
+    old = folder / "eval" / "article"
+    (old / MARKER).unlink()
+    for path in (old, old / "documents"):
+        path.chmod(0o755)
+        for one in path.iterdir():
+            one.chmod(0o755 if one.is_dir() else 0o644)
+    (old / "notes.md").write_text("Mine.")
+    writer.forever = None
+    squad(folder, 1)
+    squad(folder)
+    assert evaluate(parse(words)) == 0
+    assert "2 of 2 answers · 2 kept from before" in capsys.readouterr().err
+    assert (old / "notes.md").read_text() == "Mine."
+    (old / "notes.md").unlink()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in old.rglob("*") if path.is_file()} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (old, old / "documents")} == {0o700}
+
+
+@pytest.mark.usefixtures("_bare_report")
+def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        (folder / "eval" / "letters").mkdir(parents=True)
+        evaluate(options("--systems", "plain"))
+        (folder / "eval" / "letters" / "judgements.jsonl").touch()
+        evaluate(options("--systems", "plain"))
+        evaluate(parse(["eval", squad(folder), "--systems", "plain"]))
+    finally:
+        os.umask(before)
+    written = list((folder / "eval").rglob("*"))
+    assert {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in written} == {
+        path.name: "0o700" if path.is_dir() else "0o600" for path in written
+    }
+    assert {"judgements.jsonl", "records.jsonl", "report.html", "paragraph-01.txt"} <= {path.name for path in written}
+
+
+@pytest.mark.usefixtures("_bare_report")
+def test_a_set_with_a_strange_name_stays_below_eval(folder: Path) -> None:
+    (folder / "work").mkdir()
+    os.chdir(folder / "work")
+    (folder / "...jsonl").write_text(json.dumps(ROWS[0]))
+    assert evaluate(parse(["eval", "../...jsonl", "--docs", "../docs", "--systems", "plain"])) == 0
+    assert [path.name for path in (folder / "work").iterdir()] == ["eval"]
+    (results,) = (folder / "work" / "eval").iterdir()
+    assert (results / "records.jsonl").is_file()
+
+
+def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
+    (folder / "bad.jsonl").write_text("{}")
+    with pytest.raises(RequestError, match="question is missing"):
+        evaluate(parse(["eval", "bad.jsonl", "--docs", "docs"]))
+    assert not (folder / "eval").exists()
+
+
+def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path) -> None:
+    with libraries.open_docs([Path("docs")], load_settings(), Screen(quiet=True)) as library:
+        library.sync()
+        (source,) = library.sources()
+        assert source.sha256 == hashlib.sha256((folder / "docs" / "letters.txt").read_bytes()).hexdigest()
+        known = _surroundings(load_settings(), library)["documents"]
+        assert known == digest(f"letters.txt\0{source.sha256}")
+
+
+@pytest.mark.usefixtures("_bare_report")
+def test_a_library_whose_folder_is_away_is_asked_as_it_was(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "docs"]) == 0
+    (folder / "docs").rename(folder / "moved")
+    for words in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl", "--systems", "plain"]):
+        assert main(words) == 0, words
+        assert "cannot be found: its documents are kept as they were" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({}, ["--docs", "nosuch"]),
+        ({}, ["--docs", "n" * 300]),
+        ({"SELFRAG_HOME": "~nosuchuser/x"}, ["--docs", "docs"]),
+        ({"SELFRAG_MODEL_PATH": "~nosuchuser/x"}, ["--docs", "docs"]),
+        ({"SELFRAG_HOME": "n" * 5000}, ["--docs", "docs"]),
+        ({"SELFRAG_K": "51"}, ["--docs", "docs"]),
+        ({"SELFRAG_STORE": "redis://here"}, ["--docs", "docs"]),
+        ({"SELFRAG_CHUNK_OVERLAP": "9000"}, ["--docs", "docs"]),
+        ({"SELFRAG_STORE": "sqlite:////dev/null/library"}, ["--docs", "docs"]),
+    ],
+)
+def test_what_is_wrong_ends_eval_as_it_ends_ask(
+    environment: dict[str, str], words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    said = []
+    for command in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl"]):
+        assert main([*command, *words]) == 2
+        said.append(capsys.readouterr().err.strip().splitlines()[-1])
+    assert said[0] == said[1]
+    assert said[0].startswith("error: ")
+
+
+def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) -> None:
+    (folder / "long.jsonl").write_text(json.dumps({"question": "x" * 9000}))
+    with pytest.raises(RequestError, match=r"No question was answered: .*9,000 characters"):
+        evaluate(parse(["eval", "long.jsonl", "--docs", "docs", "--systems", "self-rag"]))
+
+
+@pytest.mark.usefixtures("_bare_report")
+def test_a_report_that_cannot_be_written_is_named(folder: Path) -> None:
+    evaluate(options("--systems", "plain"))
+    (folder / "eval" / "letters" / "report.html").unlink()
+    (folder / "eval" / "letters" / "report.html").symlink_to(folder / "letters.jsonl")
+    with pytest.raises(RequestError, match=r"report\.html cannot be written \(it is a link\).*--out"):
+        evaluate(options("--systems", "plain"))
+    assert (folder / "letters.jsonl").read_text() == "\n".join(map(json.dumps, ROWS))

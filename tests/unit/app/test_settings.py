@@ -1,3 +1,5 @@
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -6,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
-from app.settings import EMBEDDED, Settings, load_settings
+from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from errors import ModelError, RequestError
 from graph.context import Limits, Weights
 from graph.runs import Ahead
@@ -164,3 +166,86 @@ def test_no_test_loads_the_embedded_model_by_accident() -> None:
 def test_a_wrong_embedding_model_is_named(name: str) -> None:
     with pytest.raises(RequestError, match=name):
         embeddings_of(Settings(selfrag_embedding_model=name))
+
+
+@pytest.fixture
+def env_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where ``.env`` is looked for, in a working folder that is empty."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("PYTHON_DOTENV_DISABLED")
+    before = dict(os.environ)
+    yield folder / ".env"
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+
+
+def test_an_env_file_is_read_and_the_environment_beats_it(env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFRAG_K", "7")
+    env_file.write_bytes(
+        b"\xef\xbb\xbfSELFRAG_MODE=always\r\nSELFRAG_K=3\r\nNAME=big\r\nSELFRAG_CHAT_MODEL=${NAME}\r\n"
+    )
+    settings = load_settings()
+    assert (settings.selfrag_mode, settings.selfrag_k, settings.chat_model) == ("always", 7, "big")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [
+        (os.mkfifo, "it is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is not a regular file"),
+        (lambda path: path.write_bytes(b"A=" + b"x" * LARGEST_ENV), "it is larger than"),
+        (lambda path: path.write_bytes(b"SELFRAG_CHAT_MODEL=\0x"), "null byte"),
+        (lambda path: path.symlink_to(".env"), "symbolic links"),
+    ],
+    ids=["fifo", "device", "huge", "nul", "loop"],
+)
+def test_an_env_file_that_is_none_is_named(env_file: Path, make: Callable[[Path], object], part: str) -> None:
+    make(env_file)
+    with pytest.raises(RequestError, match=rf"The file \.env cannot be read \(.*{part}.*\): write it anew"):
+        load_settings()
+
+
+def test_a_virtual_environment_of_that_name_is_no_env_file(env_file: Path) -> None:
+    env_file.mkdir()
+    assert load_settings().selfrag_k == 4
+
+
+def test_an_env_file_is_not_even_opened_where_it_is_disabled(env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "1")
+    os.mkfifo(env_file)
+    assert load_settings().selfrag_k == 4
+
+
+@pytest.mark.parametrize("name", ["SELFRAG_HOME", "SELFRAG_MODEL_PATH"])
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [("~nosuchuser/x", "there is no such user"), ("x" * 300, "as long"), ("x/" * 5000, "as long")],
+)
+def test_a_path_that_leads_nowhere_is_named_at_once(
+    name: str, path: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, path)
+    with pytest.raises(RequestError, match=rf"{name} is wrong: .*{part}"):
+        load_settings()
+
+
+def test_a_home_below_the_users_own_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SELFRAG_HOME", "~/kept")
+    assert load_settings().libraries_folder == tmp_path / "kept" / "libraries"
+
+
+def test_a_user_without_a_home_is_asked_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise KeyError
+
+    for name in ("HOME", "SELFRAG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    settings = load_settings()
+    for folder in ("models_folder", "libraries_folder"):
+        with pytest.raises(RequestError, match="home folder is not known: set SELFRAG_HOME"):
+            getattr(settings, folder)

@@ -1,13 +1,16 @@
 """Question sets of every form, known by their content, and files that are none."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from errors import RequestError
+from evaluation import datasets
 from evaluation.datasets import load, name_of
+from evaluation.datasets_rows import with_id
 from evaluation.records import Dataset, Example, Gold
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -201,3 +204,115 @@ def test_paragraphs_are_chosen_of_squad_alone(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"set\.csv has no paragraphs to choose from"):
         load(path, tmp_path, (1, 2))
     assert name_of(Path("a/article.json"), (25, 48)) == "article-25-48"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "pipe"])
+def test_a_device_or_a_fifo_is_no_question_set(tmp_path: Path, path: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RequestError, match=r"it is not a regular file.*: name a file of questions"):
+        load(tmp_path / path, tmp_path)
+
+
+def test_a_set_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "set.jsonl").open("wb") as file:
+        file.truncate(datasets.LARGEST + 1)
+    with pytest.raises(RequestError, match=r"it is larger than 100 MB.*split it"):
+        load(tmp_path / "set.jsonl", tmp_path)
+
+
+DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize("wrap", ['{"question": "Who?"}\n%s\n', '[{"question": "Who?"},\n%s]'], ids=["lines", "list"])
+@pytest.mark.parametrize(
+    ("field", "part"),
+    [
+        (f'"page": {DIGITS}', "page is '999"),
+        (f'"page": "{DIGITS}"', "page is '999"),
+        (f'"page": {10**30}', "page is 1000"),
+        ('"page": -1', "page is -1"),
+        ('"page": true', "page is True"),
+        ('"page": NaN', "page is nan"),
+        ('"page": 3.5', "page is 3.5"),
+        ('"row": [1]', "row is [1]"),
+        ('"answer": NaN', "answer is nan: write a text"),
+        ('"answer": [-Infinity]', "answer is -inf: write a text"),
+        ('"id": {"a": 1}', "id is {'a': 1}: write a text"),
+        ('"answerable": [[]]', "answerable is [[]]"),
+        ('"gold": ' + "[" * 900 + "]" * 900, "text is [[["),
+        ('"answerable": ' + "[" * 900 + "]" * 900, "answerable is [[["),
+        ('"answer": {' + ",".join(f'"{n}": {n}' for n in range(10_000)) + "}", "answer is {'0': 0"),
+    ],
+)
+def test_a_field_that_is_not_what_it_says_is_named_with_its_row(read: Any, wrap: str, field: str, part: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        read(wrap % f'{{"question": "Why?", {field}}}')
+    said = str(raised.value)
+    assert said.startswith(("set.any, line 2: ", "set.any, entry 2: "))
+    assert part in said
+    assert len(said) < 200
+
+
+def test_numbers_of_fields_that_are_not_read_are_no_reason_to_refuse(read: Any) -> None:
+    example = one(read(f'{{"question": "Why?", "id": {DIGITS}, "score": {DIGITS}, "page": 7}}'))
+    assert (example.id, example.gold) == (DIGITS, (Gold(page=7),))
+
+
+def test_a_cell_that_is_too_long_is_named(read: Any) -> None:
+    with pytest.raises(RequestError, match=r"set\.any, line 1: this is no table \(field larger than"):
+        read("question" * 100_000)
+
+
+def test_a_line_that_is_nested_too_deeply_is_named(read: Any) -> None:
+    with pytest.raises(RequestError, match=r"set\.any, line 2"):
+        read('{"question": "Why?"}\n{"question": ' + "[" * 100_000)
+
+
+class Counted(dict[str, int]):
+    """Ids in use, which count how often they are looked for."""
+
+    looked = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.looked += 1
+        return super().__contains__(key)
+
+
+def test_the_work_of_ids_grows_with_their_number_though_all_are_the_same() -> None:
+    used = Counted()
+    assert [with_id("a", used) for _ in range(3)] == ["a", "a-2", "a-3"]
+    assert [with_id("a-4", used), with_id("a", used), with_id("a-2", used)] == ["a-4", "a-5", "a-2-2"]
+    used.looked = 0
+    for _ in range(2000):
+        with_id("a", used)
+    assert used.looked <= 4000
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/pets.jsonl", "pets"),
+        ("v1.2.json", "v1.2"),
+        ("What is it?.csv", "What is it?"),
+        (".jsonl", ".jsonl"),
+        ("été.json", "été"),
+        ("a\\b.json", "a\\b"),
+        (f"{'n' * 250}.csv", "n" * 250),
+    ],
+)
+def test_a_name_that_a_folder_can_have_is_kept(path: str, name: str) -> None:
+    assert name_of(Path(path)) == name
+
+
+@pytest.mark.parametrize(
+    "path", ["...jsonl", "..", ".", "/", "a\nb.jsonl", "a\x1b[31mb.json", "a\u202eb.json", f"{'é' * 122}n.json"]
+)
+def test_a_name_that_no_folder_has_is_replaced_by_one_of_its_own(tmp_path: Path, path: str) -> None:
+    name = name_of(Path(path), (1, 999_999_999) if len(path) > 99 else None)
+    assert name not in (".", "..")
+    assert (tmp_path / name).resolve().parent == tmp_path.resolve()
+    assert name.isprintable()
+    (tmp_path / name).mkdir()
+    assert name == name_of(Path(path), (1, 999_999_999) if len(path) > 99 else None)
+    assert name != name_of(Path("b" + path), (1, 999_999_999) if len(path) > 99 else None)

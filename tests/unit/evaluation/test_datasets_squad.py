@@ -1,6 +1,8 @@
 """SQuAD 2.0: whose questions are taken, which documents are written, and what is gold."""
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from errors import RequestError
 from evaluation.datasets import load
+from evaluation.folder import MARKER
 from evaluation.records import Dataset
 
 
@@ -139,3 +142,71 @@ def test_a_folder_that_cannot_be_written(squad: Any, tmp_path: Path) -> None:
     (tmp_path / "documents").write_text("a file")
     with pytest.raises(RequestError, match=r"cannot be written into .*documents .*--out"):
         squad({"data": ARTICLES})
+
+
+def test_a_file_that_an_earlier_run_did_not_write_is_neither_removed_nor_overwritten(
+    squad: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    foreign = {"paragraph-1.txt": "One.", "paragraph-99.txt": "Many.", "paragraph-001.txt": "Three digits."}
+    for name, text in foreign.items():
+        (folder / name).write_text(text)
+    squad({"data": ARTICLES})
+    squad({"data": ARTICLES[1:]})
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        **foreign,
+        "paragraph-01.txt": "The sea is deep.\n",
+    }
+    (folder / "paragraph-02.txt").write_text("Two.")
+    with pytest.raises(RequestError, match=r"paragraph-02\.txt was not written by eval: move it away.*--out"):
+        squad({"data": ARTICLES})
+    assert (folder / "paragraph-02.txt").read_text() == "Two."
+
+
+def test_documents_of_an_earlier_version_are_its_own(squad: Any, tmp_path: Path) -> None:
+    squad({"data": ARTICLES})
+    (tmp_path / MARKER).unlink()
+    squad({"data": ARTICLES[1:]})
+    assert [path.name for path in (tmp_path / "documents").iterdir()] == ["paragraph-01.txt"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_paragraphs_are_written_into_files_alone(squad: Any, tmp_path: Path, kind: str) -> None:
+    squad({"data": ARTICLES})
+    (tmp_path / "target").write_text("Mine.")
+    place = tmp_path / "documents" / "paragraph-01.txt"
+    place.unlink()
+    if kind == "link":
+        place.symlink_to(tmp_path / "target")
+    else:
+        os.mkfifo(place)
+    with pytest.raises(RequestError, match=r"cannot be written into .*documents \(it is "):
+        squad({"data": ARTICLES})
+    assert (tmp_path / "target").read_text() == "Mine."
+
+
+def test_a_link_in_the_place_of_the_folder_is_not_followed(squad: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "documents").symlink_to(tmp_path / "mine")
+    with pytest.raises(RequestError, match="it is a link"):
+        squad({"data": ARTICLES})
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_paragraphs_are_for_the_user_alone(squad: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    for _ in range(2):
+        squad({"data": ARTICLES})
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        folder.chmod(0o755)
+        for path in folder.iterdir():
+            path.chmod(0o644)
+
+
+@pytest.mark.parametrize("odd", [{"id": []}, {"id": {"a": 1}}, {"is_impossible": "false"}])
+def test_fields_of_other_types_are_refused(squad: Any, odd: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match=r"article\.json, paragraph 1, question 1"):
+        squad({"data": [{"paragraphs": [{"context": "A.", "qas": [asked("B?", "A", id_="b") | odd]}]}]})

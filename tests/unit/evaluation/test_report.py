@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import unicodedata
 from functools import cache
 from html.parser import HTMLParser
@@ -248,3 +249,17 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     shown = page("rivers", examples, [*ours, *plain], summarise(examples, [*ours, *plain]))
     assert "both are right on 1, self-rag alone on 1, plain alone on 0, neither on 0" in shown
     assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))
+
+
+def test_a_report_replaces_the_last_one_whole_or_not_at_all(tmp_path: Path) -> None:
+    summary = summarise(EXAMPLES, records())
+    paths = write_report(tmp_path, Dataset("set", ()), EXAMPLES, records(), summary)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
+    once = {path.name: path.read_bytes() for path in paths}
+    (tmp_path / "overview.svg").unlink()
+    (tmp_path / "overview.svg").symlink_to(tmp_path / "metrics.csv")
+    with pytest.raises(OSError, match="it is a link"):
+        write_report(tmp_path, Dataset("other", ()), EXAMPLES, records("other"), summary)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if not path.is_symlink()} == {
+        name: content for name, content in once.items() if name != "overview.svg"
+    }

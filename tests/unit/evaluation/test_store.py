@@ -1,5 +1,7 @@
 """Records survive whatever ends a run, and stand for the same system and question alone."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,45 @@ def test_half_characters_are_written(path: Path) -> None:
         said = store.done(OURS, example("1"))
         assert said is not None
         assert said["answer"] == "\ud83d"
+
+
+def test_a_file_of_lines_that_are_not_ours_is_not_cut(path: Path) -> None:
+    filled(path, "1")
+    path.write_bytes(path.read_bytes() + b"a last line of mine")
+    with Store(path) as store:
+        assert store.damaged == 1
+        store.append(OURS.fingerprint, record("2"))
+    assert path.read_bytes().splitlines()[1] == b"a last line of mine"
+    with Store(path) as store:
+        assert store.done(OURS, example("2"))
+
+
+def test_a_record_without_a_name_is_a_damaged_line(path: Path) -> None:
+    filled(path, "1")
+    line = path.read_text().replace('"system": "ours"', '"system": ["ours"]')
+    path.write_text(line + line.replace('"record": {', '"record": {"x": ' + "[" * 900))
+    with Store(path) as store:
+        assert store.damaged == 2
+
+
+def test_the_lock_is_for_the_user_alone(path: Path) -> None:
+    filled(path, "1")
+    assert {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()} == {
+        NAME: 0o600,
+        f".{NAME}.lock": 0o600,
+    }
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_is_named(path: Path, kind: str) -> None:
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("elsewhere")
+    with pytest.raises(
+        RequestError, match=r"records\.jsonl cannot be written \(it is (a link|not a regular file)\).*--out"
+    ):
+        Store(path)
+    assert not (path.parent / "elsewhere").exists()

@@ -1,0 +1,82 @@
+"""The folder of an evaluation: this program's own, so that whatever it overwrites or removes there it wrote itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from errors import RequestError
+from evaluation.json_lines import LARGEST, unwritable
+from evaluation.store import NAME, START, entry_of
+from private_files import make_private, make_private_folder, open_regular, read_regular, replace_private
+from retrieval.errors import shown
+
+MARKER = ".self-rag-eval.json"
+LONGEST = 10_000_000  # bytes of a line in which a record is looked for
+FILES = (
+    *(NAME, f".{NAME}.lock", "judgements.jsonl", MARKER),
+    *("report.html", "records.csv", "metrics.csv", "summary.json", "overview.svg"),
+)
+
+
+def require_own(folder: Path) -> None:
+    """Raise `RequestError` unless results may go there: into no folder yet, an empty one, or this program's own."""
+    try:
+        own = _is_new(folder) or _marker(folder) is not None or _holds_records(folder / NAME)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    if not own:
+        raise RequestError(
+            f"{shown(folder)} holds files that eval did not write: name a new folder, or an empty one, with --out."
+        )
+
+
+def claim(folder: Path, paragraphs: int | None = None) -> None:
+    """Make the folder this program's own, with what it wrote there for the user alone; `require_own` says if it may be.
+
+    ``paragraphs`` is how many documents are written into it; None leaves what was noted. Raises `RequestError`.
+    """
+    try:
+        before = _marker(folder)
+        noted = before or {"paragraphs": 0 if _is_new(folder) else None}
+        if paragraphs is not None:
+            noted = {"paragraphs": paragraphs}
+        make_private_folder(Path(os.path.realpath(folder)))
+        for name in FILES:
+            make_private(folder / name)
+        if noted != before:
+            replace_private({folder / MARKER: json.dumps(noted).encode()})
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def paragraphs_of(folder: Path) -> int | None:
+    """How many documents an earlier run wrote; None where it kept no count, or where there was none."""
+    return (_marker(folder) or {}).get("paragraphs")
+
+
+def _is_new(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except FileNotFoundError:
+        return True
+
+
+def _marker(folder: Path) -> dict[str, int | None] | None:
+    with suppress(OSError, ValueError, RecursionError):
+        noted = json.loads(read_regular(folder / MARKER, 1000))
+        if isinstance(noted, dict) and isinstance(noted.get("paragraphs", ""), int | None):
+            return noted
+    return None
+
+
+def _holds_records(path: Path) -> bool:
+    """Whether an earlier version, which left no marker, kept answers there."""
+    with suppress(OSError), open_regular(path) as file:
+        lines = iter(lambda: file.readline(LONGEST), b"")
+        readable = not path.is_symlink() and os.fstat(file.fileno()).st_size <= LARGEST
+        return readable and any(line.startswith(START) and entry_of(line) is not None for line in lines)
+    return False

@@ -1,0 +1,130 @@
+"""Results go into a folder of eval's own, and what it keeps there is for its user alone."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errors import RequestError
+from evaluation.folder import MARKER, claim, paragraphs_of, require_own
+from evaluation.store import NAME, Store
+from tests.unit.evaluation.records import record
+
+
+@pytest.fixture(autouse=True)
+def _readable_by_all() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def answers(folder: Path) -> None:
+    with Store(folder / NAME) as store:
+        store.append("print", record("1"))
+
+
+def test_no_folder_and_an_empty_one_are_free(tmp_path: Path) -> None:
+    require_own(tmp_path / "absent" / "folder")
+    require_own(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_claimed_is_its_own_whatever_is_put_into_it(tmp_path: Path) -> None:
+    claim(tmp_path / "eval")
+    (tmp_path / "eval" / "notes.md").write_text("Mine.")
+    require_own(tmp_path / "eval")
+
+
+def test_a_folder_of_an_earlier_version_is_known_by_its_answers(tmp_path: Path) -> None:
+    answers(tmp_path)
+    (tmp_path / "notes.md").write_text("Mine.")
+    require_own(tmp_path)
+    (tmp_path / NAME).write_bytes(b'oops\n{"fingerprint": "half\n' + (tmp_path / NAME).read_bytes())
+    require_own(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not ours",
+        '{"fingerprint": "print", "record": {}}\n',
+        '{"fingerprint": 1, "record": ' + json.dumps(record("1")) + "}\n",
+        '{"record": ' + json.dumps(record("1")) + "}\n",
+        json.dumps(record("1")) + "\n",
+    ],
+)
+def test_a_foreign_file_named_as_records_are_makes_no_folder_its_own(tmp_path: Path, text: str) -> None:
+    (tmp_path / NAME).write_text(text)
+    with pytest.raises(RequestError, match=r"holds files that eval did not write: name a new folder.* --out"):
+        require_own(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{}x", "[]", '{"paragraphs": "2"}', "[" * 1000])
+def test_a_foreign_marker_makes_no_folder_its_own(tmp_path: Path, text: str) -> None:
+    (tmp_path / MARKER).write_text(text)
+    with pytest.raises(RequestError, match="eval did not write"):
+        require_own(tmp_path)
+
+
+@pytest.mark.timeout(20)
+def test_a_fifo_named_as_records_are_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / NAME)
+    os.mkfifo(tmp_path / MARKER)
+    with pytest.raises(RequestError, match="eval did not write"):
+        require_own(tmp_path)
+
+
+def test_a_link_to_answers_elsewhere_makes_no_folder_its_own(tmp_path: Path) -> None:
+    answers(tmp_path / "elsewhere")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / NAME).symlink_to(tmp_path / "elsewhere" / NAME)
+    with pytest.raises(RequestError, match="eval did not write"):
+        require_own(tmp_path / "foreign")
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for check in (require_own, claim):
+        with pytest.raises(RequestError, match=r"file cannot be written .*--out"):
+            check(tmp_path / "file")
+
+
+def test_a_folder_is_made_for_the_user_alone_and_an_older_one_is_closed(tmp_path: Path) -> None:
+    claim(tmp_path / "eval" / "set")
+    assert [mode(tmp_path / "eval"), mode(tmp_path / "eval" / "set")] == [0o700, 0o700]
+    old = tmp_path / "old"
+    old.mkdir()
+    for name in (NAME, "report.html", "notes.md"):
+        (old / name).write_text("")
+    claim(old)
+    assert {path.name: mode(path) for path in (old, *old.iterdir())} == {
+        "old": 0o700,
+        NAME: 0o600,
+        "report.html": 0o600,
+        MARKER: 0o600,
+        "notes.md": 0o644,
+    }
+
+
+def test_what_was_noted_stays_until_other_documents_are_written(tmp_path: Path) -> None:
+    assert paragraphs_of(tmp_path) is None
+    claim(tmp_path)
+    assert paragraphs_of(tmp_path) == 0
+    claim(tmp_path, 7)
+    claim(tmp_path)
+    assert paragraphs_of(tmp_path) == 7
+
+
+def test_an_earlier_version_noted_nothing(tmp_path: Path) -> None:
+    answers(tmp_path)
+    claim(tmp_path)
+    assert paragraphs_of(tmp_path) is None
+    require_own(tmp_path)
