@@ -43,11 +43,28 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Take group's and others' permissions from a file or folder, as far as it belongs to this user."""
+    """Take group's and others' permissions from a file or folder that belongs to this user.
+
+    A folder that its owner has made read-only stays as it is: such a one is shared on purpose.
+    """
     with suppress(OSError):
-        mode = stat.S_IMODE(path.stat(follow_symlinks=False).st_mode)
-        if mode & 0o077 and not path.is_symlink():
-            path.chmod(mode & FOLDER_MODE)
+        found = path.stat(follow_symlinks=False)
+        if found.st_mode & 0o077 and not stat.S_ISLNK(found.st_mode) and _is_own(found) and not _is_shared(found):
+            path.chmod(stat.S_IMODE(found.st_mode) & FOLDER_MODE)
+
+
+def make_contents_private(folder: Path) -> None:
+    """Close all that is in a folder, at any depth, as `make_private` does; links are not followed.
+
+    What is in a folder that is shared on purpose stays as it is.
+    """
+    with suppress(OSError):
+        found = folder.stat(follow_symlinks=False)
+        if not stat.S_ISDIR(found.st_mode) or _is_shared(found):
+            return
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            make_private(Path(place, name))
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -66,7 +83,7 @@ def open_private(path: Path, flags: int) -> int:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise NotRegularFileError(path)
-        if found.st_mode & 0o077 and hasattr(os, "fchmod"):
+        if found.st_mode & 0o077 and _is_own(found) and hasattr(os, "fchmod"):
             with suppress(OSError):
                 os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & FILE_MODE)
     except BaseException:
@@ -102,34 +119,41 @@ def replace_private(files: Mapping[Path, bytes]) -> None:
         raise
 
 
-def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file to be read, without waiting on anything that is none.
+def open_regular(path: Path, most: int | None = None, *, follow_links: bool = True) -> BufferedReader:
+    """Open a regular file of at most ``most`` bytes for reading, without waiting on anything that is none.
 
-    Raises `NotRegularFileError`, or another ``OSError`` where it cannot be opened.
+    Raises `NotRegularFileError`, `FileTooLargeError`, or another ``OSError`` where it cannot be opened, as for a
+    path that has become a link although it is not to be followed.
     """
-    _require_regular(path, path.stat())  # before it is opened, too: that alone can start a device
-    file = os.fdopen(os.open(path, os.O_RDONLY | _nonblocking()), "rb")
+    require_regular(path)  # before it is opened, too: that alone can start a device
+    nofollow = 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
+    file = os.fdopen(os.open(path, os.O_RDONLY | nofollow | _nonblocking()), "rb")
     try:
-        _require_regular(path, os.fstat(file.fileno()))
-    except OSError:
+        found = os.fstat(file.fileno())
+        _require_regular(path, found)
+        if most is not None and found.st_size > most:
+            raise FileTooLargeError(path, most)
+    except BaseException:
         file.close()
         raise
     return file
 
 
-def read_regular(path: Path, most: int) -> bytes:
-    """Return what is in a regular file of at most ``most`` bytes, opened as by `open_regular`.
-
-    Raises `FileTooLargeError` as well.
-    """
-    with open_regular(path) as file:
-        found = os.fstat(file.fileno())
-        data = b"" if found.st_size > most else file.read(found.st_size + 1)
-        if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
+def read_regular(path: Path, most: int, *, follow_links: bool = True) -> bytes:
+    """Return what is in a regular file of at most ``most`` bytes, opened as `open_regular` does."""
+    with open_regular(path, most, follow_links=follow_links) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(size + 1)
+        if len(data) > size:  # it has grown, or its file system does not know sizes
             data += file.read(most + 1 - len(data))
-    if found.st_size > most or len(data) > most:
+    if len(data) > most:
         raise FileTooLargeError(path, most)
     return data
+
+
+def require_regular(path: Path) -> None:
+    """Raise `NotRegularFileError` for a path that leads to no file, or another ``OSError`` where there is nothing."""
+    _require_regular(path, path.stat())
 
 
 def _require_regular(path: Path, found: os.stat_result) -> None:
@@ -139,6 +163,14 @@ def _require_regular(path: Path, found: os.stat_result) -> None:
         raise NotRegularFileError(path, "it is a link")
     if not stat.S_ISREG(found.st_mode):
         raise NotRegularFileError(path)
+
+
+def _is_own(found: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+
+
+def _is_shared(found: os.stat_result) -> bool:
+    return stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWUSR
 
 
 def _nonblocking() -> int:

@@ -175,6 +175,11 @@ def _index() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
     parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
     parser.add_argument("--remove", action="append", type=_path, metavar="PATH", help="take it out of the library")
+    parser.add_argument(
+        "--follow-links",
+        action=argparse.BooleanOptionalAction,
+        help="index what links in the folders named lead to, also outside of them; remembered",
+    )
     return parser
 
 

@@ -22,11 +22,13 @@ def index(options: argparse.Namespace) -> int:
     """Add, remove, sync, check, and say what is in the library; exit code 2 for damage that cannot be mended."""
     screen = Screen(quiet=options.quiet)
     code = 0
+    if options.follow_links is not None and not options.paths:
+        raise RequestError("--follow-links holds for the folders that are named with it: name them.")
     with open_own(load_settings(), screen) as library:
         for path in options.remove or ():
             library.remove(path)
         if options.paths:
-            library.add(options.paths)
+            library.add(options.paths, follow_links=options.follow_links)
         if options.paths or not (options.list or options.verify):
             sources = sync(library, screen)
             if options.paths or not options.remove:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,10 +69,17 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 
 
 def _home(settings: Settings) -> Path:
-    """Where the store that the settings name keeps libraries."""
+    """Where the store that the settings name keeps libraries, each of which is closed to other users."""
+    from private_files import make_private
     from retrieval.stores import library_folder
 
-    return library_folder(settings.selfrag_store, settings.libraries_folder)
+    home = library_folder(settings.selfrag_store, settings.libraries_folder)
+    if home == settings.libraries_folder:  # another, that the person named, may hold other things
+        make_private(home)
+    with suppress(OSError):
+        for file in home.glob("*/index.sqlite"):
+            make_private(file.parent)
+    return home
 
 
 def _in_step(library: Library, screen: Screen, within: Filter | None) -> Library:
@@ -81,9 +89,28 @@ def _in_step(library: Library, screen: Screen, within: Filter | None) -> Library
 
 
 def _sync(library: Library, screen: Screen) -> None:
-    with screen.indexing() as progress:
-        report = library.sync(progress)
-    tell(report, screen)
+    """Bring the library in step, or be content with what it holds while another process writes.
+
+    Raises `IndexBusy` where it holds nothing yet after a moment's wait for the other process.
+    """
+    from retrieval.database import WAIT
+    from retrieval.errors import IndexBusy
+    from retrieval.signature import signed
+
+    for seconds in (0.0, WAIT):
+        try:
+            with screen.indexing() as progress:
+                report = library.sync(progress, seconds=seconds)
+        except IndexBusy:
+            if not library.empty:
+                writer = signed(library.store.database.folder)
+                screen.note(f"{writer} is indexing: the answer is from what the library holds so far.")
+                return
+            if seconds:
+                raise
+        else:
+            tell(report, screen)
+            return
 
 
 def tell(report: SyncReport, screen: Screen) -> None:

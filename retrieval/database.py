@@ -10,18 +10,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from errors import RequestError
+from private_files import make_contents_private, make_private_folder
 from retrieval.errors import IndexBusy, IndexDamaged, IndexOutdated, shown
 from retrieval.manifest import read_manifest, unquoted
 from retrieval.salvage import salvage
-from retrieval.schema import FORMAT, SCHEMA, TABLES
+from retrieval.schema import FORMAT, SCHEMA, knows_itself, made_objects, objects_of
 from retrieval.signature import sign, signed, unsign
-from retrieval.state import add_roots
-from retrieval.translate import BUSY_CODES, code_of, translated, unwritable
+from retrieval.sqlite_files import connect, create_private
+from retrieval.state import add_roots, get_meta
+from retrieval.translate import BUSY_CODES, DAMAGE_CODES, code_of, translated, unwritable
 
 NAME = "index.sqlite"
 _LOCK_NAME = "writer.lock"
 _LOG = 64_000_000  # bytes that the write-ahead log keeps when all of it is in the database
-_WAIT = 5.0  # seconds for another writer to finish
+_LONGEST_FORMAT = 9  # digits
+WAIT = 5.0  # seconds for another writer to finish
 
 
 class Database:
@@ -75,7 +78,7 @@ class Database:
             connection.execute("COMMIT")
 
     @contextmanager
-    def only_writer(self, seconds: float = _WAIT) -> Iterator[None]:
+    def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
         """Keep other processes and threads from writing for longer than one transaction.
 
         Raises ``IndexBusy`` when another has the lock for ``seconds``. The system lets go of the
@@ -107,27 +110,27 @@ class Database:
                 f"The index in {shown(self.folder)} is damaged and cannot be mended, for the folder is "
                 "read-only: make it writable."
             )
-        with self.only_writer(), self._guard:
+        with self.only_writer(), self._guard, translated(self.folder):
             mine = self._inode
             self.close()
             aside = None
             if mine == _inode(self._path):  # else another process has mended it
                 aside = self._move_aside()
                 self.notes.append(f"The index in {shown(self.folder)} {fault}: it was moved to {aside.name}.")
-            with translated(self.folder):
-                self._create_if_empty()
-                self._check()
-                if aside:
-                    with self.writing() as connection:
-                        salvage(aside, connection)
+            self._create_if_empty()
+            self._check()
+            if aside:
+                with self.writing() as connection:
+                    salvage(aside, connection)
 
     def _prepare(self) -> bool:
-        """Make the folder; return whether the database can be written."""
+        """Make the folder, for its user alone; return whether the database can be written."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
+            make_contents_private(self.folder)  # an older version left that to the umask
+            exists = self._path.exists()
         except OSError as error:
             raise RequestError(unwritable(self.folder, error.strerror or str(error))) from error
-        exists = self._path.exists()
         writable = os.access(self._path if exists else self.folder, os.W_OK)
         writable = writable and os.access(self.folder, os.W_OK | os.X_OK)
         if not writable and not exists:
@@ -142,7 +145,8 @@ class Database:
         """Create the tables if there are none, with the roots that the manifest remembers."""
         if not self.writable:
             return
-        connection = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)
+        create_private(self._path)
+        connection = self._connect("mode=rw")
         try:
             if not _is_empty(connection):
                 return
@@ -165,25 +169,29 @@ class Database:
     def _restore_roots(self, connection: sqlite3.Connection) -> None:
         manifest = read_manifest(self.folder)
         if manifest and manifest.roots:
-            add_roots(connection, {unquoted(path): kind for path, kind in manifest.roots.items()})
+            roots = {unquoted(path): kind for path, kind in manifest.roots.items()}
+            add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
             self.notes.append("The index had to be begun again: all its documents are indexed anew.")
 
     def _check(self) -> None:
-        """Refuse a database of another format, or one that lacks what every one has."""
+        """Refuse a database of another format, or one whose tables are not those that are made."""
         with self._guard:
             self._inode = _inode(self._path)
         with self.reading() as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            meta = dict(connection.execute("SELECT key, value FROM meta"))
-        if not tables >= TABLES or not {"index", "generation"} <= meta.keys():
+            objects = objects_of(connection)
+            meta = get_meta(connection) if knows_itself(objects) else {}
+        if not {"index", "generation"} <= meta.keys():
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
-        if not str(meta.get("format")).isdecimal() or int(meta["format"]) < FORMAT:
+        version = str(meta.get("format"))
+        if not version.isdecimal() or len(version) > _LONGEST_FORMAT or int(version) < FORMAT:
             raise IndexOutdated(f"The index in {shown(self.folder)} was made by an older version.")
-        if int(meta["format"]) > FORMAT:
+        if int(version) > FORMAT:
             raise RequestError(
                 f"The index in {shown(self.folder)} was made by a newer version of this program: "
                 "update the program, or remove the folder."
             )
+        if objects != made_objects():  # a view or a computed column would be run by what reads it
+            raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -231,25 +239,24 @@ class Database:
         return connection
 
     def _connect(self, option: str) -> sqlite3.Connection:
-        return sqlite3.connect(
-            f"{self._path.absolute().as_uri()}?{option}",
-            uri=True,
-            timeout=_WAIT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        return connect(self._path, option, seconds=WAIT)
 
     def _take_lock(self, seconds: float) -> sqlite3.Connection:
         """Lock a file of its own, so that readers are never kept out."""
         deadline = time.monotonic() + seconds
         with translated(self.folder):
-            lock = sqlite3.connect(self.folder / _LOCK_NAME, timeout=0, isolation_level=None, check_same_thread=False)
+            create_private(self.folder / _LOCK_NAME)
+            lock = connect(self.folder / _LOCK_NAME)
             try:
                 while True:
                     try:
                         lock.execute("BEGIN EXCLUSIVE")
                         return lock
-                    except sqlite3.OperationalError as error:
+                    except sqlite3.DatabaseError as error:
+                        if code_of(error) in DAMAGE_CODES:
+                            raise RequestError(
+                                f"{_LOCK_NAME} in the index folder {shown(self.folder)} is damaged: remove it."
+                            ) from error
                         if code_of(error) not in BUSY_CODES:
                             raise
                         if time.monotonic() >= deadline:

@@ -6,7 +6,7 @@ from retrieval.database import Database
 from retrieval.embed import METRIC
 from retrieval.manifest import Manifest, Vectors, Words, quoted, read_manifest, write_manifest
 from retrieval.schema import FORMAT
-from retrieval.state import Snapshot, get_roots
+from retrieval.state import Snapshot, get_followed, get_roots
 from retrieval.translate import translated
 from retrieval.vector_rows import forget_removed
 from retrieval.vectors import VectorIndex
@@ -55,7 +55,7 @@ def save_roots(database: Database) -> None:
         old = read_manifest(database.folder)
         manifest = _manifest(snapshot)
         if old and old.index == snapshot.index:  # what else it says is of what was derived then
-            manifest = old.model_copy(update={"roots": manifest.roots})
+            manifest = old.model_copy(update={"roots": manifest.roots, "follow_links": manifest.follow_links})
         write_manifest(database.folder, manifest)
 
 
@@ -68,6 +68,7 @@ def _manifest(snapshot: Snapshot, *, vectors: Vectors | None = None, words: Word
         metric=METRIC,
         splitter=snapshot.splitter,
         roots={quoted(path): kind for path, kind in get_roots(snapshot.connection).items()},
+        follow_links=sorted(map(quoted, get_followed(snapshot.connection))),
         vectors=vectors,
         words=words,
     )

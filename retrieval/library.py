@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 
 from errors import RequestError
 from retrieval.conditions import Condition
-from retrieval.database import Database
+from retrieval.database import WAIT, Database
 from retrieval.derived import save_derived, save_roots
 from retrieval.errors import IndexDamaged, shown
 from retrieval.filters import Filter
@@ -22,16 +22,16 @@ from retrieval.records import get_records, remove_records
 from retrieval.report import Progress, Skipped, Source, SyncReport, VerifyReport
 from retrieval.settle import reasons_to_settle, settle
 from retrieval.split import SplitSettings
-from retrieval.state import add_roots, get_roots, remove_root
+from retrieval.state import add_roots, get_followed, get_roots, remove_root
 from retrieval.store import PassageStore, Search
 from retrieval.sync import Sync
 from retrieval.verify import verify
-from retrieval.walk import find_documents, is_below
+from retrieval.walk import LINK_OUTSIDE, find_documents, is_below, is_system
 
 
 def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
     """Return the index folder below ``home`` for these documents, the same one every time."""
-    resolved = sorted({os.fsencode(Path(path).resolve()) for path in paths})
+    resolved = sorted({os.fsencode(os.path.realpath(path)) for path in paths})
     return home / hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
 
 
@@ -78,30 +78,34 @@ class Library:
         """Whether there is no passage to search."""
         return not any(source.passages for source in self.sources())
 
-    def add(self, paths: Iterable[str | Path]) -> None:
-        """Remember files and folders; ``sync`` indexes them. All of them are fit, or none is added."""
+    def add(self, paths: Iterable[str | Path], *, follow_links: bool | None = None) -> None:
+        """Remember files and folders; ``sync`` indexes them. All of them are fit, or none is added.
+
+        With ``follow_links``, what links in a folder lead to is indexed wherever it lies; ``None`` leaves a folder
+        that was added before as it was, and another without.
+        """
         with self._database.reading() as connection:
-            known = get_roots(connection)
+            known, before = get_roots(connection), get_followed(connection)
         roots = dict(_root(path) for path in paths)
+        followed = before & roots.keys() if follow_links is None else set(roots) if follow_links else set()
         new = {path: kind for path, kind in roots.items() if known.get(path) != kind}
         for path, kind in new.items():
-            if kind == "folder" and not find_documents({path: kind}).files:
-                raise RequestError(
-                    f"The folder {shown(os.fsdecode(path))} holds no PDF, DOCX, HTML, Markdown, text, CSV or "
-                    "JSONL file: put documents into it, or name another."
-                )
-        if new:
+            if kind == "folder":
+                _require_documents(path, followed)
+        changed = new | {path: roots[path] for path in followed ^ (before & roots.keys())}
+        if changed:
             with self._database.only_writer():
                 with self._database.writing() as connection:
-                    add_roots(connection, new)
+                    add_roots(connection, changed, followed)
                 save_roots(self._database)
 
     def remove(self, path: str | Path) -> None:
         """Forget a file or folder that was added, and its passages, unless another root has them."""
-        target = os.fsencode(os.path.realpath(path))
         with self._database.only_writer():
             with self._database.writing() as connection:
                 roots = get_roots(connection)
+                named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - it may have become a link
+                target = named if named in roots else os.fsencode(os.path.realpath(path))
                 if target not in roots:
                     raise RequestError(_not_a_root(target, roots))
                 remove_root(connection, target)
@@ -114,19 +118,20 @@ class Library:
                 remove_records(connection, below)
             save_derived(self._database, self.store.vectors)
 
-    def sync(self, progress: Progress | None = None) -> SyncReport:
+    def sync(self, progress: Progress | None = None, *, seconds: float = WAIT) -> SyncReport:
         """Bring the index in step with the disk, reading only files that changed.
 
         A document that cannot be read is reported, and the others go on. When nothing changed,
-        nothing is written, and a folder that is read-only will do.
+        nothing is written, and a folder that is read-only will do. Raises ``IndexBusy`` when something did and
+        another process writes for longer than ``seconds``.
         """
         try:
-            return self._sync(progress)
+            return self._sync(progress, seconds)
         except OtherDimensionError:
-            return self._sync(progress)
+            return self._sync(progress, seconds)
         except IndexDamaged:
             self._database.start_over()
-            return self._sync(progress)
+            return self._sync(progress, seconds)
 
     def sources(self) -> list[Source]:
         """Return every document with its state, those that cannot be read among them."""
@@ -140,8 +145,9 @@ class Library:
     def skipped(self) -> list[Skipped]:
         """Return what lies in the library's folders and is no document, as it is on the disk now."""
         with self._database.reading() as connection:
-            roots = get_roots(connection)
-        return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in find_documents(roots).skipped]
+            roots, followed = get_roots(connection), get_followed(connection)
+        found = find_documents(roots, followed)
+        return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in found.skipped]
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:
         """Compare everything in the index with what was written, and mend what is not; the disk is not looked at.
@@ -176,12 +182,12 @@ class Library:
     def _database(self) -> Database:
         return self.store.database
 
-    def _sync(self, progress: Progress | None) -> SyncReport:
+    def _sync(self, progress: Progress | None, seconds: float) -> SyncReport:
         database, model = self._database, self.store.model
         run = Sync(database, model, self.settings, progress)
         plan = run.plan()
         if not plan.empty or reasons_to_settle(database, model, self.settings):
-            with database.only_writer():
+            with database.only_writer(seconds):
                 remove_partial_files(database.folder)
                 run.report.notes += settle(database, model, self.settings)
                 plan = run.plan()  # another process may have done it all while this one waited
@@ -202,15 +208,32 @@ class Library:
 def _root(path: str | Path) -> tuple[bytes, str]:
     """Return the real path of what is to be followed, and whether it is a file or a folder."""
     real = os.path.realpath(path)
+    if any(is_system(os.fsencode(one)) for one in (os.path.abspath(path), real)):  # noqa: PTH100 - links as they are
+        raise RequestError(f"{shown(path)} is the system's own, in /proc, /sys or /dev: name a document elsewhere.")
     try:
         mode = Path(real).stat().st_mode
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise RequestError(f"There is no file or folder {shown(path)}: check the path.") from error
     if stat.S_ISDIR(mode):
         return os.fsencode(real), "folder"
     if stat.S_ISREG(mode):
         return os.fsencode(real), "file"
     raise RequestError(f"{shown(path)} is neither a file nor a folder: name one.")
+
+
+def _require_documents(folder: bytes, followed: Collection[bytes]) -> None:
+    found = find_documents({folder: "folder"}, followed)
+    if found.files:
+        return
+    name = shown(os.fsdecode(folder))
+    if any(reason == LINK_OUTSIDE for _, reason in found.skipped):
+        raise RequestError(
+            f"The folder {name} holds only links out of it: name what they lead to, or index it with --follow-links."
+        )
+    raise RequestError(
+        f"The folder {name} holds no PDF, DOCX, HTML, Markdown, text, CSV or JSONL file: put documents into it, or "
+        "name another."
+    )
 
 
 def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:

@@ -7,9 +7,11 @@ from urllib.parse import quote, unquote_to_bytes
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from private_files import open_private, read_regular
 from retrieval.state import Reached
 
 NAME = "manifest.json"
+_LARGEST = 64_000_000  # bytes, which are paths for the most part
 
 
 class Vectors(BaseModel):
@@ -34,7 +36,8 @@ class Words(BaseModel):
 class Manifest(BaseModel):
     """Everything is in the database as well; here it can be read when that is damaged.
 
-    Paths in ``roots`` are quoted as in a URL, for a file's name need not be text.
+    Paths in ``roots`` are quoted as in a URL, for a file's name need not be text. Those of them in ``follow_links``
+    are followed wherever their links lead.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -46,6 +49,7 @@ class Manifest(BaseModel):
     metric: str
     splitter: dict[str, int]
     roots: dict[str, str]
+    follow_links: list[str] = []
     vectors: Vectors | None = None
     words: Words | None = None
 
@@ -53,7 +57,7 @@ class Manifest(BaseModel):
 def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest, or ``None`` when it is missing or not one."""
     try:
-        return Manifest.model_validate_json((folder / NAME).read_bytes(), strict=True)
+        return Manifest.model_validate_json(read_regular(folder / NAME, _LARGEST), strict=True)
     except (OSError, ValidationError):
         return None
 
@@ -80,7 +84,8 @@ def write_in_one_step(path: Path, data: bytes | memoryview) -> None:
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)
+        with os.fdopen(open_private(partial, os.O_WRONLY | os.O_EXCL), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -92,6 +97,6 @@ def write_in_one_step(path: Path, data: bytes | memoryview) -> None:
 
 def remove_partial_files(folder: Path) -> None:
     """Remove what a writer that was killed has left."""
-    for partial in folder.glob("*.partial"):
-        with suppress(OSError):
-            partial.unlink()
+    with suppress(OSError):
+        for partial in folder.glob("*.partial"):
+            partial.unlink(missing_ok=True)

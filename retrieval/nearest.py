@@ -52,6 +52,12 @@ def lists_for(passages: int) -> int:
     return max(1, int(_LISTS * passages**0.5))
 
 
+def most_bytes(dimension: int, passages: int) -> int:
+    """Return how many bytes an index of so many vectors has at most, of either kind, when it is dumped."""
+    lists = 3 * lists_for(passages)  # beyond which `suits` has it made anew
+    return (passages + lists) * (4 * dimension + 64) + 1_000_000
+
+
 def suits(index: Index, passages: int) -> bool:
     """Whether the kind and the lists of an index are still fit for so many passages."""
     import faiss

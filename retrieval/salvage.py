@@ -11,27 +11,30 @@ import numpy as np
 
 from retrieval.errors import IndexDamaged
 from retrieval.records import get_passages, put_texts
-from retrieval.state import add_roots, get_roots, set_meta
+from retrieval.schema import are_plain, objects_of
+from retrieval.sqlite_files import connect
+from retrieval.state import LARGEST, add_roots, get_followed, get_meta, get_roots, set_meta
 from retrieval.vector_rows import VECTORS, known_vectors, put_spare_vectors, seal, text_hash
 
 _ROWS = 1_000  # at a time: where one is damaged, its neighbours are tried one by one
 _IN_VAIN = 200_000  # rows one after the other without a whole one: there are no more
-_LARGEST = 1 << 16  # numbers in a vector
 _HIGHEST = 1 << 53  # id that is believed
-_ERRORS = (sqlite3.Error, UnicodeDecodeError, KeyError, TypeError, ValueError)
+_ERRORS = (OSError, sqlite3.Error, UnicodeDecodeError, KeyError, TypeError, ValueError)
 _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"
 _TEXTS = "SELECT passages.id FROM passages JOIN documents ON documents.id = document"
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> None:
     """Put what is whole in the file ``damaged`` into the new index of ``connection``."""
-    with suppress(IndexDamaged, *_ERRORS), closing(_opened(damaged)) as old:
-        meta = dict(old.execute("SELECT key, value FROM meta"))
+    with suppress(IndexDamaged, *_ERRORS), closing(connect(damaged, "mode=ro")) as old:
+        if not are_plain(objects_of(old)):
+            return
+        meta = get_meta(old)
         if not connection.execute("SELECT 1 FROM roots").fetchone():
             _take_roots(old, connection)
         _go_on_counting(old, connection)
         embedding, dimension = str(meta["embedding"]), int(meta["dimension"])
-        if not embedding or not 0 < dimension < _LARGEST:
+        if not embedding or not 0 < dimension < LARGEST:
             return
         set_meta(connection, embedding=embedding, dimension=dimension)
         for sql, key in ((VECTORS, "passage"), (_SPARE_VECTORS, "rowid")):
@@ -43,17 +46,13 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> None:
                 _take_text(old, id_, connection)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-
-
 def _take_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
     """Follow what the old index did, for the manifest does not say: of an older version, without its seals."""
     try:
-        roots = get_roots(old)
+        roots, followed = get_roots(old), get_followed(old)
     except sqlite3.OperationalError:
-        roots = dict(old.execute("SELECT path, kind FROM roots"))
-    add_roots(connection, roots)
+        roots, followed = dict(old.execute("SELECT path, kind FROM roots")), set()
+    add_roots(connection, roots, followed)
 
 
 def _go_on_counting(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:

@@ -1,5 +1,10 @@
 """The tables of the index: SQLite is the truth, all else is derived from it."""
 
+import re
+import sqlite3
+from contextlib import closing
+from functools import cache
+
 FORMAT = 2
 
 SCHEMA = (
@@ -89,4 +94,35 @@ CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
 END
     """,
 )
-TABLES = frozenset({"meta", "roots", "documents", "passages", "vectors", "removed", "spare_vectors", "words"})
+_MOST_OBJECTS = 100  # that are looked at: an index has some twenty tables, indexes and triggers
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
+# What is read of a database that another version may have made. A view can be endless, as can what a column computes.
+_PLAIN = re.compile(r"CREATE (TABLE (?!(?i:.*\b(AS|GENERATED)\b))|(UNIQUE )?INDEX |TRIGGER |VIRTUAL TABLE words )")
+_SPACE = re.compile(r"\s+", re.ASCII)
+
+Object = tuple[str, str, str, str]
+
+
+def objects_of(connection: sqlite3.Connection) -> list[Object]:
+    """Return every table, index, trigger and view of a database in order: type, name, table and definition."""
+    rows = connection.execute(_OBJECTS, (_MOST_OBJECTS,)).fetchall()
+    return sorted((str(kind), str(name), str(of), _SPACE.sub(" ", str(sql))) for kind, name, of, sql in rows)
+
+
+@cache
+def made_objects() -> list[Object]:
+    """Return the objects of an index that was made by this version and not changed since."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return objects_of(connection)
+
+
+def knows_itself(objects: list[Object]) -> bool:
+    """Whether ``meta`` is the table that every version makes, so that it can be read before all else is compared."""
+    return [one for one in made_objects() if one[1] == "meta"] == [one for one in objects if one[1] == "meta"]
+
+
+def are_plain(objects: list[Object]) -> bool:
+    """Whether there is no more than tables that are tables, whatever version made them."""
+    return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MOST_OBJECTS

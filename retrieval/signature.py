@@ -7,9 +7,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from private_files import read_regular, write_private
 from retrieval.clean import clean
 
 _NAME = "writer.json"
+_LARGEST = 10_000  # bytes
 _LONGEST = 200  # characters of a command that are shown
 
 
@@ -18,7 +20,7 @@ def sign(folder: Path) -> None:
     command = " ".join([Path(sys.argv[0]).name if sys.argv else "python", *sys.argv[1:2]])
     word = {"process": os.getpid(), "command": command, "since": time.time()}
     with suppress(OSError, ValueError):
-        (folder / _NAME).write_text(json.dumps(word))
+        write_private(folder / _NAME, json.dumps(word).encode())
 
 
 def unsign(folder: Path) -> None:
@@ -30,7 +32,7 @@ def unsign(folder: Path) -> None:
 def signed(folder: Path) -> str:
     """Say who is writing, as the beginning of a sentence."""
     try:
-        word = json.loads((folder / _NAME).read_text())
+        word = json.loads(read_regular(folder / _NAME, _LARGEST))
         process, command, since = int(word["process"]), str(word["command"]), float(word["since"])
         began = time.strftime("%H:%M", time.localtime(since))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from langchain_core.documents import Document
 
+from private_files import read_regular
 from retrieval.database import Database
 from retrieval.documents.load import LARGEST, documents_of
 from retrieval.documents.reading import Readers, Reading
@@ -19,7 +20,7 @@ from retrieval.pace import Pace
 from retrieval.records import Record, get_records, put_passages, put_record, remove_records, touch_records
 from retrieval.report import Failure, Progress, Skipped, Status, SyncReport
 from retrieval.split import SplitSettings, split
-from retrieval.state import get_roots
+from retrieval.state import get_followed, get_roots
 from retrieval.vector_rows import drop_spare_vectors, has_spare_vectors
 from retrieval.walk import Found, Stamp, find_documents
 
@@ -68,9 +69,10 @@ class Sync:
         """Compare the disk with the index: by size and time first, by content where these differ."""
         with self._database.reading() as connection:
             roots, known = get_roots(connection), get_records(connection)
+            followed = get_followed(connection)
         if known and not roots:
             raise damaged()  # a root goes with its documents
-        plan = Plan(find_documents(roots), known)
+        plan = Plan(find_documents(roots, followed), known)
         for path, stamp in plan.found.files.items():
             self._compare(path, stamp, plan)
         plan.gone = [path for path in known if path not in plan.found.files and not plan.found.hidden_from_view(path)]
@@ -95,9 +97,10 @@ class Sync:
             return ""
         if (path, stamp) not in self._hashes:
             try:
-                self._hashes[path, stamp] = hashlib.sha256(_path(path).read_bytes()).hexdigest()
+                data = read_regular(_path(path), LARGEST, follow_links=False)
             except OSError:
                 return ""
+            self._hashes[path, stamp] = hashlib.sha256(data).hexdigest()
         return self._hashes[path, stamp]
 
     def carry_out(self, plan: Plan) -> None:
@@ -198,8 +201,18 @@ class Sync:
         report.still_failed = [Failure(_path(record.path), record.reason) for record in failures]
         report.unchanged = len(idle) - len(failures) + len(kept)
         report.skipped = [Skipped(_path(path), reason) for path, reason in plan.found.skipped]
+        lost = sum(path in plan.found.outside for path in plan.gone)
+        if lost:
+            report.notes.append(
+                f"Documents outside of the library's folders, to which only links lead, were removed ({lost}): "
+                "add them by name, or the folder with index --follow-links."
+            )
         for root, kind in plan.found.missing.items():
-            if kind == "folder":
+            if root in plan.found.links:
+                report.notes.append(
+                    f"{shown(_path(root))} has become a link, which is not followed: add what it leads to by name."
+                )
+            elif kind == "folder":
                 report.notes.append(
                     f"The folder {shown(_path(root))} cannot be found: its documents are kept as they were; "
                     "remove it from the library if it is gone for good."

@@ -1,14 +1,17 @@
 """Say in a sentence what an error of SQLite means for the index."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from errors import RequestError
+from private_files import NotRegularFileError
 from retrieval.errors import IndexBusy, IndexDamaged, shown
 
 BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _UNWRITABLE_CODES = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_AUTH),
@@ -25,8 +28,13 @@ def translated(folder: Path) -> Iterator[None]:
     """
     try:
         yield
+    except (NotRegularFileError, IsADirectoryError) as error:
+        name = shown(Path(error.filename2 or error.filename).name)
+        raise RequestError(
+            f"{name} in the index folder {shown(folder)} is not a regular file: remove it, then try again."
+        ) from error
     except OSError as error:
-        raise RequestError(unwritable(folder, error.strerror or str(error))) from error
+        raise RequestError(_unusable(folder, error.strerror or str(error))) from error
     except UnicodeDecodeError as error:  # sqlite3 decodes names and texts before it looks at them
         raise _damaged(folder, error) from error
     except sqlite3.DatabaseError as error:
@@ -40,7 +48,7 @@ def translated(folder: Path) -> Iterator[None]:
         if code in BUSY_CODES:
             raise IndexBusy(f"The index in {shown(folder)} is being written: wait a moment, then try again.") from error
         if code in _UNWRITABLE_CODES:
-            raise RequestError(unwritable(folder, str(error))) from error
+            raise RequestError(_unusable(folder, str(error))) from error
         raise _damaged(folder, error) from error
 
 
@@ -55,6 +63,13 @@ def unwritable(folder: Path, reason: str) -> str:
         f"The index folder {shown(folder)} cannot be written ({reason.lower()}): "
         "free some space on its disk, or make the folder writable."
     )
+
+
+def _unusable(folder: Path, reason: str) -> str:
+    """Say why a folder that was there when it was opened cannot be used any more."""
+    if os.path.isdir(folder):  # noqa: PTH112 - Path's own raises where it may not look
+        return unwritable(folder, reason)
+    return f"The index folder {shown(folder)} cannot be found any more: put it back, or index its documents again."
 
 
 def _damaged(folder: Path, error: Exception) -> IndexDamaged:

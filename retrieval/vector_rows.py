@@ -111,6 +111,16 @@ def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | No
     return [id_ for (id_,) in connection.execute("SELECT passage FROM removed WHERE number > ?", (number,))]
 
 
+def count_passages(connection: sqlite3.Connection) -> int:
+    """Return how many passages there really are, whatever is written down beside their documents."""
+    return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
+
+
+def count_removed(connection: sqlite3.Connection) -> int:
+    """Return how many removals are remembered: a derived index may still have the vectors of these."""
+    return int(connection.execute("SELECT count(*) FROM removed").fetchone()[0])
+
+
 def forget_removed(connection: sqlite3.Connection, number: int) -> None:
     """Drop the removals up to this number, which the derived index has seen."""
     connection.execute("DELETE FROM removed WHERE number <= ?", (number,))

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from private_files import open_regular
 from retrieval import nearest
 from retrieval.embed import Vectors
 from retrieval.manifest import Vectors as VectorsEntry
 from retrieval.manifest import read_manifest, write_in_one_step
 from retrieval.state import Reached, Snapshot
-from retrieval.vector_rows import removed_after, some_passage_ids, vectors_after, vectors_of
+from retrieval.vector_rows import (
+    count_passages,
+    count_removed,
+    removed_after,
+    some_passage_ids,
+    vectors_after,
+    vectors_of,
+)
 
 if TYPE_CHECKING:
     from retrieval.nearest import Ids, Index
@@ -81,7 +89,7 @@ class VectorIndex:
         """Whether the file is the one that was written, and has the passages that it should."""
         manifest = read_manifest(self.folder)
         entry = manifest.vectors if manifest and manifest.index == snapshot.index else None
-        index = _read(self.folder / NAME, entry, snapshot.dimension) if entry else None
+        index = _read(self.folder / NAME, entry, snapshot) if entry else None
         if not index or not entry:
             return False
         return _brought_in_step(index, entry.reached, snapshot)
@@ -104,7 +112,7 @@ class VectorIndex:
         """Begin with the file's index, however far it reaches, or with an empty one."""
         manifest = read_manifest(self.folder)
         if manifest and manifest.index == snapshot.index and manifest.vectors:
-            index = _read(self.folder / NAME, manifest.vectors, snapshot.dimension)
+            index = _read(self.folder / NAME, manifest.vectors, snapshot)
             if index is not None:
                 return index, manifest.vectors.reached
         self.mended = True
@@ -118,7 +126,7 @@ def _made(snapshot: Snapshot) -> Index:
         ids = some_passage_ids(snapshot.connection, count)
         return np.concatenate([vectors for _, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension)])
 
-    return nearest.make(snapshot.dimension, snapshot.passages, sample)
+    return nearest.make(snapshot.dimension, count_passages(snapshot.connection), sample)
 
 
 def _brought_in_step(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
@@ -132,13 +140,15 @@ def _brought_in_step(index: Index, reached: Reached, snapshot: Snapshot) -> bool
     return bool(index.ntotal == snapshot.passages)
 
 
-def _read(path: Path, expected: VectorsEntry, dimension: int) -> Index | None:
-    """Read the file if its checksum is the expected one."""
+def _read(path: Path, expected: VectorsEntry, snapshot: Snapshot) -> Index | None:
+    """Read the file if its checksum is the expected one; what is larger than all vectors there are is not looked at."""
+    held = count_passages(snapshot.connection) + count_removed(snapshot.connection)
     try:
-        data: npt.NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
+        with open_regular(path, nearest.most_bytes(snapshot.dimension, held)) as file:
+            data: npt.NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r")
     except (OSError, ValueError):  # ValueError: it is empty
         return None
     if hashlib.sha256(data.data).hexdigest() != expected.sha256:
         return None
-    index = nearest.undump(data, dimension)
+    index = nearest.undump(data, snapshot.dimension)
     return index if index is not None and index.ntotal == expected.passages else None

@@ -47,7 +47,7 @@ def verify(
         documents = len(get_records(connection))
     fault = "The vector file was missing or damaged"
     if not whole and database.writable:
-        with database.only_writer():
+        with translated(database.folder), database.only_writer():
             store.vectors.discard()
             save_derived(database, store.vectors)
         mended.append(f"{fault}: it was made anew from the vectors in the database.")

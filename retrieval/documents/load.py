@@ -125,7 +125,7 @@ def load(path: str | Path) -> "list[Document]":
     if path.is_dir():
         raise RequestError(f"{shown(path)} is a folder: name a file in it.")
     try:
-        data = read(path)
+        data = read(path, follow_links=True)
     except FileNotFoundError as error:
         raise RequestError(f"There is no file {shown(path)}: check the path.") from error
     except OSError as error:
@@ -154,13 +154,14 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     ]
 
 
-def read(path: Path) -> bytes:
+def read(path: Path, *, follow_links: bool = False) -> bytes:
     """Return what is in a regular file that is not too large, and refuse all else without waiting on it.
 
+    A path that was no link when it was found is not to be one when it is opened.
     Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
     """
     try:
-        return read_regular(path, LARGEST)
+        return read_regular(path, LARGEST, follow_links=follow_links)
     except (NotRegularFileError, IsADirectoryError) as error:
         raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.") from error
     except FileTooLargeError as error:

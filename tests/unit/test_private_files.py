@@ -7,6 +7,7 @@ import pytest
 from private_files import (
     FileTooLargeError,
     NotRegularFileError,
+    make_contents_private,
     make_private,
     make_private_folder,
     open_private,
@@ -135,3 +136,48 @@ def test_a_regular_file_is_opened_and_no_other(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(NotRegularFileError):
         open_regular(tmp_path / "pipe")
+
+
+def test_what_is_in_a_folder_is_closed_at_any_depth_but_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
+    kept, other = tmp_path / "kept", tmp_path / "other"
+    (kept / "deep").mkdir(parents=True)
+    other.mkdir(0o755)
+    (other / "file").touch(0o644)
+    (kept / "deep" / "file").touch(0o644)
+    (kept / "link").symlink_to(other)
+    (kept / "deep" / "link").symlink_to(other / "file")
+    make_contents_private(kept)
+    make_contents_private(tmp_path / "nowhere")
+    assert mode(kept / "deep") == 0o700
+    assert mode(kept / "deep" / "file") == 0o600
+    assert mode(other) == 0o755
+    assert mode(other / "file") == 0o644
+
+
+def test_a_folder_that_is_shared_read_only_stays_open(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "file").touch(0o444)
+    shared.chmod(0o555)
+    make_private_folder(shared)
+    make_contents_private(shared)
+    assert mode(shared) == 0o555
+    assert mode(shared / "file") == 0o444
+    shared.chmod(0o755)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_what_belongs_to_another_user_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "theirs").touch(0o644)
+    os.chown(tmp_path / "theirs", 65534, 65534)
+    make_private(tmp_path / "theirs")
+    write_private(tmp_path / "theirs", b"x")
+    assert mode(tmp_path / "theirs") == 0o644
+
+
+def test_a_path_that_has_become_a_link_is_not_opened_where_none_is_to_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("file")
+    assert read_regular(tmp_path / "link", 10) == b"text"
+    with pytest.raises(OSError, match="link"):
+        read_regular(tmp_path / "link", 10, follow_links=False)

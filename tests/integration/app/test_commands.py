@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -121,3 +122,46 @@ def test_libraries_may_be_kept_elsewhere(program: Program, docs: Path, tmp_path:
 def test_documents_asked_alone_do_not_enter_the_library(program: Program, docs: Path) -> None:
     program(RENT, "--docs", str(docs), "--quiet")
     assert "library is empty" in program("what are points on a mortgage").err
+
+
+def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(
+    program: Program, docs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "credentials").write_text("The password is sesame.")
+    (docs / "readme.md").symlink_to(tmp_path / "credentials")
+    ended = program("index", str(docs))
+    assert ended.code == 0
+    assert f"skipped: {docs / 'readme.md'}: a link out of its folder: " in ended.err
+    assert "The library holds 2 documents, " in ended.out
+    assert "The library holds 3 documents, " in program("index", str(docs), "--follow-links").out
+    assert "The library holds 3 documents, " in program("index").out
+    assert "The library holds 2 documents, " in program("index", str(docs), "--no-follow-links").out
+    ended = program("index", "--follow-links")
+    assert (ended.code, ended.err) == (
+        2,
+        "error: --follow-links holds for the folders that are named with it: name them.\n",
+    )
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/dev/stdin"])
+def test_the_systems_own_files_are_refused(program: Program, path: str) -> None:
+    for words in (("index", path), ("Which key?", "--docs", path)):
+        ended = program(*words)
+        assert ended.code == 2
+        assert ended.err.endswith(
+            f"error: {path} is the system's own, in /proc, /sys or /dev: name a document elsewhere.\n"
+        )
+
+
+def test_what_is_kept_is_for_the_user_alone_whatever_the_umask(program: Program, docs: Path, tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        assert program("index", str(docs)).code == 0
+        assert program(RENT, "--docs", str(docs)).code == 0
+    finally:
+        os.umask(before)
+    libraries = tmp_path / "home" / "libraries"
+    kept = [libraries, *libraries.rglob("*")]
+    assert len(kept) > 8
+    assert {path.stat().st_mode & 0o777 for path in kept if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in kept if path.is_file()} == {0o600}

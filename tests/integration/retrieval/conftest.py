@@ -45,3 +45,13 @@ def open_library(home: Path, model: BagOfWords) -> Iterator[Opener]:
             return stack.enter_context(library)
 
         yield opener
+
+
+@pytest.fixture
+def indexed(open_library: Opener, docs: Path, home: Path) -> Path:
+    """An index folder that is complete and closed."""
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    library.close()
+    return home

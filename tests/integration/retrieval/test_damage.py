@@ -26,15 +26,6 @@ def best(library: Library) -> str:
     return library.store.similarity_search(QUESTION, k=1)[0].page_content
 
 
-@pytest.fixture
-def indexed(open_library: Opener, docs: Path, home: Path) -> Path:
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    library.close()
-    return home
-
-
 def flip(path: Path, position: int) -> None:
     data = bytearray(path.read_bytes())
     data[position] ^= 0xFF

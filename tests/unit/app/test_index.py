@@ -33,8 +33,9 @@ class Shelf:
     found: VerifyReport = field(default_factory=lambda: VerifyReport(3, 2))
     done: list[Any] = field(default_factory=list)
 
-    def add(self, paths: list[Path]) -> None:
-        self.done += [f"add {path}" for path in paths]
+    def add(self, paths: list[Path], *, follow_links: bool | None) -> None:
+        links = {None: "", True: " with links", False: " without links"}[follow_links]
+        self.done += [f"add {path}{links}" for path in paths]
 
     def remove(self, path: Path) -> None:
         self.done.append(f"remove {path}")
@@ -80,6 +81,8 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
         ("--verify", ["verify"]),
         ("--list --verify", ["verify"]),
         ("a --verify", ["add a", "sync", "require", "verify"]),
+        ("a --follow-links", ["add a with links", "sync", "require"]),
+        ("a --no-follow-links", ["add a without links", "sync", "require"]),
         ("--remove a", ["remove a", "sync"]),
         ("--remove a b", ["remove a", "add b", "sync", "require"]),
     ],

@@ -1,6 +1,10 @@
 """Which documents a question is asked of."""
 
-from collections.abc import Callable
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,11 +14,24 @@ from app.libraries import SAMPLE, library_to_ask, open_own, tell
 from app.screen import Screen
 from app.settings import Settings
 from errors import RequestError
+from retrieval import database
+from retrieval.errors import IndexBusy
 from retrieval.filters import Filter
+from retrieval.library import folder_for
 from retrieval.report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
 
 Asked = Callable[..., list[str]]
+ROOT = Path(__file__).resolve().parents[3]
+WRITER = """
+import sys
+from pathlib import Path
+from retrieval.database import Database
+
+with Database(Path(sys.argv[1])).only_writer():
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -106,9 +123,137 @@ def test_libraries_are_where_the_store_says(settings: Settings, tmp_path: Path) 
     assert (settings.libraries_folder / "library").is_dir()
 
 
-def test_an_unknown_store_is_refused(settings: Settings) -> None:
-    with pytest.raises(RequestError, match="SELFRAG_STORE"):
-        open_own(settings.model_copy(update={"selfrag_store": "redis://here"}), Screen())
+@pytest.mark.parametrize(
+    "store",
+    [
+        *(
+            "redis://here",
+            "sqlite",
+            "://",
+            " ",
+            "sqlite:////",
+            "sqlite://host/folder",
+            "sqlite:///a?b",
+            "sqlite:///a#b",
+        ),
+        *("sqlite://[bad", "sqlite:///a%00b", "sqlite://\u2100", "sqlite:///~nosuchuser/x", "http://[::1"),
+    ],
+)
+def test_a_store_that_is_none_is_refused(settings: Settings, store: str) -> None:
+    with pytest.raises(RequestError, match=r"SELFRAG_STORE.*[^.]\.$"):
+        open_own(settings.model_copy(update={"selfrag_store": store}), Screen())
+
+
+@pytest.mark.parametrize(
+    "store", ["sqlite:///dev/null/x", f"sqlite:///{'a' * 300}", f"sqlite:///{'a/' * 5_000}", "sqlite:///proc/x"]
+)
+def test_a_store_where_no_folder_can_be_is_refused(settings: Settings, store: str) -> None:
+    with pytest.raises(RequestError, match="cannot be written"):
+        open_own(settings.model_copy(update={"selfrag_store": store}), Screen())
+
+
+def test_a_store_may_be_in_the_persons_home(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    open_own(settings.model_copy(update={"selfrag_store": "sqlite:///~/x"}), Screen()).close()
+    assert (tmp_path / "person" / "x" / "library").is_dir()
+
+
+def open_to_others(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_all_libraries_are_closed_to_others_when_one_is_opened(settings: Settings, tmp_path: Path, named: bool) -> None:
+    home = tmp_path / "named" if named else settings.libraries_folder
+    for folder in (home / "library", home / "other"):
+        folder.mkdir(parents=True)
+        (folder / "index.sqlite").touch()
+    (home / "no library").mkdir()
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o755)
+    store = f"sqlite://{home}" if named else "sqlite://"
+    open_own(settings.model_copy(update={"selfrag_store": store}), Screen()).close()
+    assert home.stat().st_mode & 0o077 == (0o055 if named else 0)  # another folder may hold other things
+    assert (home / "other").stat().st_mode & 0o077 == 0
+    assert (home / "no library").stat().st_mode & 0o077 == 0o055
+    assert open_to_others(home / "library") == []
+
+
+@pytest.fixture
+def writer(settings: Settings) -> Iterator[Callable[[Path], None]]:
+    """Has another process write the library in a folder, for as long as the test goes on."""
+    with ExitStack() as stack:
+
+        def start(folder: Path) -> None:
+            command = [sys.executable, "-c", WRITER, str(folder)]
+            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"writing\n"
+
+        yield start
+
+
+def refuse_to_wait(_: float) -> None:
+    raise AssertionError("a reader waited for a writer")
+
+
+def test_a_question_does_not_wait_for_a_writer(
+    settings: Settings,
+    asked: Asked,
+    docs: Path,
+    writer: Callable[[Path], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    writer(settings.libraries_folder / "library")
+    (docs / "new.txt").write_text("Delta is a letter.")
+    monkeypatch.setattr(database.time, "sleep", refuse_to_wait)
+    assert asked() == ["a.txt"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"note: Process \d+ \(.*\) is indexing: the answer is from what the library holds so far\.", line
+    )
+
+
+def test_a_question_of_documents_named_does_not_wait_for_a_writer(
+    settings: Settings,
+    asked: Asked,
+    docs: Path,
+    writer: Callable[[Path], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert asked(docs) == ["a.txt"]
+    writer(folder_for(settings.libraries_folder, [docs]))
+    (docs / "new.txt").write_text("Delta is a letter.")
+    monkeypatch.setattr(database.time, "sleep", refuse_to_wait)
+    assert asked(docs) == ["a.txt"]
+    assert "is indexing: the answer is from what the library holds so far" in capsys.readouterr().err
+
+
+def test_a_library_that_is_in_step_is_asked_without_a_word_while_another_writes(
+    settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    writer(settings.libraries_folder / "library")
+    assert asked() == ["a.txt"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(
+    settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_own(settings, Screen()) as library:
+        library.store.delete()
+        library.remove(docs)
+        library.add([docs])
+    monkeypatch.setattr(database, "WAIT", 0.2)
+    writer(settings.libraries_folder / "library")
+    with pytest.raises(IndexBusy, match=r"is writing the index in .*: wait until it has finished, then try again\.$"):
+        asked()
 
 
 def test_of_many_that_were_left_out_the_first_are_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@ import hashlib
 import os
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -264,6 +264,58 @@ def test_a_users_own_model_must_be_a_gguf_file(tmp_path: Path) -> None:
     good.write_bytes(CONTENT)
     bad.write_bytes(b"PK")
     assert verify_external(good) == good
-    for path in (bad, tmp_path / "none.gguf", tmp_path):
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for path in (bad, tmp_path / "none.gguf", tmp_path, tmp_path / "pipe.gguf", Path("/dev/zero")):
         with pytest.raises(ModelError, match="SELFRAG_MODEL_PATH"):
             verify_external(path)
+
+
+@pytest.fixture
+def _readable_by_all() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077)
+
+
+@pytest.mark.usefixtures("_readable_by_all")
+def test_what_is_fetched_is_for_the_user_alone_at_every_moment(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "models"
+    seen: list[str] = []
+    wheels = Wheels()
+
+    def fetch(file: ModelFile, partial: Path, report: Report) -> None:
+        def watch(done: int) -> None:
+            seen.extend(path.name for path in partial.parent.iterdir() if path.is_file())
+            seen.extend(f"{name} is open to others" for name in open_to_others(tmp_path / "home") if "whl" not in name)
+
+        from_index(file, partial, watch, download=wheels)
+
+    ensure(FILE, folder, fetchers=[fetch])
+    assert set(seen) == {"partial", "partial.parts"}
+    assert open_to_others(tmp_path / "home") == []
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    folder.chmod(0o755)
+    ensure(FILE, folder, fetchers=[never])
+    assert open_to_others(folder) == []
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", ["model.gguf", "model.gguf.verified"])
+def test_a_fifo_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    ensure(FILE, tmp_path, fetchers=[Script(CONTENT)])
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    assert ensure(FILE, tmp_path, fetchers=[Script(CONTENT)]).read_bytes() == CONTENT
+
+
+@pytest.mark.timeout(30)
+def test_a_fifo_in_the_place_of_a_partial_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / f".{FILE.name}.download").mkdir()
+    os.mkfifo(tmp_path / f".{FILE.name}.download" / "partial")
+    with pytest.raises(RequestError, match="cannot be kept in"):
+        ensure(FILE, tmp_path, fetchers=[Wheels().fetcher()])

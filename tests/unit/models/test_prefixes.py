@@ -22,6 +22,7 @@ class Server:
         self.cache: list[str] = []
         self.asked: list[str] = []
         self.broken: set[str] = set()
+        self.modes: set[int] = set()
 
     def __call__(self, path: str, body: Mapping[str, Any] | None) -> str:
         self.asked.append(path)
@@ -45,7 +46,9 @@ class Server:
             self.slot = "".join(map(chr, body["prompt"]))
             return {"timings": {"prompt_n": max(0, len(self.slot) - self.cached)}}
         if path.endswith("save"):
-            (self.folder / body["filename"]).write_text(self.slot)
+            with (self.folder / body["filename"]).open("w") as file:
+                self.modes.add(os.fstat(file.fileno()).st_mode & 0o777)
+                file.write(self.slot)
             return {"n_saved": len(self.slot)}
         assert path.endswith("restore")
         self.slot = (self.folder / body["filename"]).read_text()
@@ -110,9 +113,29 @@ def test_a_damaged_file_never_reaches_the_server_and_is_made_anew(folder: Path, 
 def test_only_the_user_may_read_what_is_kept(folder: Path) -> None:
     if os.name != "posix":
         pytest.skip("permissions of POSIX")
-    kept(folder, Server(folder))
-    assert folder.stat().st_mode & 0o777 == 0o700
+    server = Server(folder)
+    kept(folder, server)
+    assert server.modes == {0o600}  # also before there is anything in it
+    assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
+def test_what_others_could_read_is_closed(folder: Path) -> None:
+    kept(folder, Server(folder))
+    for path in (*folder.iterdir(), folder):
+        path.chmod(0o644 if path.is_file() else 0o755)
+    kept(folder, Server(folder))
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
+@pytest.mark.timeout(30)
+def test_a_fifo_in_the_place_of_what_is_kept_is_not_waited_for(folder: Path) -> None:
+    kept(folder, Server(folder))
+    for path in list(folder.iterdir()):
+        path.unlink()
+        os.mkfifo(path)
+    kept(folder, Server(folder))
+    assert len(restored(folder)) == 3
 
 
 def test_a_file_is_named_by_its_digest(folder: Path) -> None:

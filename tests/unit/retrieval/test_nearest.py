@@ -89,3 +89,8 @@ def test_an_index_that_grew_or_shrank_much_suits_no_more(index: Index) -> None:
     assert not nearest.suits(index, 100 * nearest.EXACT)
     if hasattr(index, "nlist"):
         assert not nearest.suits(index, 10)
+
+
+def test_no_index_takes_more_bytes_than_are_read_of_its_file(index: Index) -> None:
+    least = COUNT * DIMENSION * (1 if hasattr(index, "nlist") else 4)
+    assert least < len(nearest.dump(index)) <= nearest.most_bytes(DIMENSION, COUNT) < 3 * COUNT * 4 * DIMENSION + 1e6

@@ -37,3 +37,16 @@ def test_a_command_cannot_steer_the_terminal(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     sign(tmp_path / "nowhere")
     unsign(tmp_path / "nowhere")
+
+
+@pytest.mark.timeout(30)
+def test_what_is_no_file_is_neither_read_nor_written(tmp_path: Path) -> None:
+    word = tmp_path / "writer.json"
+    for put in (lambda: os.mkfifo(word), lambda: word.symlink_to("/dev/zero"), lambda: word.write_bytes(b"1" * 20_000)):
+        put()
+        assert signed(tmp_path) == "Another process"
+        word.unlink()
+    os.mkfifo(word)
+    sign(tmp_path)
+    unsign(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,243 @@
+"""Links in a folder are followed within it; what lies outside is indexed where that was asked for."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from errors import RequestError
+from retrieval.documents.reading import Readers
+from retrieval.manifest import read_manifest
+from retrieval.state import add_roots
+from retrieval.walk import LINK_OUTSIDE, SYSTEM
+from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.fakes import BagOfWords
+
+SECRET = "The password is sesame."
+
+
+@pytest.fixture
+def linked(docs: Path, tmp_path: Path) -> Path:
+    """A folder with a link out of it, and one that stays in it."""
+    (tmp_path / "credentials").write_text(SECRET)
+    (docs / "readme.md").symlink_to(tmp_path / "credentials")
+    (docs / "deep").mkdir()
+    (docs / "deep" / "again.txt").symlink_to("../a.txt")
+    return docs
+
+
+def indexed(library: object) -> list[str]:
+    return [source.path.name for source in library.sources()]  # type: ignore[attr-defined]
+
+
+def skipped(library: object) -> dict[str, str]:
+    return {one.path.name: one.reason for one in library.skipped()}  # type: ignore[attr-defined]
+
+
+def test_a_link_out_of_its_folder_is_not_followed(open_library: Opener, linked: Path, model: BagOfWords) -> None:
+    library = open_library()
+    library.add([linked])
+    report = library.sync()
+    assert indexed(library) == ["a.txt", "b.md", "c.csv"]
+    assert [(one.path, one.reason) for one in report.skipped] == [(linked / "readme.md", LINK_OUTSIDE)]
+    assert skipped(library) == {"readme.md": LINK_OUTSIDE}
+    assert SECRET not in model.texts
+
+
+def test_links_are_followed_where_that_was_asked_for_and_remembered(
+    open_library: Opener, linked: Path, tmp_path: Path
+) -> None:
+    library = open_library()
+    library.add([linked], follow_links=True)
+    library.sync()
+    assert indexed(library) == ["credentials", "a.txt", "b.md", "c.csv"]
+    library.add([linked])  # says nothing of links
+    (tmp_path / "credentials").write_text(f"{SECRET} It was changed.")
+    again = open_library()
+    assert [path.name for path in again.sync().updated] == ["credentials"]
+    assert skipped(again) == {}
+    again.add([linked], follow_links=False)
+    report = again.sync()
+    assert [path.name for path in report.removed] == ["credentials"]
+    assert report.notes == [
+        "Documents outside of the library's folders, to which only links lead, were removed (1): add them by name, "
+        "or the folder with index --follow-links."
+    ]
+
+
+def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "own.txt").write_text("Its own.")
+    (other / "out.txt").symlink_to(linked / "b.md")
+    (tmp_path / "third.txt").write_text("Elsewhere.")
+    (other / "third.txt").symlink_to(tmp_path / "third.txt")
+    library = open_library()
+    library.add([linked], follow_links=True)
+    library.add([other])
+    library.sync()
+    assert sorted(indexed(library)) == ["a.txt", "b.md", "c.csv", "credentials", "own.txt"]
+    assert skipped(library) == {"out.txt": LINK_OUTSIDE, "third.txt": LINK_OUTSIDE}
+    library.remove(linked)
+    library.add([linked])
+    library.sync()
+    assert "credentials" not in indexed(library)
+
+
+def test_the_answer_outlives_the_database(open_library: Opener, linked: Path, home: Path) -> None:
+    library = open_library()
+    library.add([linked], follow_links=True)
+    library.sync()
+    library.close()
+    for harm in (lambda path: path.write_bytes(b"no database"), Path.unlink):
+        harm(home / "index.sqlite")
+        library = open_library()
+        assert "credentials" in [path.name for path in library.sync().added]
+        library.close()
+
+
+def test_the_answer_is_taken_over_from_a_damaged_database(open_library: Opener, linked: Path, home: Path) -> None:
+    library = open_library()
+    library.add([linked], follow_links=True)
+    library.sync()
+    library.close()
+    (home / "manifest.json").unlink()
+    connection = sqlite3.connect(home / "index.sqlite", isolation_level=None)
+    connection.execute("DROP TABLE words")
+    connection.close()
+    library = open_library()
+    assert "credentials" in [path.name for path in library.sync().added]
+
+
+@pytest.mark.parametrize("harm", ["UPDATE meta SET value = '1'", "UPDATE meta SET key = 'follow_links x'"])
+def test_an_answer_that_was_made_up_is_damage(open_library: Opener, linked: Path, home: Path, harm: str) -> None:
+    library = open_library()
+    library.add([linked], follow_links=True)
+    library.sync()
+    library.close()
+    connection = sqlite3.connect(home / "index.sqlite", isolation_level=None)
+    connection.execute(f"{harm} WHERE key GLOB 'follow_links *'")
+    connection.close()
+    assert "was damaged" in open_library().sync().notes[0]
+
+
+def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked: Path, home: Path) -> None:
+    library = open_library()
+    library.add([linked])
+    library.sync()
+    library.close()
+    manifest = home / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"follow_links": [],', ""))
+    assert "follow_links" not in manifest.read_text()
+    read = read_manifest(home)
+    assert read is not None
+    assert read.follow_links == []
+    (home / "index.sqlite").unlink()
+    assert len(open_library().sync().added) == 3
+
+
+def test_a_document_of_before_that_only_a_link_leads_to_is_removed(
+    open_library: Opener, linked: Path, home: Path
+) -> None:
+    library = open_library()
+    library.add([linked], follow_links=True)
+    library.sync()
+    library.close()
+    connection = sqlite3.connect(home / "index.sqlite", isolation_level=None)
+    connection.execute("DELETE FROM meta WHERE key GLOB 'follow_links *'")  # as before there was an answer
+    connection.close()
+    library = open_library()
+    assert [path.name for path in library.sync().removed] == ["credentials"]
+    found = library.store.similarity_search("password", k=9)
+    assert SECRET not in [document.page_content for document in found]
+
+
+def test_a_folder_of_nothing_but_links_out_of_it_says_so(open_library: Opener, tmp_path: Path, docs: Path) -> None:
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "a.txt").symlink_to(docs / "a.txt")
+    library = open_library()
+    with pytest.raises(RequestError, match=r"^The folder .*links holds only links out of it: .* --follow-links\.$"):
+        library.add([folder])
+    library.add([folder], follow_links=True)
+    assert len(library.sync().added) == 1
+
+
+def test_a_link_that_is_named_is_followed(open_library: Opener, linked: Path, tmp_path: Path) -> None:
+    (tmp_path / "to folder").symlink_to(linked)
+    library = open_library()
+    library.add([linked / "readme.md", tmp_path / "to folder"])
+    library.sync()
+    assert indexed(library) == ["credentials", "a.txt", "b.md", "c.csv"]
+
+
+def test_a_file_that_has_become_a_link_is_not_followed(open_library: Opener, docs: Path, tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text(SECRET)
+    library = open_library()
+    library.add([docs / "a.txt", docs / "b.md"])
+    library.sync()
+    (docs / "a.txt").unlink()
+    (docs / "a.txt").symlink_to(tmp_path / "credentials")
+    report = library.sync()
+    assert indexed(library) == ["b.md"]
+    assert report.notes == [f"{docs / 'a.txt'} has become a link, which is not followed: add what it leads to by name."]
+    library.remove(docs / "a.txt")
+    assert library.sync().notes == []
+
+
+def test_a_folder_that_has_become_a_link_is_not_walked(open_library: Opener, docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "credentials.txt").write_text(SECRET)
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    docs.rename(tmp_path / "moved")
+    docs.symlink_to(other)
+    report = library.sync()
+    assert (report.added, report.removed) == ([], [])
+    assert report.notes[0].startswith(f"{docs} has become a link")
+
+
+def test_a_file_that_becomes_a_link_before_it_is_opened_is_not_read(docs: Path, tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text(SECRET)
+    (docs / "a.txt").unlink()
+    (docs / "a.txt").symlink_to(tmp_path / "credentials")
+    with Readers(workers=1) as readers:
+        (reading,) = readers.read([os.fsencode(docs / "a.txt")])
+    assert (reading.status, reading.loaded) == ("unopened", None)
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc/self/environ", "/proc/self/cwd", "/proc", "/sys", "/dev/stdin", "/dev/fd/0", "/dev/../proc/1"]
+)
+def test_the_systems_own_files_are_refused(open_library: Opener, path: str) -> None:
+    with pytest.raises(RequestError, match=r"is the system's own, in /proc, /sys or /dev: name a document"):
+        open_library().add([path])
+
+
+def test_the_systems_own_files_are_refused_behind_a_link(open_library: Opener, docs: Path) -> None:
+    (docs / "link").symlink_to("/proc/self/environ")
+    with pytest.raises(RequestError, match="is the system's own"):
+        open_library().add([docs / "link"])
+
+
+def test_the_systems_own_files_are_never_found(open_library: Opener, docs: Path) -> None:
+    for name, target in (("a", "/proc/self/environ"), ("b", "/dev/null"), ("c", "/sys/kernel"), ("d", "/proc/self")):
+        (docs / f"{name}.txt").unlink(missing_ok=True)
+        (docs / f"{name}.txt").symlink_to(target)
+    library = open_library()
+    library.add([docs], follow_links=True)
+    library.sync()
+    assert indexed(library) == ["b.md", "c.csv"]
+    assert skipped(library) == {f"{name}.txt": SYSTEM for name in "abcd"}
+
+
+def test_the_systems_own_files_are_not_read_for_an_older_index(open_library: Opener, docs: Path) -> None:
+    library = open_library()
+    library.add([docs])
+    with library.store.database.writing() as connection:
+        add_roots(connection, {b"/proc/self/environ": "file", b"/proc/self/net": "folder"})
+    assert len(library.sync().added) == 3
+    assert skipped(library) == {"environ": SYSTEM, "net": SYSTEM}

@@ -1,0 +1,124 @@
+"""What an index keeps is for its user alone, however open the umask is, and whatever made it."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from retrieval.library import Library
+from tests.integration.retrieval.conftest import Opener
+from tests.unit.retrieval.fakes import BagOfWords
+
+NOBODY = 65534
+
+
+@pytest.fixture(autouse=True)
+def _readable_by_all() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """Return what others than its owner may do anything with, in a folder and below it."""
+    return [path.name for path in (folder, *folder.rglob("*")) if path.lstat().st_mode & 0o077]
+
+
+class Watching(BagOfWords):
+    """Looks at the index while it is written."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self.home = home
+        self.seen: set[str] = set()
+        self.open: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.seen |= {path.name for path in self.home.iterdir()}
+        self.open += open_to_others(self.home)
+        return super().embed_documents(texts)
+
+
+def test_an_index_is_for_its_user_alone_at_every_moment(docs: Path, tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home" / "index"
+    model = Watching(home)
+    with Library.open(home, model, embedding_name="bow") as library:
+        library.add([docs])
+        library.sync()
+        library.store.add_texts(["A text of its own."])
+        assert open_to_others(tmp_path / "new") == []
+    assert model.seen >= {"index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "writer.lock", "writer.json"}
+    assert model.open == open_to_others(tmp_path / "new") == []
+
+
+def test_no_file_is_open_to_others_even_before_it_is_filled(
+    docs: Path, home: Path, open_library: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[str, int]] = []
+    really_open = os.open
+
+    def watched(path: str, flags: int, mode: int = 0o777, **more: int) -> int:
+        descriptor = really_open(path, flags, mode, **more)
+        if Path(path).parent == home:
+            made.append((Path(path).name, stat.S_IMODE(os.fstat(descriptor).st_mode)))
+        return descriptor
+
+    monkeypatch.setattr(os, "open", watched)
+    library = open_library()
+    library.add([docs])
+    library.sync()
+    partial = {f"{name}.{os.getpid()}.partial" for name in ("manifest.json", "vectors.faiss")}
+    assert {name for name, _ in made} >= {"index.sqlite", "writer.lock", "writer.json", *partial}
+    assert {mode for _, mode in made} == {0o600}
+
+
+def test_an_index_that_was_open_to_others_is_closed_when_it_is_opened(indexed: Path, open_library: Opener) -> None:
+    for number in range(1_000):
+        (indexed / f"index.sqlite.damaged-{number}").touch()
+    (indexed / "folder").mkdir()
+    (indexed / "folder" / "file").touch()
+    for path in (indexed, *indexed.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    open_library()
+    assert open_to_others(indexed) == []
+
+
+def test_what_a_link_leads_to_stays_as_it_is(indexed: Path, open_library: Opener, docs: Path) -> None:
+    docs.chmod(0o755)
+    (docs / "a.txt").chmod(0o644)
+    (indexed / "folder").symlink_to(docs)
+    (indexed / "file").symlink_to(docs / "a.txt")
+    open_library()
+    assert stat.S_IMODE(docs.stat().st_mode) == 0o755
+    assert stat.S_IMODE((docs / "a.txt").stat().st_mode) == 0o644
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_what_belongs_to_another_user_stays_as_it_is(indexed: Path, open_library: Opener) -> None:
+    for path in (indexed, indexed / "manifest.json"):
+        path.chmod(0o755)
+        os.chown(path, NOBODY, NOBODY)
+    open_library().sync()
+    assert open_to_others(indexed) == ["index", "manifest.json"]
+
+
+def test_a_folder_that_is_shared_read_only_stays_shared(indexed: Path, open_library: Opener) -> None:
+    (indexed / "manifest.json").chmod(0o444)
+    indexed.chmod(0o555)
+    open_library()
+    assert open_to_others(indexed) == ["index", "manifest.json"]
+    indexed.chmod(0o755)
+
+
+def test_a_file_is_not_written_through_a_link_that_lies_in_its_place(
+    indexed: Path, open_library: Opener, docs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "target").write_text("mine")
+    names = ("writer.json", f"manifest.json.{os.getpid()}.partial", f"vectors.faiss.{os.getpid()}.partial")
+    for name in names:
+        (indexed / name).symlink_to(tmp_path / "target")
+    (docs / "new.txt").write_text("Something new.")
+    assert len(open_library().sync().added) == 1
+    assert (tmp_path / "target").read_text() == "mine"
