@@ -19,7 +19,7 @@ def graph(options: argparse.Namespace) -> int:
     text = mermaid(_unbound())
     screen = Screen(quiet=options.quiet)
     if options.output is None:
-        screen.text(text.rstrip("\n"))
+        screen.text(text.expandtabs().rstrip())
         return 0
     path: Path = options.output
     if path.suffix not in (".svg", ".png", ".mmd"):
