@@ -21,7 +21,7 @@ from nodes.finish import MARKS
 ARTICLES = frozenset(("a", "an", "the"))
 BARE = frozenset(("yes", "no", "true", "false", "none"))
 SHORT = 8
-CITED = re.compile(r"\s*\[\d{1,2}(?:\s*,\s*\d{1,2})*\]")
+CITED = re.compile(r"(?<!\s)\s*\[\d{1,2}(?:\s*,\s*\d{1,2})*\]")
 
 
 @lru_cache(maxsize=16384)

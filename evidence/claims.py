@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from evidence.sentences import Line, lines, sentences, sentences_of
 
+LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of prose; no rule is made for more
 REFERS = re.compile(
     r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )
@@ -82,7 +85,7 @@ DECLINES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # What follows a refusal and takes it back: an answer after all, which the checks may judge.
-TAKEN_BACK = re.compile(r"[,;]?\s+(?:but|however|though|although|yet)\b(?=(?:\W+\w+){4})", re.IGNORECASE)
+TAKEN_BACK = re.compile(r"(?<=\s)(?:but|however|though|although|yet)\b(?=(?:\W+\w+){4})", re.IGNORECASE)
 RESUMED = re.compile(r"^\W*(?:but|however|that\s+said|nevertheless|still|instead)\b", re.IGNORECASE)
 
 
@@ -98,7 +101,7 @@ def declines(draft: str) -> bool:
     refusal = DECLINES.match(first)
     if refusal is None or len(spans) > 3:
         return False
-    return not TAKEN_BACK.search(first, refusal.end()) and not any(RESUMED.match(other) for other in others)
+    return not TAKEN_BACK.search(first, refusal.end() + 1) and not any(RESUMED.match(other) for other in others)
 
 
 class Statement(NamedTuple):
@@ -134,25 +137,28 @@ def statements(draft: str) -> list[Statement]:
     A line that only introduces others (it ends with a colon), the head of a table, a heading, and a question are
     none. A bare yes or no belongs to the sentence that follows, or to the list whose lead-in follows.
     """
-    found = _in_context(draft)
-    for index in range(len(found) - 1, 0, -1):
-        before, this = found[index - 1 : index + 1]
-        if INTERJECTION.match(before.text):
-            next_to = not draft[before.start + len(before.text) : this.start].strip()
-            begin = before.start if next_to else this.start
-            text = draft[begin : this.start + len(this.text)]
-            found[index - 1 : index + 1] = [Statement(text, this.context, begin)]
-    return found or [Statement(draft[start:end], "", start) for start, end in sentences(draft)]
+    found: list[Statement] = []  # the last first
+    for one in reversed(_in_context(draft)):
+        if found and INTERJECTION.match(one.text):
+            this = found.pop()
+            next_to = not draft[one.start + len(one.text) : this.start].strip()
+            begin = one.start if next_to else this.start
+            one = Statement(draft[begin : this.start + len(this.text)], this.context, begin)
+        found.append(one)
+    return found[::-1] or [Statement(draft[start:end], "", start) for start, end in sentences(draft)]
 
 
 def places(draft: str, texts: Sequence[str]) -> list[int]:
     """Where each of the claims ends, these being in the order of the draft."""
-    known = statements(draft)
+    known: defaultdict[str, list[int]] = defaultdict(list)
+    for one in statements(draft) if texts else ():
+        known[one.text].append(one.start)
     ends: list[int] = []
     position = 0
     for text in texts:
-        starts = (one.start for one in known if one.start >= position and one.text == text)
-        start = next(starts, draft.find(text, position))
+        starts = known.get(text, [])
+        place = bisect_left(starts, position)
+        start = starts[place] if place < len(starts) else draft.find(text, position)
         position = max(start, position) + (len(text) if start >= 0 else 0)
         ends.append(position)
     return ends
@@ -200,7 +206,7 @@ def _in_context(draft: str) -> list[Statement]:
             refers = REFERS.match(text) is not None
             introduces = text.endswith((":", "："))
             if introduces:
-                leads.add(line, f"{lead} {text}".strip())
+                leads.add(line, f"{lead} {text}".strip() if len(lead) <= LONGEST_CLAIM else lead)
             elif not text.endswith(("?", "？")):
                 found.append(Statement(text, lead or (subject if refers else ""), start))
             keeps = refers or introduces or line.kind == "code" or INTERJECTION.match(text)

@@ -41,21 +41,25 @@ def months(text: str) -> set[int]:
 
 def without_dates(text: str, known: Set[Date]) -> str:
     """The text without the dates that are among ``known``, as far as both say."""
-    for span, found in _found(text):
-        if any(_agree(date, other) for date in found for other in known):
-            text = text[: span[0]] + " " * (span[1] - span[0]) + text[span[1] :]
-    return text
+    said = {Date(year, one.month, day) for one in known for year in (None, one.year) for day in (None, one.day)}
+    kept, position = [], 0
+    for (start, end), found in sorted(_found(text), key=lambda one: one[0]):
+        if end > position and not said.isdisjoint(found):
+            kept += [text[position:start], " " * (end - max(start, position))]
+            position = end
+    return "".join([*kept, text[position:]])
 
 
 def _found(text: str) -> list[tuple[tuple[int, int], list[Date]]]:
     """Where each date stands, and its readings; ``May 2021`` is none within ``3 May 2021``."""
     found = list(_read(text))
-    spans = [span for span, _ in found]
-    return [
-        (span, read)
-        for span, read in found
-        if not any(one != span and one[0] <= span[0] and span[1] <= one[1] for one in spans)
-    ]
+    outer: set[tuple[int, int]] = set()
+    last = -1
+    for start, end in sorted({span for span, _ in found}, key=lambda span: (span[0], -span[1])):
+        if end > last:
+            outer.add((start, end))
+            last = end
+    return [(span, read) for span, read in found if span in outer]
 
 
 def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
@@ -72,8 +76,3 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
         one, other, year_ = int(match[1]), int(match[3]), int(match[4])
         year_ += (1900 if year_ > 50 else 2000) if year_ < 100 else 0
         yield match.span(), [Date(year_, month, day) for day, month in ((one, other), (other, one)) if month <= 12]
-
-
-def _agree(one: Date, other: Date) -> bool:
-    """Whether ``other`` says all that ``one`` says."""
-    return one.month == other.month and one.day in (None, other.day) and one.year in (None, other.year)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 COMMON = {
     "en": "the of and to is in that it for was as with are by on be this from at or an which not",
@@ -16,6 +17,7 @@ COMMON = {
 SETS = {language: frozenset(words.split()) for language, words in COMMON.items()}
 
 
+@lru_cache(maxsize=64)
 def language_of(text: str) -> str | None:
     """The language whose commonest words the text has most of; None for a tie, or for fewer than two."""
     words = re.findall(r"[^\W\d_]+", text.casefold())

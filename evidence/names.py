@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import lru_cache
 
+from evidence.cached import Cached
+from evidence.capitals import WORD, Name, names
 from evidence.dates import MONTHS, months
 from evidence.language import language_of
-from evidence.sentences import sentences
 from evidence.words import STOP
 
-WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W_]+)*")
-NO_PROSE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]*`|\w+://\S+|\S+@\S+|\b\w+\.(?:[a-z]{2,4})\b(?=\W|$)", re.DOTALL)
-OPENS = re.compile(r"(?:^|[:!?\"“”‘(\[\-–—•*_|/>])\s*$|(?:^|\s)['’]$")
-# Words that are written large without being names: titles, and what numbers or letters are given to.
-LARGE = frozenset(
-    """mister miss madam sir lady lord president king queen prince princess professor doctor judge justice captain
-    general minister chancellor saint pope emperor section sections article articles chapter chapters figure figures
-    table tables part parts step steps page pages note notes appendix annex clause clauses paragraph rule level
-    phase stage type class grade version volume number item question answer passage document documents yes no none
-    internet god north south east west northern southern eastern western tenant landlord borrower lender company
-    agreement party parties customer user act bill law court state government street avenue road""".split()
-)
-ACRONYMS = frozenset("USA USD EUR GBP CEO PDF GMT UTC BCE CEST FAQ URL DNA RNA ASAP ISO GDP VAT".split())
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 DAILY = re.compile(r"\b(?:weekdays?|weekends?|daily|days?|\d{4}-\d\d-\d\d)\b", re.IGNORECASE)
 ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
@@ -61,15 +49,17 @@ ORDINARY = re.compile(
     r"|^(?:people|staff|children|women|police|management|someone|author)$",
     re.IGNORECASE,
 )
+MOST_MISSING = 100  # of a claim: more of them say no more
+LONGEST_MISSPELT = 40
+MOST_PLACES = 1000  # at which an acronym may be spelt out
+RUN = re.compile(r"[^\W_]{0,13}")
+# To the word behind this one, or with a small word or two between.
+NEXT_WORD = [
+    re.compile(rf"[^\W_]*+[\W_]++(?:(?:of|and|the|for|in|on|to|de)\W++){{{small}}}", re.IGNORECASE)
+    for small in range(3)
+]
+GAP = "\0"  # in the place of a letter
 DENIAL = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|unlike|if)\b|n['’]t\b", re.I)
-
-
-class Name(NamedTuple):
-    """A word that is written large: ``opens`` when the first of a sentence, ``run`` the names it stands among."""
-
-    text: str
-    opens: bool
-    run: tuple[str, ...]
 
 
 class Lexicon:
@@ -77,62 +67,126 @@ class Lexicon:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._known: dict[str, bool] = {}
+        self._behind: dict[int, dict[str, list[int]]] = {}
 
-    @cached_property
+    @Cached
     def words(self) -> frozenset[str]:
         """Every word, folded; of one with a hyphen or an apostrophe the whole and the parts."""
         whole = {folded(word) for word in WORD.findall(self._text)}
         return frozenset(whole | {folded(part) for part in re.findall(r"[^\W_]+", self._text)})
 
-    @cached_property
+    @Cached
     def roots(self) -> frozenset[str]:
         """The words without the endings of inhabitants, languages and plurals."""
         return frozenset(_root(word) for word in self.words)
 
-    @cached_property
+    @Cached
     def months(self) -> set[int]:
         """The months that the text names in any form."""
         return months(self._text)
 
-    @cached_property
+    @Cached
     def weekdays(self) -> frozenset[str]:
         """The days of the week that the text names."""
         return WEEKDAYS & self.words
 
+    @Cached
+    def ordered(self) -> list[str]:
+        """The words in order."""
+        return sorted(self.words)
+
+    @Cached
+    def misspelt(self) -> frozenset[str]:
+        """Each word of five letters or more without one of its letters, and with a gap in its place."""
+        return frozenset(form for word in self.words if len(word) >= 5 for form in _misspelt(word))
+
+    @Cached
+    def beginnings(self) -> dict[str, list[int]]:
+        """Where words begin, by their first letter: the places behind it, as many as are looked at."""
+        found: dict[str, list[int]] = {}
+        for match in re.finditer(r"\b[^\W_]", self._text):
+            places = found.setdefault(match.group().lower(), [])
+            if len(places) < MOST_PLACES:
+                places.append(match.end())
+        return found
+
+    @Cached
+    def daily(self) -> bool:
+        """Whether it speaks of days in general."""
+        return DAILY.search(self._text) is not None
+
     def has(self, name: str) -> bool:
         """Whether the name stands there, in whatever form: inflected, accented, abbreviated, spelt out, or misspelt."""
+        if name not in self._known:
+            self._known[name] = self._has(name)
+        return self._known[name]
+
+    def _has(self, name: str) -> bool:
         word = folded(name)
         if word in self.words or _root(word) in self.roots:
             return True
-        if len(word) >= 4 and any(one.startswith(word) or _is_nearly(one, word) for one in self.words):
+        if len(word) >= 4 and (self._begins(word) or self._is_nearly(word)):
             return True
         if any(word in group and group & self.words for group in ALIASES):
             return True
         if word in MONTHS:
             return MONTHS[word] in self.months or len(self.months) > 1
         if word.removesuffix("s") in WEEKDAYS:
-            return len(self.weekdays) > 1 or DAILY.search(self._text) is not None
+            return len(self.weekdays) > 1 or self.daily
         return name.isupper() and self._spells_out(word)
 
-    @cached_property
+    def _begins(self, word: str) -> bool:
+        place = bisect_left(self.ordered, word)
+        return place < len(self.ordered) and self.ordered[place].startswith(word)
+
+    def _is_nearly(self, word: str) -> bool:
+        """Whether one of its words, of five letters at least as this one, differs in one letter, not the first."""
+        if len(word) < 5:
+            return False
+        return word in self.misspelt or any(
+            form in self.misspelt if GAP in form else len(form) >= 5 and form in self.words for form in _misspelt(word)
+        )
+
+    @Cached
     def large(self) -> frozenset[str]:
         """The words that the text has as names: within a sentence, with a capital; folded."""
         if self._text.isupper():
             return frozenset()
         return frozenset(folded(one.text) for one in names(self._text) if not one.opens)
 
-    @cached_property
+    @Cached
     def small(self) -> frozenset[str]:
         """The words that it has without a capital."""
         return frozenset(word for word in WORD.findall(self._text) if word[0].islower())
 
     def _spells_out(self, acronym: str) -> bool:
-        """Whether words that follow each other begin with the letters, with a small word or two between."""
+        """Whether words that follow each other begin with the letters, with a small word or two between.
+
+        One word may stand for several of the letters: these are at most twelve apart.
+        """
         if len(acronym) > 6:
             return False
-        between = r"[^\W_]*[\W_]+(?:(?:of|and|the|for|in|on|to|de|&)\W+){0,2}"
-        pattern = r"\b" + f"(?:{between}|[^\\W_]{{0,12}}?)".join(map(re.escape, acronym))
-        return re.search(pattern, self._text, re.IGNORECASE) is not None
+        ends = set(self.beginnings.get(acronym[0], ()))
+        for letter in acronym[1:]:
+            ends = {end for place in ends for end in self._next(place).get(letter, ())}
+        return bool(ends)
+
+    def _next(self, place: int) -> dict[str, list[int]]:
+        """Behind which places the letter may end that follows, by letter: within the word, or where another begins."""
+        if place not in self._behind:
+            text, found = self._text, dict[str, list[int]]()
+            within = range(place, RUN.match(text, place).end())  # type: ignore[union-attr]
+            for at in (*within, *(match.end() for words in NEXT_WORD if (match := words.match(text, place)))):
+                found.setdefault(text[at : at + 1].lower(), []).append(at + 1)
+            self._behind[place] = found  # whole, for another thread may look as well
+        return self._behind[place]
+
+
+@lru_cache(maxsize=64)
+def lexicon_of(text: str) -> Lexicon:
+    """The lexicon of a text, in which the names of many claims are looked up."""
+    return Lexicon(text)
 
 
 def missing_names(
@@ -147,7 +201,7 @@ def missing_names(
     languages = {language_of(claim), language_of(text)} - {None}
     if "de" in languages or len(languages) > 1 or _is_title(claim):
         return []
-    here, asked, beside = Lexicon(text), Lexicon(question), Lexicon(elsewhere)
+    here, asked, beside = map(lexicon_of, (text, question, elsewhere))
     silent = not english or DENIAL.search(claim) or ANAPHOR.search(near) or DEFINITE.search(near)
     missing: list[str] = []
     for name in names(claim):
@@ -155,56 +209,20 @@ def missing_names(
             continue
         if asked.has(name.text):
             known = silent or folded(name.text) not in asked.large or beside.has(name.text)
-            if known or any(other != name.text and here.has(other) for other in name.run):
+            if known or any(map(here.has, name.run)):
                 continue
         elif name.opens and not _is_surely_a_name(name, here, question):
             continue
         missing.append(name.text)
+        if len(missing) == MOST_MISSING:
+            break
     return missing
-
-
-def names(text: str) -> Iterator[Name]:
-    """The words that may be names: written large, and neither a common word nor a title."""
-    prose = NO_PROSE.sub(lambda match: "x" * len(match.group()), text)
-    begins = {start for start, _ in sentences(prose)}
-    run: list[tuple[str, bool]] = []
-    end = -1
-    for match in WORD.finditer(prose):
-        word = re.sub(r"['’]s?$", "", match.group())
-        opens = match.start() in begins or OPENS.search(prose, max(0, match.start() - 4), match.start()) is not None
-        apart = not re.fullmatch(r"[\s.-]*", prose[max(end, 0) : match.start()])
-        if not _may_be_a_name(word) or apart:
-            yield from _named(run)
-            run = []
-        if _may_be_a_name(word):
-            run.append((word, opens))
-        end = match.end() if word == match.group() else -1
-    yield from _named(run)
 
 
 def folded(word: str) -> str:
     """In lower case, without accents and apostrophes."""
     plain = unicodedata.normalize("NFKD", word.casefold())
     return "".join(letter for letter in plain if letter.isalnum() and not unicodedata.combining(letter))
-
-
-def _named(run: Sequence[tuple[str, bool]]) -> Iterator[Name]:
-    words = tuple(word for word, _ in run)
-    for word, opens in run:
-        yield Name(word, opens, words)
-
-
-def _may_be_a_name(word: str) -> bool:
-    lower = word.casefold()
-    return (
-        word[0].isupper()
-        and len(word) >= 3
-        and lower not in STOP
-        and lower not in LARGE
-        and lower.removesuffix("s") not in LARGE
-        and word not in ACRONYMS
-        and re.fullmatch(r"[IVXLC]+", word) is None
-    )
 
 
 def _is_surely_a_name(name: Name, here: Lexicon, question: str) -> bool:
@@ -234,10 +252,8 @@ def _root(word: str) -> str:
     return shorter if len(shorter) >= 4 else word
 
 
-def _is_nearly(one: str, other: str) -> bool:
-    """Whether the two words, of five letters at least, differ in one letter and not in the first."""
-    if min(len(one), len(other)) < 5 or abs(len(one) - len(other)) > 1 or one[0] != other[0]:
-        return False
-    same = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    rests = one[same:], other[same:]
-    return rests[0][1:] == rests[1][1:] or rests[0][1:] == rests[1] or rests[0] == rests[1][1:]
+def _misspelt(word: str) -> Iterator[str]:
+    """The word without one of its letters, and with a gap in its place; not the first, and of no enormous word."""
+    for i in range(1, len(word) if len(word) <= LONGEST_MISSPELT else 0):
+        yield word[:i] + word[i + 1 :]
+        yield word[:i] + GAP + word[i + 1 :]

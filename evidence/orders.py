@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from evidence.words import normal
 
 # What a planted instruction does first: it sets aside what the model was told.
 _SET_ASIDE = (
@@ -24,4 +25,4 @@ def is_order(sentence: str) -> bool:
 
     No claim is supported by such a sentence: it would be quoted as what the document says of its subject.
     """
-    return _ORDER.search(unicodedata.normalize("NFKC", sentence)) is not None
+    return _ORDER.search(normal(sentence)) is not None

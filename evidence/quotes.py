@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from evidence.figures import missing_figures
@@ -11,7 +12,7 @@ from evidence.language import language_of
 from evidence.names import missing_names
 from evidence.orders import is_order
 from evidence.sentences import sentences
-from evidence.words import stems
+from evidence.words import stemmed, stems
 from graph.state import Passage, Quote
 
 LEAST_COVERAGE = 0.5
@@ -36,13 +37,14 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
-        for start, end in spans_of(passage["text"]):
-            words = stems(passage["text"][start:end])
+        for start, end, words in stemmed_spans(passage["text"]):
             covered = sum(weight[word] for word in wanted & words) / total
+            if covered <= LEAST_COVERAGE:
+                continue
             closer = CLOSER * len(around & words) / len(around) if around else 0.0
             # A longer span must carry clearly more than a shorter one.
             rank = (round(covered + closer - (end - start) / 4000, 6), -(end - start), -order)
-            if covered > LEAST_COVERAGE and (best is None or rank > best):
+            if best is None or rank > best:
                 best = rank
                 chosen = Quote(passage=passage["id"], start=start, end=end)
     return chosen
@@ -55,8 +57,15 @@ def spans_of(text: str) -> list[tuple[int, int]]:
     """
     all_ = sentences(text)
     singles = [(start, end) for start, end in all_ if not is_order(text[start:end])]
-    pairs = [(one[0], two[1]) for one, two in pairwise(all_) if {one, two} <= {*singles}]
+    stating = {*singles}
+    pairs = [(one[0], two[1]) for one, two in pairwise(all_) if {one, two} <= stating]
     return singles + [(start, end) for start, end in pairs if end - start <= LONGEST_QUOTE]
+
+
+@lru_cache(maxsize=256)
+def stemmed_spans(text: str) -> list[tuple[int, int, frozenset[str]]]:
+    """The spans of a passage, each with its stems: many claims look for their quote there."""
+    return [(start, end, stemmed(text[start:end])) for start, end in spans_of(text)]
 
 
 def missing_facts(

@@ -26,6 +26,7 @@ BOUNDARY = re.compile(
     r"(?<=[.!?])([\"'”’)\]*_]*)\s+(?=[\"'“‘(\[*_`]*(?:[^\W_a-z]|[a-z][A-Z]))|(?<=[。！？])([”’」』）]*)\s*(?=\S)"
 )
 DOTTED = re.compile(r"(?:[a-z]{1,2}\.)+[a-z]{1,2}")  # u.s, a.m, d.c, ph.d
+LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.$")
 GERMAN = re.compile(r"\b(?:am|im|vom|zum|der|dem|den|des|bis|seit|ab)\s+\d{1,2}\.$", re.IGNORECASE)
 COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert"
     r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Auflage)\b"
@@ -37,6 +38,7 @@ TITLE = re.compile(r"^\s*(?:#{1,6}\s.*|(\*\*|__)[^*_.!?]+\1:?)\s*$")
 RULE = re.compile(r"^\s*[-=_*]{3,}\s*$")
 UNDER_HEAD = re.compile(r"^\s*\|[-:| ]+\|\s*$")
 WRAPPED = 40  # a line at least so long, without an end, goes on in the next if that begins in lower case
+LONGEST_END = 400  # characters before the end of a line that say whether it goes on
 LABELLED = re.compile(r"\s*[^\s:][^:\n]{0,40}:\s")
 
 
@@ -107,7 +109,8 @@ def _line(raw: str, start: int, apart: bool) -> Line:
 
 def _goes_on(text: str, line: Line, raw: str) -> bool:
     """Whether ``raw`` continues the sentence with which the line before it breaks off."""
-    before = text[line.start : line.end].rstrip()
+    # What is near decides here too: a line may be wrapped a thousand times.
+    before = text[max(line.start, line.end - LONGEST_END) : line.end].rstrip()
     return (
         line.kind in ("text", "item")
         and len(before) - before.rfind("\n") > WRAPPED
@@ -120,7 +123,7 @@ def _goes_on(text: str, line: Line, raw: str) -> bool:
 
 def _is_boundary(before: str, after: str) -> bool:
     """Whether a full stop there ends a sentence: not after an abbreviation, an initial or a list number."""
-    word = re.search(r"([\w.]+)\.$", before)
+    word = LAST_WORD.search(before)
     if word is None:
         return True
     last = word.group(1).casefold()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import groupby, islice
 
 STOP = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between
@@ -27,15 +28,32 @@ ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".sp
 ORDINAL = {word: str(value) for value, word in enumerate(ORDINALS, 1)}
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+# A figure as a part of a longer pattern: begun at its first digit and never given back, or a page of digits would be
+# read once from each of them.
+WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
+MOST_DIGITS = 40  # of a figure that is reckoned with; a longer one is compared as it is written
 SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
-SCALED = re.compile(rf"(\d+(?:[.,]\d+)*|\b(?:an?|{'|'.join(NUMBERS)}))[\s-]+({'|'.join(SCALES)})\b")
+SCALED = re.compile(rf"({WHOLE_FIGURE}|\b(?:an?|{'|'.join(NUMBERS)}))[\s-]+({'|'.join(SCALES)})\b")
 COMPOUND = re.compile(rf"\b({'|'.join(TENS)})[\s-]+({'|'.join(UNITS[1:10])})\b")
+
+MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
+MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
+
+
+def normal(text: str) -> str:
+    """NFKC, without the combining marks beyond 30 on one character: their order costs the square of their number."""
+    return unicodedata.normalize("NFKC", MARKS.sub(_with_fewer_marks, text))
+
+
+def _with_fewer_marks(match: re.Match[str]) -> str:
+    runs = groupby(match.group(), key=lambda one: unicodedata.combining(one) > 0)
+    return "".join("".join(islice(run, MOST_MARKS) if marks else run) for marks, run in runs)
 
 
 def fold(text: str) -> str:
     """Compatibility-normalised and casefolded."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    return normal(text).casefold()
 
 
 @lru_cache(maxsize=65_536)
@@ -79,7 +97,7 @@ def plain_figure(figure: str) -> str:
 
 def figures(text: str) -> set[str]:
     """The numbers that a text states in digits, each in one form."""
-    plain = ON_THE_HOUR.sub("", unicodedata.normalize("NFKC", text))
+    plain = ON_THE_HOUR.sub("", normal(text))
     return {plain_figure(match.group()) for match in FIGURE.finditer(plain)}
 
 
@@ -96,9 +114,9 @@ def numbers(text: str) -> set[str]:
 
 
 def scaled(amount: str, scale: str) -> str:
-    """``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure."""
+    """``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure; one that is none, or too long, as it is."""
     figure = "1" if amount in ("a", "an") else NUMBERS.get(amount) or plain_figure(amount)
-    if figure.count(".") > 1:
+    if figure.count(".") > 1 or len(figure) > MOST_DIGITS:
         return figure
     whole, _, fraction = figure.partition(".")
     value = int(whole + fraction) * SCALES[scale]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -192,10 +191,10 @@ def schema_of(choice: Choice) -> dict[str, Any]:
 
 def by_reply(choice: Choice, text: str) -> Verdict:
     """The label that a written reply names, alone or as the one value of a JSON object."""
-    match = re.search(r"\{.*\}", text, re.DOTALL)
-    if match:
+    begin, end = text.find("{"), text.rfind("}") + 1
+    if 0 <= begin < end:
         try:
-            values = json.loads(match.group())
+            values = json.loads(text[begin:end])
         except (ValueError, RecursionError):
             return choice.unknown("The reply was malformed JSON.")
         value = values.get("label") if isinstance(values, dict) else None

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from evidence.claims import places
 from graph.context import Context, Services
 from graph.state import Candidate, Citation, Outcome, SelfRAGState, StopReason
+from nodes.off_loop import off_loop
 from nodes.select import holds, supported, useful
 
 MARKS = {
@@ -25,7 +26,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     outcome, reason = outcome_of(state, runtime.context)
     best = state["best"]
     if best is not None and outcome in ("grounded", "partially_grounded", "direct"):
-        answer, citations = marked(best), citations_of(best)
+        answer, citations = await off_loop(len(best["draft"]["text"]), marked, best), citations_of(best)
     else:
         answer, citations = sentence(state["question"], outcome, reason), []
     return {
@@ -89,9 +90,9 @@ def marked(best: Candidate, numbers: Sequence[int | None] = ()) -> str:
         (f" [{number}]" if number else "") + MARKS.get(claim["verdict"]["label"], "")
         for claim, number in zip_longest(best["claims"], numbers)
     ]
-    for end, note in reversed(list(zip(ends, notes, strict=True))):
-        text = text[:end] + note + text[end:]
-    return text
+    begins = [0, *ends]
+    parts = [text[begin:end] + note for begin, end, note in zip(begins, ends, notes, strict=False)]
+    return "".join([*parts, text[begins[-1] :]])
 
 
 def citations_of(best: Candidate) -> list[Citation]:

@@ -13,10 +13,13 @@ from evidence.passages import as_data, numbered
 from graph.context import Context, Services
 from graph.state import Candidate, Claim, Draft, Drafted, Passage, SelfRAGState
 from models.usage import LimitReachedError
+from nodes.off_loop import off_loop
 from nodes.select import best_of, round_of
 from nodes.together import survivors
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
+
+MOST_COMPLAINTS = 100  # of a draft: one with more is no answer that could be mended
 
 
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -68,7 +71,7 @@ def _redraft(state: SelfRAGState, services: Services, last: Candidate) -> Awaita
     if not failed:
         writing = services.generator.write(REDRAFT_NOT_USEFUL, max_tokens=MAX_TOKENS, **inputs)
         return _written(state, passages, writing)
-    lines = "\n".join(_complaint(claim) for claim in failed)
+    lines = "\n".join(_complaint(claim) for claim in failed[:MOST_COMPLAINTS])
     writing = services.generator.write(REDRAFT_UNSUPPORTED, max_tokens=MAX_TOKENS, failed=lines, **inputs)
     return _written(state, passages, writing)
 
@@ -81,8 +84,9 @@ def _complaint(claim: Claim) -> str:
 
 async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaitable[str]) -> Draft:
     text = await writing
+    declined = await off_loop(len(text), declines, text)
     scores = [RELEVANCE.score(state["verdicts"][passage["id"]]) for passage in passages]
-    return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declines(text))
+    return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declined)
 
 
 def _ids(passages: list[Passage]) -> list[str]:

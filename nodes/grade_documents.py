@@ -10,6 +10,7 @@ from evidence.fit import relevance_evidence
 from evidence.passages import as_data
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from nodes.off_loop import off_loop
 from nodes.together import together
 from prompts.choice import Verdict
 from prompts.grade_documents import RELEVANCE
@@ -27,7 +28,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     """
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
-    skipped = dict.fromkeys(hopeless_of(state, services, context), NOT_GRADED)
+    size = sum(len(passage["text"]) for passage in state["passages"])
+    hopeless = await off_loop(size, hopeless_of, state, services, context)
+    skipped = dict.fromkeys(hopeless, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     verdicts = await together(
         services.critic.choose(
@@ -38,7 +41,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         )
         for passage in ungraded
     )
-    verdicts = services.fits.relevant(verdicts, relevance_evidence(state["question"], ungraded, verdicts))
+    evidence = await off_loop(size, relevance_evidence, state["question"], ungraded, verdicts)
+    verdicts = services.fits.relevant(verdicts, evidence)
     graded = {
         passage["id"]: RELEVANCE.settle(verdict, context.levels.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)

@@ -6,16 +6,20 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.claims import Statement, statements, whole
+from evidence.claims import LONGEST_CLAIM, Statement, statements, whole
 from evidence.fit import support_evidence
 from evidence.passages import as_data
 from evidence.quotes import find_quote, missing_facts
 from graph.context import Context, Services, Thresholds
-from graph.state import Claim, Draft, SelfRAGState
+from graph.state import Claim, Draft, Passage, Quote, SelfRAGState
 from nodes.generate import inputs_of
+from nodes.off_loop import off_loop
 from nodes.together import together
 from prompts.choice import Verdict
+from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
+
+MOST_CLAIMS = MAX_TOKENS  # of a draft that keeps to its bound each takes a token at least
 
 
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -36,38 +40,39 @@ async def _claims_of(
 ) -> list[Claim]:
     if draft["declined"]:
         return []
-    graded = [state["verdicts"][one["id"]] for one in draft["passages"] if one["id"] in state["verdicts"]]
-    return await together(
-        _claim(one, draft, state, services, levels, explain, graded) for one in statements(draft["text"])
-    )
+    passages, text = draft["passages"], draft["text"]
+    size = len(text) + sum(len(one["text"]) for one in (*passages, *state["passages"]))
+    graded = [state["verdicts"][one["id"]] for one in passages if one["id"] in state["verdicts"]]
+    inputs = inputs_of(state, passages)
+    found = await off_loop(len(text), statements, text)
+
+    async def claim(one: Statement) -> Claim:
+        """Code rules out what it can before the critic is asked: facts that stand nowhere, and no quote at all."""
+        ruled = await off_loop(size, rule, one, passages, state["question"], state["passages"])
+        if isinstance(ruled, str):
+            return _unsupported(one, ruled)
+        # A pronoun's sentence goes before it, so that the critic knows what is spoken of.
+        shown = whole(one.text, one.context)
+        shown = shown if shown != one.text else f"{one.context} {shown}".strip()
+        asked = inputs | {"claim": as_data(shown)}
+        verdict = await services.critic.choose(SUPPORT, **asked)
+        verdict = settled(services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported)
+        if explain and SUPPORT.leaning(verdict) != "fully supported":
+            verdict = await services.critic.explain(SUPPORT, verdict, **asked)
+        return Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
+
+    checked = await together(claim(one) for one in found[:MOST_CLAIMS])
+    return checked + [_unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
 
 
-async def _claim(
-    one: Statement,
-    draft: Draft,
-    state: SelfRAGState,
-    services: Services,
-    levels: Thresholds,
-    explain: bool,
-    graded: list[Verdict],
-) -> Claim:
-    """Code rules out what it can before the critic is asked: facts that stand nowhere, and no quote at all."""
-    passages, question = draft["passages"], state["question"]
-    text = whole(one.text, one.context)
-    missing = missing_facts(text, passages, question, elsewhere=state["passages"])
+def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list[Passage]) -> Quote | str:
+    """The quote that carries the statement, or why none can."""
+    if len(one.context) + len(one.text) > LONGEST_CLAIM:
+        return "The statement is too long to check."
+    missing = missing_facts(whole(one.text, one.context), passages, question, elsewhere=elsewhere)
     if missing:
-        return _unsupported(one, f"{', '.join(missing)} stands in no passage.")
-    quote = find_quote(one.text, passages, question, one.context)
-    if quote is None:
-        return _unsupported(one, "No passage says this.")
-    # A pronoun's sentence goes before it, so that the critic knows what is spoken of.
-    shown = text if text != one.text else f"{one.context} {text}".strip()
-    inputs = inputs_of(state, passages) | {"claim": as_data(shown)}
-    verdict = await services.critic.choose(SUPPORT, **inputs)
-    verdict = settled(services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported)
-    if explain and SUPPORT.leaning(verdict) != "fully supported":
-        verdict = await services.critic.explain(SUPPORT, verdict, **inputs)
-    return Claim(text=one.text, context=one.context, verdict=verdict, quote=quote)
+        return f"{', '.join(missing)} stands in no passage."
+    return find_quote(one.text, passages, question, one.context) or "No passage says this."
 
 
 def settled(verdict: Verdict, least: float) -> Verdict:

@@ -6,7 +6,7 @@ from errors import ModelError
 from graph.context import Limits
 from models.failures import TransientModelError
 from models.usage import LimitReachedError
-from nodes.generate import generate
+from nodes.generate import MOST_COMPLAINTS, generate
 from nodes.select import candidate, rank
 from tests.scripted import (
     ScriptedGenerator,
@@ -137,6 +137,15 @@ async def test_a_redraft_is_told_of_an_item_of_a_list_with_what_introduces_it() 
     begun = one_round("The tenant must:\n- fly", failed)
     await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
     assert generator.inputs("mend")[0]["failed"] == "- The tenant must: fly ((passage>No.)"
+
+
+async def test_a_redraft_is_told_of_no_more_claims_than_it_could_mend() -> None:
+    generator = ScriptedGenerator(mended=["Better."])
+    failed = [claim(f"Bad {n}.", "no support") for n in range(MOST_COMPLAINTS + 1)]
+    begun = one_round(" ".join(one["text"] for one in failed), *failed)
+    await generate(state(**begun), services(generator, tab=roomy_tab()), runtime())
+    told = generator.inputs("mend")[0]["failed"].splitlines()
+    assert told == [f"- Bad {n}." for n in range(MOST_COMPLAINTS)]
 
 
 async def test_a_supported_draft_that_is_not_useful_is_asked_to_be_fuller() -> None:

@@ -1,10 +1,14 @@
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from evidence.claims import LONGEST_CLAIM
 from evidence.fit import Fit, Fits
 from graph.context import Thresholds
-from nodes.hallucination_check import hallucination_check
+from models.chat import MOST_CHARACTERS
+from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
+from prompts.generate import MAX_TOKENS
 from tests.scripted import ScriptedCritic, draft, roomy_tab, runtime, services, state, verdict
 
 SKY = "Air scatters blue light. The sea is salt."
@@ -141,3 +145,40 @@ async def test_each_draft_has_its_own_claims_and_one_that_declines_none() -> Non
     )
     update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
     assert [len(claims) for claims in update["claims"]] == [0, 1]
+
+
+async def test_a_statement_too_long_to_check_is_not_supported() -> None:
+    begun = state(drafts=[draft("Air scatters blue light " * 200 + ".", [SKY])])
+    update = await hallucination_check(begun, services(tab=roomy_tab()), runtime())
+    assert [one["verdict"] for one in update["claims"][0]] == [
+        verdict("no support", reason="The statement is too long to check.")
+    ]
+
+
+async def test_of_more_statements_than_a_draft_has_tokens_the_rest_is_not_supported() -> None:
+    critic = ScriptedCritic(otherwise={"support": "fully supported"})
+    begun = state(drafts=[draft("Air scatters blue light. " * (MOST_CLAIMS + 5), [SKY])], drafts_left=0)
+    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    labels = [one["verdict"]["label"] for one in update["claims"][0]]
+    assert labels == ["fully supported"] * MOST_CLAIMS + ["no support"] * 5
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", ["1", "60 of ", "Paris NATO 3 May 2021, ", "It is 5 so. ", "。"])
+async def test_the_event_loop_turns_while_the_longest_draft_is_read(unit: str) -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
+    text = "\n\n".join([paragraph] * (MAX_TOKENS * MOST_CHARACTERS // LONGEST_CLAIM))
+    begun = state(drafts=[draft(text, [SKY] * 4)], drafts_left=0)
+    meanwhile = asyncio.ensure_future(others())
+    update = await hallucination_check(begun, services(tab=roomy_tab()), runtime())
+    meanwhile.cancel()
+    assert {one["verdict"]["label"] for one in update["claims"][0]} == {"no support"}
+    assert turns > 100
