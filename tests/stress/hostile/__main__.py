@@ -83,12 +83,14 @@ def main() -> int:
     print("in a network without a way out" if alone else "in this machine's network: native look-ups are not counted")
     began = time.monotonic()
     counts = []
-    with tempfile.TemporaryDirectory(prefix="hostile-") as folder, worlds(Path(folder), check) as fresh:
+    with (
+        tempfile.TemporaryDirectory(prefix="hostile-", ignore_cleanup_errors=True) as folder,
+        worlds(Path(folder), check) as fresh,
+    ):
         for surface in chosen:
             names = [options.attack] if options.attack else list(surface.drawn(options.seed, options.attacks))
             counts.append(attacked(surface, names, fresh))
     print("\n".join(table(counts)))
-    print("\n".join(fallen(counts)))
     print(f"{time.monotonic() - began:.0f} s")
     return 1 if any(one.fell for one in counts) else 0
 
@@ -114,6 +116,7 @@ def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], Worl
         count.tried += 1
         if broken:
             count.fell[name] = broken
+            print(fallen(surface, name, broken), flush=True)
         print(f"\r{surface.name}: {count.tried} tried, {len(count.fell)} fell ", end="", file=sys.stderr, flush=True)
     count.seconds = time.monotonic() - began
     print(file=sys.stderr)
@@ -145,12 +148,10 @@ def table(counts: Sequence[Count]) -> Iterator[str]:
     yield f"{'all':28}{sum(one.tried for one in counts):>8}{sum(len(one.fell) for one in counts):>8}"
 
 
-def fallen(counts: Sequence[Count]) -> Iterator[str]:
-    """Each attack that fell, with what was broken and how to play it again."""
-    for one in counts:
-        for name, broken in one.fell.items():
-            yield f"\npython -m tests.stress.hostile --only {one.surface.name} --attack {shlex.quote(name)}"
-            yield from (f"    {text[:600]}" for text in broken)
+def fallen(surface: Surface, name: str, broken: Sequence[str]) -> str:
+    """How to play an attack again, and what it broke."""
+    command = f"python -m tests.stress.hostile --only {shlex.quote(surface.name)} --attack {shlex.quote(name)}"
+    return "\n".join(["", command, *(f"    {ascii(text)[1:-1][:600]}" for text in broken)])
 
 
 if __name__ == "__main__":

@@ -145,6 +145,9 @@ def _folder(
         name.replace("\0", "").replace("/", "∕").replace("\udcff\udc9b", os.fsdecode(b"\xff\x9b")) + suffix
     )
     entry(world, path)
+    kernel = ("/proc", "/dev", "/sys")  # nothing of these is a document, whoever names it
+    if path.is_symlink() and not str(path.readlink()).startswith(kernel):
+        way = WAYS["in a folder"]  # who names a link names what it leads to
     named = way(world, path)
     for words in (("index", named), ("index", "--list"), (QUESTION,), (QUESTION, "--docs", named, "--json")):
         world.run(*words, seconds=20)
