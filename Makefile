@@ -1,6 +1,6 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit bench bench-index check
+.PHONY: help setup format lint type test unit bench bench-index stress stress-smoke check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,5 +41,11 @@ bench-index: ## what the index does at a million passages, when killed and when 
 	$(PYTHON) -m benchmarks.index.kills
 	$(PYTHON) -m benchmarks.index.flips
 	$(PYTHON) -m benchmarks.index.scale
+
+stress-smoke: ## a few hostile inputs of each kind: about a minute
+	$(PYTHON) -m pytest tests/stress
+
+stress: ## hostile inputs of every kind, drawn by a seed: about an hour
+	$(PYTHON) -m tests.stress.hostile
 
 check: lint type test ## all that CI runs

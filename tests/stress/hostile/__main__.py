@@ -1,0 +1,158 @@
+"""Attack everything that reads bytes from outside or shows them, and say what fell.
+
+    python -m tests.stress.hostile [--seed N] [--attacks N] [--only SURFACE...] [--attack NAME]
+
+Attacks are drawn by the seed, ``--attacks`` of each surface; each has a name by which it can be played alone. The
+program runs as its command line has it, in a process of its own that is watched and limited; `invariants` says what
+must hold of every run, and an attack may add what must hold of it. All of it takes place in a network of its own
+without a way out, where the system allows one. Ends with 1 if anything fell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import fcntl
+import shlex
+import socket
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.stress.hostile.documents import DOCUMENTS, INDEXED
+from tests.stress.hostile.files import FILES, HUB
+from tests.stress.hostile.folders import FOLDERS
+from tests.stress.hostile.indexes import DATABASE, INDEX_FILES
+from tests.stress.hostile.invariants import check
+from tests.stress.hostile.kept import KEPT
+from tests.stress.hostile.replies import EMBEDDINGS, REPLIES
+from tests.stress.hostile.rules import RULES
+from tests.stress.hostile.sets import FOREIGN, RECORDS, SETS
+from tests.stress.hostile.settings import OPTIONS, SETTINGS, URLS
+from tests.stress.hostile.shown import SHOWN
+from tests.stress.hostile.surface import Surface
+from tests.stress.hostile.world import World, worlds
+
+SURFACES = (
+    *(REPLIES, EMBEDDINGS, DOCUMENTS, INDEXED, FOLDERS, INDEX_FILES, DATABASE, SETS, RECORDS, FOREIGN),
+    *(SETTINGS, URLS, OPTIONS, RULES, SHOWN, KEPT, FILES, HUB),
+)
+CLONE_NEWNET = 0x40000000
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+
+@dataclass
+class Count:
+    """What came of a surface's attacks: those that fell, with what was broken."""
+
+    surface: Surface
+    tried: int = 0
+    seconds: float = 0.0
+    fell: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How many attacks broke what."""
+        return Counter(kind for broken in self.fell.values() for kind in {text.partition(":")[0] for text in broken})
+
+
+def main() -> int:
+    """Attack, count, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--attacks", type=int, default=100, metavar="N", help="of each surface (100)")
+    parser.add_argument("--only", nargs="+", choices=[one.name for one in SURFACES], metavar="SURFACE")
+    parser.add_argument("--attack", metavar="NAME", help="play this one alone, of the one surface that --only names")
+    parser.add_argument("--list", action="store_true", help="print the names of the attacks and play none")
+    options = parser.parse_args()
+    chosen = [one for one in SURFACES if not options.only or one.name in options.only]
+    if options.attack is not None and len(chosen) != 1:
+        parser.error("--attack needs the one surface of it: --only SURFACE")
+    if options.list:
+        for surface in chosen:
+            print("\n".join(f"{surface.name}: {name}" for name in surface.drawn(options.seed, options.attacks)))
+        return 0
+    alone = leave_the_network()
+    print("in a network without a way out" if alone else "in this machine's network: native look-ups are not counted")
+    began = time.monotonic()
+    counts = []
+    with (
+        tempfile.TemporaryDirectory(prefix="hostile-", ignore_cleanup_errors=True) as folder,
+        worlds(Path(folder), check) as fresh,
+    ):
+        for surface in chosen:
+            names = [options.attack] if options.attack else list(surface.drawn(options.seed, options.attacks))
+            counts.append(attacked(surface, names, fresh))
+    print("\n".join(table(counts)))
+    print(f"{time.monotonic() - began:.0f} s")
+    return 1 if any(one.fell for one in counts) else 0
+
+
+def leave_the_network() -> bool:
+    """Enter a network of its own that has the loopback alone, as only root may."""
+    with suppress(OSError, AttributeError):
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
+            with socket.socket() as any_socket:
+                fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", IFF_UP))
+            return True
+    return False
+
+
+def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], World]) -> Count:
+    """Play the attacks; one that took too long and nothing else is played again, for the machine may be busy."""
+    count = Count(surface)
+    began = time.monotonic()
+    for name in names:
+        broken = played(surface, name, fresh)
+        if broken and all(text.startswith("time") for text in broken):
+            broken = played(surface, name, fresh)
+        count.tried += 1
+        if broken:
+            count.fell[name] = broken
+            print(fallen(surface, name, broken), flush=True)
+        print(f"\r{surface.name}: {count.tried} tried, {len(count.fell)} fell ", end="", file=sys.stderr, flush=True)
+    count.seconds = time.monotonic() - began
+    print(file=sys.stderr)
+    return count
+
+
+def played(surface: Surface, name: str, fresh: Callable[[str], World]) -> list[str]:
+    """What was broken, each once."""
+    world = fresh(name)
+    try:
+        surface.attack(world, name)
+    except Exception as error:  # noqa: BLE001 - a fault of the suite's own is shown, and the other attacks go on
+        world.broken.append(f"suite: {type(error).__name__}: {error}, line {_line_of(error)}")
+    return list(dict.fromkeys(world.broken))
+
+
+def _line_of(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def table(counts: Sequence[Count]) -> Iterator[str]:
+    """Surface, tried, fell, and what was broken how often."""
+    yield f"{'surface':16}{'possible':>12}{'tried':>8}{'fell':>8}{'seconds':>9}  broken"
+    for one in counts:
+        kinds = ", ".join(f"{kind} {number}" for kind, number in one.kinds.most_common())
+        figures = f"{one.surface.possible:>12,}{one.tried:>8}{len(one.fell):>8}{one.seconds:>9.0f}"
+        yield f"{one.surface.name:16}{figures}  {kinds}"
+    yield f"{'all':28}{sum(one.tried for one in counts):>8}{sum(len(one.fell) for one in counts):>8}"
+
+
+def fallen(surface: Surface, name: str, broken: Sequence[str]) -> str:
+    """How to play an attack again, and what it broke."""
+    command = f"python -m tests.stress.hostile --only {shlex.quote(surface.name)} --attack {shlex.quote(name)}"
+    return "\n".join(["", command, *(f"    {ascii(text)[1:-1][:600]}" for text in broken)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
