@@ -79,10 +79,32 @@ def read_regular(path: Path, most: int) -> bytes:
 
     Raises `NotRegularFileError`, `FileTooLargeError`, or another ``OSError`` where it cannot be opened.
     """
-    _require_regular(path, path.stat())  # before it is opened, too: that alone can start a device
-    with os.fdopen(os.open(path, os.O_RDONLY | _nonblocking()), "rb") as file:
+    return read_open(open_regular(path), path, most)
+
+
+def open_regular(path: Path, *, follow: bool = True) -> int:
+    """Open a regular file to read it and return the descriptor; without ``follow``, a link is none.
+
+    Raises `NotRegularFileError`, or another ``OSError`` where it cannot be opened.
+    """
+    _require_regular(path, path.stat(follow_symlinks=follow))  # before it is opened, too: that alone can start a device
+    flags = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, os.O_RDONLY | flags | _nonblocking())
+    try:
+        _require_regular(path, os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_open(descriptor: int, path: Path, most: int) -> bytes:
+    """Return what is in a file that is open, at most ``most`` bytes, and close it; ``path`` is for messages.
+
+    Raises `FileTooLargeError`, or another ``OSError``.
+    """
+    with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(file.fileno())
-        _require_regular(path, found)
         data = b"" if found.st_size > most else file.read(found.st_size + 1)
         if len(data) > found.st_size:  # it has grown, or its file system does not know sizes
             data += file.read(most + 1 - len(data))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from errors import RequestError
-from private_files import FileTooLargeError, NotRegularFileError, read_regular
+from private_files import FileTooLargeError, NotRegularFileError, open_regular, read_open
 from retrieval.clean import clean
 from retrieval.documents.decode import decode, is_binary
 from retrieval.errors import EmptyDocument, NoTextError, UnreadableDocument, shown
@@ -159,10 +159,27 @@ def read(path: Path) -> bytes:
 
     Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
     """
+    return read_opened(open_document(path), path)
+
+
+def open_document(path: Path, *, follow: bool = True) -> int:
+    """Return the descriptor of a regular file that is open to read; without ``follow``, a link is none.
+
+    Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
+    """
     try:
-        return read_regular(path, LARGEST)
+        return open_regular(path, follow=follow)
     except (NotRegularFileError, IsADirectoryError) as error:
         raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.") from error
+
+
+def read_opened(descriptor: int, path: Path) -> bytes:
+    """Return what is in an open file that is not too large, and close it.
+
+    Raises ``OSError``, and ``UnreadableDocument``.
+    """
+    try:
+        return read_open(descriptor, path, LARGEST)
     except FileTooLargeError as error:
         raise UnreadableDocument(
             f"{shown(path.name)} is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
