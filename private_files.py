@@ -119,41 +119,58 @@ def replace_private(files: Mapping[Path, bytes]) -> None:
         raise
 
 
-def open_regular(path: Path, most: int | None = None, *, follow_links: bool = True) -> BufferedReader:
-    """Open a regular file of at most ``most`` bytes for reading, without waiting on anything that is none.
+def open_regular_descriptor(path: Path, *, follow_links: bool = True) -> int:
+    """Open a regular file for reading, without waiting on anything that is none; return the descriptor.
 
-    Raises `NotRegularFileError`, `FileTooLargeError`, or another ``OSError`` where it cannot be opened, as for a
-    path that has become a link although it is not to be followed.
+    Raises `NotRegularFileError`, or another ``OSError`` where it cannot be opened, as for a path that has become a link
+    although it is not to be followed.
     """
-    require_regular(path)  # before it is opened, too: that alone can start a device
+    require_regular(path, follow_links=follow_links)  # before it is opened, too: that alone can start a device
     nofollow = 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
-    file = os.fdopen(os.open(path, os.O_RDONLY | nofollow | _nonblocking()), "rb")
+    descriptor = os.open(path, os.O_RDONLY | nofollow | _nonblocking())
     try:
-        found = os.fstat(file.fileno())
-        _require_regular(path, found)
-        if most is not None and found.st_size > most:
-            raise FileTooLargeError(path, most)
+        _require_regular(path, os.fstat(descriptor))
     except BaseException:
-        file.close()
+        os.close(descriptor)
         raise
+    return descriptor
+
+
+def open_regular(path: Path, most: int | None = None) -> BufferedReader:
+    """Open a regular file of at most ``most`` bytes as `open_regular_descriptor` does.
+
+    Raises `FileTooLargeError` as well.
+    """
+    file = os.fdopen(open_regular_descriptor(path), "rb")
+    if most is not None and os.fstat(file.fileno()).st_size > most:
+        file.close()
+        raise FileTooLargeError(path, most)
     return file
 
 
 def read_regular(path: Path, most: int, *, follow_links: bool = True) -> bytes:
-    """Return what is in a regular file of at most ``most`` bytes, opened as `open_regular` does."""
-    with open_regular(path, most, follow_links=follow_links) as file:
+    """Return what is in a regular file of at most ``most`` bytes, opened as `open_regular_descriptor` does."""
+    return read_open(open_regular_descriptor(path, follow_links=follow_links), path, most)
+
+
+def read_open(descriptor: int, path: Path, most: int) -> bytes:
+    """Return what is in a file that is open, at most ``most`` bytes, and close it; ``path`` is for messages.
+
+    Raises `FileTooLargeError`, or another ``OSError``.
+    """
+    with os.fdopen(descriptor, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        data = file.read(size + 1)
+        data = b"" if size > most else file.read(size + 1)
         if len(data) > size:  # it has grown, or its file system does not know sizes
             data += file.read(most + 1 - len(data))
-    if len(data) > most:
+    if size > most or len(data) > most:
         raise FileTooLargeError(path, most)
     return data
 
 
-def require_regular(path: Path) -> None:
+def require_regular(path: Path, *, follow_links: bool = True) -> None:
     """Raise `NotRegularFileError` for a path that leads to no file, or another ``OSError`` where there is nothing."""
-    _require_regular(path, path.stat())
+    _require_regular(path, path.stat(follow_symlinks=follow_links))
 
 
 def _require_regular(path: Path, found: os.stat_result) -> None:

@@ -116,6 +116,8 @@ class Sync:
                 if sum(len(one.passages) for one in waiting) >= BATCH or len(waiting) >= _FILES:
                     self._index(waiting, plan)
                     waiting = []
+            if readers.note:
+                self.report.notes.append(readers.note)
         self._index(waiting, plan)
         self._drop(plan)
         self.touch(plan)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from errors import RequestError
-from private_files import FileTooLargeError, NotRegularFileError, read_regular
+from private_files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
 from retrieval.clean import clean
 from retrieval.documents.decode import decode, is_binary
 from retrieval.errors import EmptyDocument, NoTextError, UnreadableDocument, shown
@@ -160,10 +160,27 @@ def read(path: Path, *, follow_links: bool = False) -> bytes:
     A path that was no link when it was found is not to be one when it is opened.
     Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
     """
+    return read_opened(open_document(path, follow_links=follow_links), path)
+
+
+def open_document(path: Path, *, follow_links: bool = False) -> int:
+    """Return the descriptor of a regular file that is open to read; without ``follow_links``, a link is none.
+
+    Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
+    """
     try:
-        return read_regular(path, LARGEST, follow_links=follow_links)
+        return open_regular_descriptor(path, follow_links=follow_links)
     except (NotRegularFileError, IsADirectoryError) as error:
         raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.") from error
+
+
+def read_opened(descriptor: int, path: Path) -> bytes:
+    """Return what is in an open file that is not too large, and close it.
+
+    Raises ``OSError``, and ``UnreadableDocument``.
+    """
+    try:
+        return read_open(descriptor, path, LARGEST)
     except FileTooLargeError as error:
         raise UnreadableDocument(
             f"{shown(path.name)} is larger than {LARGEST // 1_000_000} MB: split it into smaller files."

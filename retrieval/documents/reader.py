@@ -2,16 +2,19 @@
 
 Parent and child exchange frames: the length in four bytes, then so many bytes. A frame is JSON, but for a
 batch of sections, which is JSON without their text and then a frame of the text alone. The child says
-``ready``; for each path it is given it states the hash and size of what it read, so that these are known
-whatever comes next, then the sections in batches, and last what became of the file.
+``ready`` and how it is confined. For each path it is given, whose file comes open over a socket where there can be
+one, it states the hash and size of what it read, so that these are known whatever comes next, then the sections in
+batches, and last what became of the file.
 """
 
+import base64
 import errno
 import hashlib
 import json
 import math
 import os
 import select
+import socket
 import struct
 import sys
 import time
@@ -19,9 +22,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
-from retrieval.documents.load import Loaded, Section, parse, read
+from retrieval.documents.confine import confine
+from retrieval.documents.load import Loaded, Section, parse, read, read_opened
 from retrieval.errors import EmptyDocument, UnreadableDocument, shown
 
 try:
@@ -41,12 +45,18 @@ _LENGTH = struct.Struct(">I")
 
 
 class Rules(NamedTuple):
-    """What the parent tells a reader first; ``path`` is where to look for modules besides."""
+    """What the parent tells a reader first.
+
+    ``path`` is where to look for modules besides, ``system_calls`` a filter for seccomp in base 64, and ``files`` the
+    descriptor of the socket over which files come, if any do.
+    """
 
     seconds: float
     memory: int
     text: int
     path: list[str]
+    system_calls: str
+    files: int | None
 
 
 def send(stream: IO[bytes], payload: bytes) -> None:
@@ -90,14 +100,27 @@ def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer one request after the other, under the rules that are told first."""
     rules = Rules(**json.loads(receive(requests, FRAME) or b"{}"))
     sys.path += rules.path
-    _limit(rules)
-    _say(replies, {"ready": True})
-    first = _resident()
+    files = None if rules.files is None else socket.socket(fileno=rules.files)
+    memory = _Memory()
+    if fcntl:
+        fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
+    _limit(rules, memory.addressed)
+    confined = confine(base64.b64decode(rules.system_calls))
+    _say(replies, {"ready": True, **confined})
+    first = memory.resident
     while request := receive(requests, FRAME):
+        descriptor = None if files is None else _take_file(files)
         _limit_time(rules)
         with _ending_with(requests):
-            outcome = _read_and_reply(request, rules, replies)
-        _say(replies, {"worn": _resident() - first > _WORN, **outcome})
+            outcome = _read_and_reply(request, descriptor, rules, replies)
+        _say(replies, {"worn": memory.resident - first > _WORN, **outcome})
+
+
+def _take_file(files: socket.socket) -> int:
+    _, descriptors, _, _ = socket.recv_fds(files, 1, 1)
+    if not descriptors:
+        raise EOFError
+    return descriptors[0]
 
 
 def _say(replies: IO[bytes], message: Mapping[str, Any]) -> None:
@@ -114,13 +137,13 @@ def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _limit(rules: Rules) -> None:
+def _limit(rules: Rules, addressed: int) -> None:
     """Give up what reading a document does not take; root can undo it, others cannot."""
     with suppress(OSError):  # where memory runs out, a reader is to go first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     if resource is None:
         return
-    _lower(resource.RLIMIT_AS, _address_space() + rules.memory)
+    _lower(resource.RLIMIT_AS, addressed + rules.memory)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, 0)
     _lower(resource.RLIMIT_NOFILE, _OPEN_FILES)
@@ -148,13 +171,12 @@ def _ending_with(requests: IO[bytes]) -> Iterator[None]:
     """Have the system end this process, however busy it is, when the parent is gone.
 
     The parent is silent while a file is read: the only event on the pipe is its end, and SIGIO, which
-    the system then sends, ends a process that does not handle it.
+    the system then sends to its owner, ends a process that does not handle it.
     """
     if fcntl is None:
         yield
         return
     flags = fcntl.fcntl(requests, fcntl.F_GETFL)
-    fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(requests, fcntl.F_SETFL, flags | os.O_ASYNC)
     if select.select([requests], [], [], 0)[0]:  # gone already, just before
         os._exit(0)
@@ -162,16 +184,15 @@ def _ending_with(requests: IO[bytes]) -> Iterator[None]:
     fcntl.fcntl(requests, fcntl.F_SETFL, flags)
 
 
-def _read_and_reply(request: bytes, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
+def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
     """Send the hash and the sections of a file, and return what became of it."""
     path = Path(os.fsdecode(request))
     name = shown(path.name)
     try:
-        data = read(path)
-    except UnreadableDocument as error:
-        return {"status": "failed", "reason": str(error), "worn": False}
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        return {"status": "unopened", "reason": _unopened(name, error), "worn": False}
+        data = read(path) if descriptor is None else read_opened(descriptor, path)
+    except (UnreadableDocument, OSError, ValueError) as error:
+        status, reason = not_opened(name, error)
+        return {"status": status, "reason": reason, "worn": False}
     except MemoryError:
         return {"status": "failed", "reason": needs_memory(name, rules.memory), "worn": True}
     _say(replies, {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)})
@@ -186,10 +207,14 @@ def _read_and_reply(request: bytes, rules: Rules, replies: IO[bytes]) -> dict[st
     return {"status": "read", "note": loaded.note, "date": loaded.date}
 
 
-def _unopened(name: str, error: Exception) -> str:
+def not_opened(name: str, error: Exception) -> tuple[Literal["failed", "unopened"], str]:
+    """Return what is said of a file that cannot be opened, or is none; a ``ValueError`` is a zero byte in the path."""
+    if isinstance(error, UnreadableDocument):
+        return "failed", str(error)
     if getattr(error, "errno", None) == errno.ENOENT:
-        return f"{name} cannot be found any more: restore it, or index its folder again."
-    return f"{name} cannot be opened ({getattr(error, 'strerror', None) or error}): check its permissions."
+        return "unopened", f"{name} cannot be found any more: restore it, or index its folder again."
+    why = getattr(error, "strerror", None) or error
+    return "unopened", f"{name} cannot be opened ({why}): check its permissions."
 
 
 def _failure(name: str, error: Exception, rules: Rules) -> dict[str, Any]:
@@ -232,17 +257,24 @@ def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, b
         yield header, "".join(one.text for one in batch).encode("utf-8", "replace")
 
 
-def _address_space() -> int:
-    return _statm(0)
+class _Memory:
+    """Linux's counts of this process's memory in bytes, 0 where there are none; their file stays open."""
 
+    def __init__(self) -> None:
+        try:
+            self._file: int | None = os.open("/proc/self/statm", os.O_RDONLY)
+        except OSError:
+            self._file = None
 
-def _resident() -> int:
-    return _statm(1)
+    @property
+    def addressed(self) -> int:
+        return self._pages(0)
 
+    @property
+    def resident(self) -> int:
+        return self._pages(1)
 
-def _statm(field: int) -> int:
-    """Return one of Linux's counts of this process's memory in bytes, 0 where there are none."""
-    try:
-        return int(Path("/proc/self/statm").read_bytes().split()[field]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+    def _pages(self, field: int) -> int:
+        if self._file is None:
+            return 0
+        return int(os.pread(self._file, 100, 0).split()[field]) * os.sysconf("SC_PAGE_SIZE")

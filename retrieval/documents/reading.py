@@ -47,6 +47,11 @@ class Readers:
         for process in self._processes:
             process.close()
 
+    @property
+    def note(self) -> str:
+        """Say what this system cannot keep a reader from that a document has taken over; empty if nothing."""
+        return next((process.note for process in self._processes if process.note), "")
+
     def read(self, paths: Sequence[bytes]) -> Iterator[Reading]:
         """Yield what became of each file, in the order of the paths.
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 import zlib
@@ -17,9 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.documents.load import LARGEST
+import private_files
+from retrieval.documents import reader_process
+from retrieval.documents.load import LARGEST, open_document
 from retrieval.documents.reading import Readers, Reading, ReadLimits
-from tests.unit.retrieval.documents.children import child, children, runs, write
+from tests.unit.retrieval.documents.children import Marks, child, children, runs, write
 
 CHECKOUT = str(Path(__file__).resolve().parents[3])
 PATIENCE = 60  # seconds: nothing takes so long but what never happens
@@ -148,8 +151,8 @@ NONSENSE = {
 def test_a_reader_that_answers_nonsense_is_ended(tmp_path: Path, nonsense: str) -> None:
     body = f"""
         honest = reader._read_and_reply
-        def reply(request, rules, replies):
-            if b"bad" not in request: return honest(request, rules, replies)
+        def reply(request, descriptor, rules, replies):
+            if b"bad" not in request: return honest(request, descriptor, rules, replies)
             replies.write({NONSENSE[nonsense]!r})
             replies.flush()
             while True: time.sleep(1)
@@ -170,8 +173,8 @@ START = b'\x00\x00\x00\x59{"sha256": "' + b"0" * 64 + b'", "size": 1}'
 def test_a_reply_that_breaks_off_is_a_crash(tmp_path: Path, reply: bytes) -> None:
     body = f"""
         honest = reader._read_and_reply
-        def reply(request, rules, replies):
-            if b"bad" not in request: return honest(request, rules, replies)
+        def reply(request, descriptor, rules, replies):
+            if b"bad" not in request: return honest(request, descriptor, rules, replies)
             replies.write({reply!r})
             replies.flush()
             os._exit(0)
@@ -206,13 +209,10 @@ def test_what_a_parser_prints_is_no_reply(tmp_path: Path) -> None:
 def test_a_reader_can_do_little(tmp_path: Path) -> None:
     body = f"""
         import resource as r
+        file = open({str(tmp_path / "written")!r}, "wb", buffering=0)  # before it is confined
         def parse(path, data):
-            with open({str(tmp_path / "written")!r}, "wb", buffering=0) as file:
-                try: written = file.write(b"x")
-                except OSError: written = 0
-            files = []
-            try: files += [open(path) for _ in range(100)]
-            except OSError: pass
+            try: written = file.write(b"x")
+            except OSError: written = 0
             limits = [r.getrlimit(one) for one in (r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_NPROC)]
             return text(json.dumps([written, limits]))
     """
@@ -225,6 +225,7 @@ def test_a_reader_can_do_little(tmp_path: Path) -> None:
 def test_a_reader_of_an_ordinary_user_starts_no_process(tmp_path: Path) -> None:
     body = f"""
         import subprocess
+        reader.confine = lambda calls: {{}}
         def parse(path, data):
             os.setuid({NOBODY})
             try: return text(subprocess.run(["/bin/true"]).returncode)
@@ -236,7 +237,10 @@ def test_a_reader_of_an_ordinary_user_starts_no_process(tmp_path: Path) -> None:
 
 def test_a_reader_knows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sesame")
-    body = "def parse(path, data): return text(open('/proc/self/environ').read() + repr(dict(os.environ)))"
+    body = """
+        reader.confine = lambda calls: {}
+        def parse(path, data): return text(open('/proc/self/environ').read() + repr(dict(os.environ)))
+    """
     (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
     assert "sesame" not in text(reading)
 
@@ -282,25 +286,66 @@ def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         listener.bind("socket.txt")
         names = ("fifo", "device", "folder", "socket", "loop")
         readings = read([os.fsencode(tmp_path / f"{name}.txt") for name in names])
-    assert [one.reason for one in readings[:4]] == [
-        f"{name}.txt is not a regular file: name a document." for name in names[:4]
-    ]
-    assert [(one.status, one.sha256) for one in readings] == [("failed", None)] * 4 + [("unopened", None)]
+    assert [one.reason for one in readings] == [f"{name}.txt is not a regular file: name a document." for name in names]
+    assert [(one.status, one.sha256) for one in readings] == [("failed", None)] * 5
 
 
-def test_a_file_that_becomes_a_fifo_before_it_is_opened_does_not_hold_up(tmp_path: Path) -> None:
-    body = """
-        import private_files
-        require = private_files._require_regular
-        def exchange(path, found):
-            require(path, found)
-            path.unlink()
-            os.mkfifo(path)
-            private_files._require_regular = require
-        private_files._require_regular = exchange
-    """
-    (reading,) = read(write(tmp_path / "d", ["a.txt"]), None, child(tmp_path, body))
-    assert reading.reason == "a.txt is not a regular file: name a document."
+@pytest.mark.parametrize("stand_in", ["fifo", "link"])
+def test_what_takes_a_file_s_place_before_it_is_opened_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in: str
+) -> None:
+    (path, other) = write(tmp_path / "d", ["a.txt", "secret.txt"])
+    require = private_files._require_regular
+
+    def exchange(path: Path, found: os.stat_result) -> None:
+        require(path, found)
+        path.unlink()
+        os.mkfifo(path) if stand_in == "fifo" else path.symlink_to(os.fsdecode(other))
+        monkeypatch.setattr(private_files, "_require_regular", require)
+
+    monkeypatch.setattr(private_files, "_require_regular", exchange)
+    (reading,) = read([path])
+    assert (reading.loaded, reading.sha256) == (None, None)
+    assert re.match(r"a\.txt (is not a regular file|cannot be opened)", reading.reason)
+
+
+def test_a_file_on_a_drive_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dead, answers = threading.Event(), threading.Event()
+    opened = []
+
+    def wait(path: Path, *, follow: bool) -> int:
+        if path.stem == "dead":
+            dead.wait(PATIENCE)
+        opened.append(open_document(path, follow=follow))
+        if path.stem == "dead":
+            answers.set()
+        return opened[-1]
+
+    monkeypatch.setattr(reader_process, "open_document", wait)
+    lost, read_on = read(write(tmp_path / "d", ["dead.txt", "a.txt"]), ReadLimits(seconds=1))
+    assert lost.reason == "dead.txt took longer than 1 s to read: split it, or leave it out."
+    assert text(read_on) == "This is a.txt."
+    dead.set()
+    assert answers.wait(PATIENCE)
+
+
+def test_whoever_stops_does_not_wait_for_a_drive_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead, reached = threading.Event(), threading.Event()
+
+    def wait(path: Path, *, follow: bool) -> int:
+        if path.stem == "dead":
+            reached.set()
+            dead.wait(PATIENCE)
+        return open_document(path, follow=follow)
+
+    monkeypatch.setattr(reader_process, "open_document", wait)
+    with Readers(ReadLimits(seconds=999), workers=1) as readers:
+        readings = readers.read(write(tmp_path / "d", ["a.txt", "dead.txt"]))
+        assert text(next(readings)) == "This is a.txt."
+        assert reached.wait(PATIENCE)
+    dead.set()
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
@@ -312,24 +357,40 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     assert reading.reason == f"sparse.txt is larger than {LARGEST // 1_000_000} MB: split it into smaller files."
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_file_without_permission_is_to_be_tried_again(tmp_path: Path) -> None:
-    (path,) = write(tmp_path / "d", ["a.txt"])
-    (tmp_path / "d").chmod(0o700)
-    (reading,) = read([path], None, child(tmp_path, f"os.setuid({NOBODY})"))
+    first, closed = write(tmp_path / "d", ["a.txt", "closed.txt"])
+    (tmp_path / "d" / "closed.txt").chmod(0)
+    user = os.geteuid()
+    with Readers(workers=1) as readers:
+        assert [text(one) for one in readers.read([first])] == ["This is a.txt."]
+        try:
+            os.seteuid(NOBODY if user == 0 else user)  # root may open all
+            (reading,) = readers.read([closed])
+        finally:
+            os.seteuid(user)
     assert (reading.status, reading.sha256) == ("unopened", None)
-    assert reading.reason == "a.txt cannot be opened (Permission denied): check its permissions."
+    assert reading.reason == "closed.txt cannot be opened (Permission denied): check its permissions."
 
 
 def test_the_hash_is_of_what_was_parsed_when_the_file_changes_meanwhile(tmp_path: Path) -> None:
+    marks = Marks(tmp_path)
     body = """
         def parse(path, data):
-            os.truncate(path, 3)
+            mark()
+            while os.stat(path).st_size != 3: time.sleep(0.01)
             return really_parse(path, data)
     """
     (path,) = write(tmp_path / "d", ["a.txt"])
     before = hash_of(path)
-    (reading,) = read([path], None, child(tmp_path, body))
+
+    def cut() -> None:
+        marks.wait_for(1)
+        os.truncate(path, 3)
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    (reading,) = read([path], None, child(tmp_path, body, marks))
+    cutting.join()
     assert (text(reading), reading.sha256, reading.size) == ("This is a.txt.", before, 14)
     assert hash_of(path) != before
 

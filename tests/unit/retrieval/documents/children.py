@@ -2,11 +2,14 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
 _CHECKOUT = Path(__file__).resolve().parents[4]
+_PATIENCE = 60  # seconds: nothing takes so long but what never happens
 _BEGIN = f"""
 import json, os, re, signal, sys, time
 sys.path.insert(0, {str(_CHECKOUT)!r})
@@ -17,11 +20,36 @@ def text(value): return Loaded([Section(str(value))])
 """
 
 
-def child(folder: Path, body: str) -> list[str]:
-    """Return the command of a reader that runs ``body`` before it serves; its ``parse`` is the one used, if any."""
+class Marks:
+    """A pipe that confined readers leave marks in, for they can open no file: they call ``mark``."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / "marks"
+        os.mkfifo(path)
+        self.body = f"marks = os.open({str(path)!r}, os.O_RDWR)\ndef mark(): os.write(marks, b'.')\n"
+        self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self._count = 0
+
+    def count(self) -> int:
+        with suppress(BlockingIOError):
+            self._count += len(os.read(self._pipe, 4_096))
+        return self._count
+
+    def wait_for(self, count: int) -> None:
+        end = time.monotonic() + _PATIENCE
+        while self.count() < count:
+            assert time.monotonic() < end, f"{count} marks were awaited in vain"
+            time.sleep(0.02)
+
+
+def child(folder: Path, body: str, marks: Marks | None = None) -> list[str]:
+    """Return the command of a reader that runs ``body`` before it serves; its ``parse`` is the one used, if any.
+
+    What the body opens before is still open when the reader is confined.
+    """
     script = folder / "child.py"
     end = "if 'parse' in globals(): reader.parse = parse\nreader.main()\n"
-    script.write_text(_BEGIN + dedent(body) + "\n" + end, encoding="utf-8")
+    script.write_text(_BEGIN + (marks.body if marks else "") + dedent(body) + "\n" + end, encoding="utf-8")
     return [sys.executable, "-I", str(script)]
 
 

@@ -10,22 +10,13 @@ import pytest
 from errors import RequestError
 from retrieval.documents.load import Loaded, Section
 from retrieval.documents.reading import Readers, Reading, ReadLimits
-from tests.unit.retrieval.documents.children import child, children, write
+from tests.unit.retrieval.documents.children import Marks, child, children, write
 
-# A name is as much as a reader can leave behind: it may create files, but write nothing into them.
-MARK = "def mark(name): os.close(os.open({folder!r} + '/' + name, os.O_CREAT | os.O_WRONLY))"
 PATIENCE = 60  # seconds: nothing takes so long but what never happens
 
 
 def texts(readings: list[Reading]) -> list[str]:
     return ["".join(section.text for section in one.loaded.sections) if one.loaded else one.reason for one in readings]
-
-
-def wait_for(folder: Path, count: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while len(list(folder.iterdir())) < count:
-        assert time.monotonic() < end, f"{count} marks were awaited in vain"
-        time.sleep(0.02)
 
 
 def test_a_document_is_read_as_it_is_in_this_process(tmp_path: Path) -> None:
@@ -62,56 +53,41 @@ def test_readings_keep_the_order_of_the_paths(tmp_path: Path) -> None:
 
 
 def test_a_slow_file_does_not_hold_up_those_behind_it(tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    body = (
-        MARK.format(folder=str(marks))
-        + f"""
-def parse(path, data):
-    while path.stem == "slow" and len(os.listdir({str(marks)!r})) < 4: time.sleep(0.02)
-    mark(path.stem)
-    return text(path.stem)
-"""
-    )
+    marks = Marks(tmp_path)
+    body = """
+        def parse(path, data):
+            if path.stem != "slow": mark()
+            for _ in range(4) if path.stem == "slow" else (): os.read(marks, 1)
+            return text(path.stem)
+    """
     paths = write(tmp_path / "d", ["slow.txt", *(f"{number}.txt" for number in range(6))])
-    with Readers(ReadLimits(seconds=PATIENCE), workers=2, command=child(tmp_path, body)) as readers:
+    with Readers(ReadLimits(seconds=PATIENCE), workers=2, command=child(tmp_path, body, marks)) as readers:
         assert texts(list(readers.read(paths))) == ["slow", "0", "1", "2", "3", "4", "5"]
 
 
 def test_files_are_read_ahead_but_not_far_ahead(tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    body = (
-        MARK.format(folder=str(marks)) + "\ndef parse(path, data):\n    mark(path.stem)\n    return text(path.stem)\n"
-    )
+    marks = Marks(tmp_path)
+    body = "def parse(path, data): mark(); return text(path.stem)"
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(30)])
-    with Readers(workers=1, command=child(tmp_path, body)) as readers:
+    with Readers(workers=1, command=child(tmp_path, body, marks)) as readers:
         readings = readers.read(paths)
         next(readings)
-        wait_for(marks, 5)  # the one that was taken, and four
+        marks.wait_for(5)  # the one that was taken, and four
         time.sleep(0.5)
-        assert len(list(marks.iterdir())) == 5
+        assert marks.count() == 5
         assert len(list(readings)) == 29
 
 
 def test_much_text_is_not_kept_waiting(tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    body = (
-        MARK.format(folder=str(marks))
-        + """
-def parse(path, data):
-    mark(path.stem)
-    return text("a" * 40_000_000)
-"""
-    )
+    marks = Marks(tmp_path)
+    body = "def parse(path, data): mark(); return text('a' * 40_000_000)"
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(5)])
-    with Readers(workers=1, command=child(tmp_path, body)) as readers:
+    with Readers(workers=1, command=child(tmp_path, body, marks)) as readers:
         readings = readers.read(paths)
         next(readings)
-        wait_for(marks, 3)  # the one that was taken, and two with 80 million characters
+        marks.wait_for(3)  # the one that was taken, and two with 80 million characters
         time.sleep(0.5)
-        assert len(list(marks.iterdir())) == 3
+        assert marks.count() == 3
         assert len(list(readings)) == 4
 
 
