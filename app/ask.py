@@ -13,7 +13,8 @@ from app.settings import Settings, load_settings
 from errors import ModelError, RequestError
 
 if TYPE_CHECKING:
-    from graph.context import Context, Services
+    from graph.compiled import SelfRAG
+    from graph.context import Context
     from graph.state import SelfRAGState
     from retrieval.filters import Filter
 
@@ -89,27 +90,23 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
     """Bring the documents in step, load the models, and run the graph, tracing it as it goes."""
     from app.compose import context_of, services_of
     from app.libraries import library_to_ask
+    from graph.builder import build_graph
 
     within = filter_of(options)
     with library_to_ask(options.docs, settings, screen, within) as library:
         with screen.downloads() as progress:
             services = services_of(settings, library.store.as_retriever(), progress)
         context = context_of(settings, explain=options.explain, within=within)
-        return asyncio.run(_run(question, services, context, screen))
+        graph = build_graph(services, tracing=settings.selfrag_tracing == "langsmith")
+        return asyncio.run(_run(question, graph, context, screen))
 
 
-async def _run(question: str, services: Services, context: Context, screen: Screen) -> SelfRAGState:
-    from langsmith import tracing_context
-
+async def _run(question: str, graph: SelfRAG, context: Context, screen: Screen) -> SelfRAGState:
     from app.show import Trace
-    from graph.builder import build_graph
 
     final: SelfRAGState | None = None
-    # LangSmith traces whatever runs while LANGSMITH_TRACING is set for something else; documents stay here.
-    with tracing_context(enabled=False), Trace(screen, context.filter) as trace:
-        stream = build_graph(services).astream(
-            {"question": question}, context=context, stream_mode=["updates", "values"]
-        )
+    with Trace(screen, context.filter) as trace:
+        stream = graph.astream({"question": question}, context=context, stream_mode=["updates", "values"])
         async for mode, chunk in stream:
             if mode == "values":
                 final = cast("SelfRAGState", chunk)

@@ -99,8 +99,6 @@ def _asked(
 ) -> tuple[list[Record], Judgements | None]:
     import asyncio
 
-    from langsmith import tracing_context
-
     from app.progress import asking, judging
     from errors import SelfRAGError
     from evaluation.run import run
@@ -135,9 +133,7 @@ def _asked(
                 f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again."
             )
         try:
-            # LangSmith traces whatever runs while LANGSMITH_TRACING is set for something else; documents stay here.
-            with tracing_context(enabled=False):
-                return asyncio.run(ask(store))
+            return asyncio.run(ask(store))
         except (KeyboardInterrupt, SelfRAGError):
             if last:
                 kept = last.done - last.failed

@@ -37,6 +37,7 @@ class Settings(BaseSettings):
     selfrag_home: Path | None = None
     selfrag_store: str = "sqlite://"
     selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
+    selfrag_tracing: Literal["off", "langsmith"] = "off"
 
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"

@@ -14,6 +14,7 @@ from evidence.claims import declines, split_claims
 from evidence.passages import as_data, numbered
 from graph.context import Context, Limits, Services
 from graph.state import Passage
+from models.tracing import tracing
 from models.usage import LimitReachedError, Meter, Tab
 from nodes.retrieve import as_passage
 from prompts.direct_generate import DIRECT_GENERATE
@@ -50,7 +51,8 @@ class OneDraft:
         try:
             async with asyncio.timeout(limits.seconds):
                 if self.k:
-                    found = await self.services.retriever.ainvoke(example.question, k=self.k)
+                    with tracing():
+                        found = await self.services.retriever.ainvoke(example.question, k=self.k)
                     passages = [as_passage(document) for document in found[: self.k]]
                 draft = await self._written(example.question, passages, tab)
         except LimitReachedError as reached:

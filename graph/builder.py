@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
+from graph.compiled import SelfRAG
 from graph.context import MOST_STEPS, Context, Services
 from graph.edges import (
     Edge,
@@ -18,7 +18,6 @@ from graph.edges import (
     after_select,
 )
 from graph.fence import fenced
-from graph.runs import Runs
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.decide import decide
@@ -31,21 +30,22 @@ from nodes.retrieve import retrieve
 from nodes.rewrite_query import rewrite_query
 from nodes.select import select
 
-SelfRAG = CompiledStateGraph[SelfRAGState, Context, Any, Any]
+__all__ = ["SelfRAG", "build_graph"]
 
 
-def build_graph(services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None) -> SelfRAG:
-    """Compile the graph over ``services``.
+def build_graph(
+    services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None, *, tracing: bool = False
+) -> SelfRAG:
+    """Compile the graph over ``services``; with ``tracing`` LangSmith is sent what it does, without it never.
 
     Its input is ``{"question": str}``, its context a `Context`, both for ``invoke``, ``ainvoke``, ``stream``
     and ``astream``. LangGraph's own recursion limit is the second fence: more steps than any limits allow.
     """
     graph = StateGraph(SelfRAGState, context_schema=Context)
-    runs = Runs(services)
     for node in (decide, retrieve, grade_documents, rewrite_query, generate):
-        graph.add_node(node.__name__, fenced(node, services, runs))
+        graph.add_node(node.__name__, fenced(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, finish):
-        graph.add_node(node.__name__, fenced(node, services, runs))
+        graph.add_node(node.__name__, fenced(node, services))
 
     graph.add_edge(START, "decide")
     graph.add_conditional_edges("decide", Edge(after_decide), ["retrieve", "direct_generate", "finish"])
@@ -67,5 +67,5 @@ def build_graph(services: Services, checkpointer: BaseCheckpointSaver[Any] | Non
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)
-    compiled = graph.compile(checkpointer=checkpointer, name="self-rag")
+    compiled = SelfRAG(tracing=tracing, **vars(graph.compile(checkpointer=checkpointer, name="self-rag")))
     return compiled.with_config(recursion_limit=MOST_STEPS)

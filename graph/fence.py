@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine
-from threading import Lock, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
@@ -16,7 +14,7 @@ from langgraph.types import Overwrite
 
 from errors import ModelError, RequestError
 from graph.context import Context, Services
-from graph.runs import Runs
+from graph.runs import current_execution
 from graph.state import SelfRAGState, Step, Stop
 from models.usage import NOTHING_RESERVED, LimitReachedError, Reserve, Tab, no_usage
 from retrieval.clean import is_blank
@@ -25,7 +23,6 @@ from retrieval.filters import Filter
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
 LONGEST_QUESTION = 8_000
 Update = dict[str, Any]
-T = TypeVar("T")
 
 
 class Node(Protocol):
@@ -50,7 +47,7 @@ RESERVES = {
 }
 
 
-def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
+def fenced(node: Node, services: Services) -> Fenced:
     """The node as LangGraph runs it, sync or async: metered, timed, its failures written to the state."""
     name = node.__name__
     first, last = name == "decide", name == "finish"
@@ -61,7 +58,7 @@ def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
         fresh = anew(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         context = as_begun(context, now)
-        run = runs.of(now, context)
+        run = current_execution().run_of(now, context, services.retriever)
         tab = Tab(run.meter, RESERVES.get(name, NOTHING_RESERVED))
         if first and context.mode != "never":
             run.search.begin(now["queries"][0], context.k, context.filter)
@@ -74,14 +71,10 @@ def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
             update = {}
         except TimeoutError:  # of a search, which embeds the query on another machine perhaps
             if not alarm.expired():
-                runs.close(now)
                 raise
             update, tab.limit = {}, "limit_seconds"
         except ModelError as error:
             update, failure = {}, str(error)
-        except BaseException:
-            runs.close(now)  # who takes it up again begins with what the state says, not with this clock
-            raise
         stops = [Stop(reason="model_failed", failure=failure)] if failure else []
         if tab.limit:
             stops.append(Stop(reason=tab.limit, failure=None))
@@ -97,7 +90,6 @@ def fenced(node: Node, services: Services, runs: Runs) -> Fenced:
                 run.search.drop()
         if last:
             update["seconds"] = run.meter.seconds_spent()
-            runs.close(now)
         return {**fresh, **update, **reduced}
 
     return Fenced(name, turn)
@@ -114,7 +106,7 @@ class Fenced(Runnable[SelfRAGState, Update]):
 
     def invoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
         """Run the node on the loop in the background."""
-        return in_background(self._turn(input, get_runtime(Context)))
+        return current_execution().wait_for(self._turn(input, get_runtime(Context)))
 
     async def ainvoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
         """Run the node here."""
@@ -172,32 +164,3 @@ def require_question(question: object) -> str:
             "and put long texts into documents."
         )
     return question
-
-
-_loop: asyncio.AbstractEventLoop | None = None
-_starting = Lock()
-
-
-def _forget_loop() -> None:
-    """A forked process has no thread that runs its parent's loop: work given to it would wait for ever."""
-    global _loop, _starting
-    _loop, _starting = None, Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_loop)
-
-
-def in_background(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` on the one loop that serves every synchronous caller, also inside a notebook's own loop."""
-    global _loop
-    with _starting:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            Thread(target=_loop.run_forever, name="self-rag", daemon=True).start()
-    future = asyncio.run_coroutine_threadsafe(work, _loop)
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise

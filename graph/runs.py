@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from threading import Lock
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.documents import Document
 
+from graph.background import background_loop, in_background
 from graph.context import Chooses, Context, Searches, SearchesWithin, Services
 from graph.state import SelfRAGState
 from models.usage import Meter, Tab, no_usage
 from prompts.choice import UNKNOWN, Choice, Verdict
 from retrieval.filters import Filter
 
-MOST_RUNS = 4096
 Key = tuple[str, ...]
+T = TypeVar("T")
 
 
 class Verdicts:
@@ -105,31 +108,63 @@ class Run:
         return replace(metered, critic=Recalling(metered.critic, self.verdicts), retriever=self.search)
 
 
-class Runs:
-    """The questions under way. One that is not here, as after a restart, is taken up from its state."""
+class Execution:
+    """One execution of the graph: its question's run, and the nodes that a synchronous caller waits for."""
 
-    def __init__(self, services: Services) -> None:
-        self._retriever = services.retriever
-        self._runs: dict[str, Run] = {}
-        self._lock = Lock()
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self._nodes: set[Future[Any]] = set()
+        self._cancelled = False
 
-    def of(self, state: SelfRAGState, context: Context) -> Run:
-        """The run that ``state`` belongs to; its nodes that run side by side share it."""
-        with self._lock:
-            run = self._runs.get(state["run"])
-            if run is None:
-                while len(self._runs) >= MOST_RUNS:
-                    del self._runs[next(iter(self._runs))]
-                run = self._runs[state["run"]] = Run(meter_of(state, context), Ahead(self._retriever))
-            run.meter.know_of(state.get("usage") or no_usage())
-            return run
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make this the execution that the nodes called within belong to."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
 
-    def close(self, state: SelfRAGState) -> None:
-        """Forget a question that is finished."""
-        with self._lock:
-            run = self._runs.pop(state["run"], None)
-        if run is not None:
+    def run_of(self, state: SelfRAGState, context: Context, retriever: Searches) -> Run:
+        """The run of the question, begun from what its state says: nodes that run side by side share it."""
+        if self.run is None:
+            self.run = Run(meter_of(state, context), Ahead(retriever))
+        self.run.meter.know_of(state.get("usage") or no_usage())
+        return self.run
+
+    def wait_for(self, node: Coroutine[Any, Any, T]) -> T:
+        """Run a node in the background and return what it does. Raises `CancelledError` after `cancel`."""
+        return in_background(node, self._begun)
+
+    def cancel(self) -> None:
+        """End all that is under way in the background, at once; from any thread."""
+        self._cancelled = True
+        for future in list(self._nodes):
+            future.cancel()
+        background_loop().call_soon_threadsafe(self.close)
+
+    def close(self) -> None:
+        """Forget the run, and end a search that it began and did not need; on the event loop that runs the nodes.
+
+        A connection that the run opened, and that others use after it, holds on to its context, hence to this object.
+        """
+        run, self.run = self.run, None
+        if run:
             run.search.drop()
+
+    def _begun(self, future: Future[Any]) -> None:
+        self._nodes.add(future)
+        future.add_done_callback(self._nodes.discard)
+        if self._cancelled:
+            future.cancel()
+
+
+_current: ContextVar[Execution] = ContextVar("selfrag_execution")
+
+
+def current_execution() -> Execution:
+    """The execution that the node which asks belongs to; one of its own for a node that is run by itself."""
+    return _current.get(None) or Execution()
 
 
 def meter_of(state: SelfRAGState, context: Context) -> Meter:

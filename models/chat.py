@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from models.failures import TransientModelError, classify, short
+from models.tracing import tracing
 from models.usage import LimitReachedError, Tab, Usage, no_usage
 
 CALL_SECONDS = 120.0
@@ -113,7 +114,7 @@ class Chat:
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """One reply of at most ``max_tokens`` tokens.
+        """One reply of at most ``max_tokens`` tokens, which LangSmith sees only within a graph that is traced.
 
         Raises `LimitReachedError` before a call that the budget does not allow, `UnusableRequestError` for
         a request that the server cannot serve in this form, `TransientModelError` after the retries, and
@@ -129,7 +130,8 @@ class Chat:
                 async with in_turn(turn, tab):
                     cost = _estimated(messages, max_tokens)
                     async with asyncio.timeout(min(self.call_seconds, tab.seconds_left())):
-                        reply = await model.ainvoke(list(messages), config={"tags": list(tags)}, **arguments)
+                        with tracing():
+                            reply = await model.ainvoke(list(messages), config={"tags": list(tags)}, **arguments)
                     cost = usage_of(reply, messages, max_tokens)
                     return reply if isinstance(reply, AIMessage) else AIMessage(reply.text)
             except LimitReachedError:

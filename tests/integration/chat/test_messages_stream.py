@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from graph.background import in_background
 from graph.builder import build_graph
 from graph.context import Services
-from graph.fence import in_background
 from graph.state import SelfRAGState
 from models.chat import Chat
 from models.connect import openai_chat

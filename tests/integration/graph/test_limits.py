@@ -9,9 +9,7 @@ import time
 import pytest
 from langchain_core.documents import Document
 
-from graph.context import Context, Limits
-from graph.runs import Run, Runs
-from graph.state import SelfRAGState
+from graph.context import Limits
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic
 from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
 
@@ -174,21 +172,6 @@ async def test_whatever_the_critic_says_it_ends_and_claims_no_more(seed: int) ->
         explain=dice.random() < 0.3,
     )
     assert final["path"][-1]["node"] == "finish"
-
-
-async def test_every_question_gives_its_budget_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    open_: list[Runs] = []
-    of = Runs.of
-
-    def remembered(self: Runs, state: SelfRAGState, context: Context) -> Run:
-        open_.append(self)
-        return of(self, state, context)
-
-    monkeypatch.setattr(Runs, "of", remembered)
-    for _ in range(3):
-        await ask(ScriptedGenerator(drafts=[GOOD]))
-    assert open_
-    assert all(runs._runs == {} for runs in open_)
 
 
 async def test_the_seconds_are_those_of_the_question() -> None:

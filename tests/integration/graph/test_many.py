@@ -6,9 +6,9 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from graph.background import in_background
 from graph.builder import build_graph
 from graph.context import Services
-from graph.fence import in_background
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +11,7 @@ from langgraph.types import Overwrite
 
 from errors import ModelError, RequestError
 from graph.context import Context, Limits, Services
-from graph.fence import LONGEST_QUESTION, anew, fenced, in_background, require_question
-from graph.runs import Runs
+from graph.fence import LONGEST_QUESTION, anew, fenced, require_question
 from graph.state import SelfRAGState
 from models.usage import LimitReachedError
 from tests.scripted import ScriptedGenerator, services, state
@@ -29,7 +23,7 @@ async def through(node: Node, made: Services | None = None) -> dict[str, Any]:
     """The state after a graph of this one node."""
     graph = StateGraph(SelfRAGState, context_schema=Context)
     made = made or services()
-    graph.add_node(node.__name__, fenced(node, made, Runs(made)))
+    graph.add_node(node.__name__, fenced(node, made))
     graph.add_edge(START, node.__name__)
     graph.add_edge(node.__name__, END)
     begun = state()
@@ -128,37 +122,6 @@ def test_a_question_may_have_so_many_characters_and_no_more() -> None:
     assert require_question("x" * LONGEST_QUESTION)
     with pytest.raises(RequestError, match=r"100,000 characters: shorten it to 8,000"):
         require_question("x" * 100_000)
-
-
-async def test_work_in_the_background_runs_inside_a_running_loop_and_raises_here() -> None:
-    async def work() -> dict[str, Any]:
-        await asyncio.sleep(0)
-        return {"done": True}
-
-    async def broken() -> dict[str, Any]:
-        raise ModelError("gone")
-
-    assert in_background(work()) == {"done": True}
-    with pytest.raises(ModelError, match="gone"):
-        in_background(broken())
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_work_in_the_background_of_a_forked_process_ends() -> None:
-    program = (
-        "import os, signal\n"
-        "from graph.fence import in_background\n"
-        "async def work(): return {}\n"
-        "in_background(work())\n"
-        "child = os.fork()\n"
-        "if not child:\n"
-        "    signal.alarm(10)\n"
-        "    in_background(work())\n"
-        "    os._exit(0)\n"
-        "raise SystemExit(os.waitpid(child, 0)[1])"
-    )
-    root = Path(__file__).parents[3]
-    assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
 
 
 def test_a_generator_is_metered_apart_for_each_node() -> None:

@@ -9,13 +9,13 @@ import pytest
 from langchain_core.documents import Document
 
 from graph.context import Context, Limits
-from graph.runs import Ahead, Recalling, Runs, Verdicts, meter_of
+from graph.runs import Ahead, Execution, Recalling, Verdicts, current_execution, meter_of
 from graph.state import Step
 from models.usage import LimitReachedError, no_usage
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
-from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_tab, services, state
+from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_tab, state
 
 
 def recalling(**otherwise: Any) -> tuple[Recalling, ScriptedCritic]:
@@ -23,22 +23,13 @@ def recalling(**otherwise: Any) -> tuple[Recalling, ScriptedCritic]:
     return Recalling(critic, Verdicts()).metered(roomy_tab()), critic
 
 
-async def test_nodes_of_one_question_share_a_run_and_finish_forgets_it() -> None:
-    runs, now = Runs(services()), state()
-    one = runs.of(now, Context())
-    assert runs.of(now, Context()) is one
-    assert runs.of(state(), Context()) is not one
-    runs.close(now)
-    assert runs.of(now, Context()) is not one
-
-
-async def test_forgotten_questions_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graph.runs.MOST_RUNS", 3)
-    runs = Runs(services())
-    states = [state() for _ in range(10)]
-    made = [runs.of(one, Context()) for one in states]
-    assert runs.of(states[-1], Context()) is made[-1]
-    assert runs.of(states[0], Context()) is not made[0]
+async def test_nodes_of_one_execution_share_a_run() -> None:
+    execution, now, retriever = Execution(), state(), ScriptedRetriever()
+    with execution.current():
+        assert current_execution() is execution
+        run = execution.run_of(now, Context(), retriever)
+        assert current_execution().run_of(now, Context(), retriever) is run
+    assert current_execution().run_of(now, Context(), retriever) is not run
 
 
 async def test_a_budget_made_anew_counts_what_was_spent_before() -> None:

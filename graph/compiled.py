@@ -1,0 +1,95 @@
+"""The compiled graph: what a run of it holds ends with its stream, and nothing of it is traced unasked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import Any, Final, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateUpdate
+
+from graph.context import Context
+from graph.runs import Execution
+from graph.state import SelfRAGState
+from models.tracing import tracing, without_tracers
+
+Config = TypeVar("Config", RunnableConfig, RunnableConfig | None)
+END_OF_STREAM: Final = object()
+
+
+class SelfRAG(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
+    """LangGraph's compiled graph, each of whose executions is cancelled when its stream ends, however that comes.
+
+    LangSmith sees nothing of it unless ``tracing``. All other ways to run it lead through ``stream`` and ``astream``.
+    """
+
+    def __init__(self, *, tracing: bool = False, **compiled: Any) -> None:
+        super().__init__(**compiled)
+        self.tracing = tracing
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
+        """As LangGraph's.
+
+        The steps are made in a thread: LangGraph waits for its nodes before it lets an interrupt through, so that it
+        must reach this thread, which cancels them.
+        """
+        execution, context = Execution(), copy_context()
+        steps = super().stream(input, self._config_of(config), **options)
+
+        def step() -> Any:
+            with self._entered(execution):
+                return next(steps, END_OF_STREAM)
+
+        with ThreadPoolExecutor(1, "self-rag stream") as thread:
+            try:
+                while (chunk := thread.submit(context.run, step).result()) is not END_OF_STREAM:
+                    yield chunk
+            finally:
+                execution.cancel()
+                thread.submit(context.run, steps.close).result()  # type: ignore[attr-defined]
+
+    async def astream(
+        self,
+        input: Any,  # noqa: A002
+        config: RunnableConfig | None = None,
+        **options: Any,
+    ) -> AsyncIterator[Any]:
+        """As LangGraph's."""
+        execution = Execution()
+        steps: Any = super().astream(input, self._config_of(config), **options)
+        try:
+            while True:
+                with self._entered(execution):
+                    chunk = await anext(steps, END_OF_STREAM)
+                if chunk is END_OF_STREAM:
+                    return
+                yield chunk
+        finally:
+            execution.close()
+            with self._entered(execution):
+                await steps.aclose()
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
+        """As LangGraph's, which traces what it writes."""
+        with tracing(self.tracing):
+            return super().bulk_update_state(self._config_of(config), supersteps)
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """As LangGraph's, which traces what it writes."""
+        with tracing(self.tracing):
+            return await super().abulk_update_state(self._config_of(config), supersteps)
+
+    def _config_of(self, config: Config) -> Config:
+        return config if self.tracing or config is None else without_tracers(config)
+
+    @contextmanager
+    def _entered(self, execution: Execution) -> Iterator[None]:
+        """While the graph is at work, and not while the caller looks at what came of it."""
+        with execution.current(), tracing(self.tracing):
+            yield

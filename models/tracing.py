@@ -1,0 +1,83 @@
+"""Keep questions and passages out of LangSmith's traces, unless this program itself is to be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, cast
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.utils.env import env_var_is_set
+
+_enabled: ContextVar[bool | None] = ContextVar("selfrag_tracing", default=None)
+
+
+@contextmanager
+def tracing(enabled: bool | None = None) -> Iterator[None]:
+    """Trace what runs within, or do not, whatever the environment and a surrounding trace say.
+
+    Without ``enabled`` it is as an outer `tracing` says, and off where there is none.
+    """
+    wanted = bool(_enabled.get()) if enabled is None else enabled
+    if wanted is _enabled.get():
+        yield
+        return
+    token = _enabled.set(wanted)
+    try:
+        with _traced() if wanted else _untraced():
+            yield
+    finally:
+        _enabled.reset(token)
+
+
+def without_tracers(config: RunnableConfig) -> RunnableConfig:
+    """The config without the LangSmith tracers that its callbacks inherited from a surrounding run.
+
+    Those in a plain list were given to this very call, and stay.
+    """
+    from langchain_core.tracers import LangChainTracer
+
+    callbacks = config.get("callbacks")
+    if not isinstance(callbacks, BaseCallbackManager):
+        return config
+    callbacks = callbacks.copy()
+    for handler in [*callbacks.handlers, *callbacks.inheritable_handlers]:
+        if isinstance(handler, LangChainTracer):
+            callbacks.remove_handler(handler)
+    return {**config, "callbacks": callbacks}
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    from langsmith.run_helpers import get_tracing_context, tracing_context
+
+    with tracing_context(**{**get_tracing_context(), "enabled": True}):
+        yield
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    from langchain_core.tracers.context import tracing_v2_callback_var
+    from langsmith import tracing_context
+
+    # LangChain fails where its oldest variables are set and nothing is traced.
+    oldest = env_var_is_set("LANGCHAIN_TRACING") or env_var_is_set("LANGCHAIN_HANDLER")
+    tracer = tracing_v2_callback_var.set(cast("Any", _Silent()) if oldest else None)
+    inherited = var_child_runnable_config.get()
+    config = var_child_runnable_config.set(inherited and without_tracers(inherited))
+    try:
+        with tracing_context(enabled=False, parent=False):
+            yield
+    finally:
+        var_child_runnable_config.reset(config)
+        tracing_v2_callback_var.reset(tracer)
+
+
+class _Silent(BaseCallbackHandler):
+    """A tracer that is told nothing."""
+
+    ignore_llm = ignore_chat_model = ignore_chain = ignore_agent = True
+    ignore_retriever = ignore_retry = ignore_custom_event = True
