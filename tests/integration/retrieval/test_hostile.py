@@ -313,10 +313,10 @@ def test_a_file_on_a_drive_that_does_not_answer_is_given_up(tmp_path: Path, monk
     dead, answers = threading.Event(), threading.Event()
     opened = []
 
-    def wait(path: Path, *, follow: bool) -> int:
+    def wait(path: Path) -> int:
         if path.stem == "dead":
             dead.wait(PATIENCE)
-        opened.append(open_document(path, follow=follow))
+        opened.append(open_document(path))
         if path.stem == "dead":
             answers.set()
         return opened[-1]
@@ -334,11 +334,11 @@ def test_whoever_stops_does_not_wait_for_a_drive_that_does_not_answer(
 ) -> None:
     dead, reached = threading.Event(), threading.Event()
 
-    def wait(path: Path, *, follow: bool) -> int:
+    def wait(path: Path) -> int:
         if path.stem == "dead":
             reached.set()
             dead.wait(PATIENCE)
-        return open_document(path, follow=follow)
+        return open_document(path)
 
     monkeypatch.setattr(reader_process, "open_document", wait)
     with Readers(ReadLimits(seconds=999), workers=1) as readers:
