@@ -134,8 +134,10 @@ DOCTORED = {
 }
 
 
-@pytest.mark.parametrize("doctored", DOCTORED)
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("doctored", "version"),
+    [*((name, 2) for name in DOCTORED), *((name, 1) for name in DOCTORED if name.endswith("no end"))],
+)
 def test_an_index_whose_tables_are_not_those_that_are_made_is_begun_again(
     indexed: Path, open_library: Opener, doctored: str, version: int
 ) -> None:
