@@ -14,7 +14,7 @@ _SAMPLE = 200  # records that are looked at to find the separator
 _SAMPLE_SIZE = 1_000_000  # characters of them
 _FIELD_LIMIT = 2**31 - 1  # the largest that fits a C long everywhere
 _LIST_LIMIT = 1_000_000  # characters: a longer printed list stays as it is
-_NUMBER = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*[%€$£]?$")
+_NUMBER = re.compile(r"[-+]?[.,\s]*\d[\d.,\s]*[%€$£]?$")
 
 
 def read_csv(text: str) -> list[tuple[int, str]]:

@@ -21,6 +21,7 @@ _WITHOUT_TEXT = re.compile(
     r"|.*/(?:stylesWithEffects|settings|webSettings|fontTable|header\d*|footer\d*)\.xml",
     re.I,
 )
+_FIELDS = 500  # within one another: mammoth looks through all of them at each run
 _TINY = 2  # half points: text of one point is there to be found by machines only
 _PICTURES = ("blip", "imagedata", "rt")  # and the reading over a Japanese word
 _TRANSPARENT = ("fldSimple", "dir", "bdo", "ruby", "rubyBase")  # mammoth would leave out what is in them
@@ -65,13 +66,17 @@ def parts_of(data: bytes) -> Parts:
 
 
 def text_only(parts: Parts) -> io.BytesIO:
-    """Write the parts as a file of their own, without hidden text and without pictures."""
+    """Write the parts as a file of their own, without hidden text and without pictures.
+
+    Raises ``RecursionError`` when fields are nested too deep.
+    """
     hidden = _hidden_styles(parts.roots.values())
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, root in parts.roots.items():
             if _local(root) in ("document", "footnotes", "endnotes", "comments"):
                 _drop_hidden(root, hidden)
+                _check_fields(root)
             archive.writestr(name, tostring(root))
     out.seek(0)
     return out
@@ -119,16 +124,15 @@ def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
             name = _value(style, "styleId")
             own[name] = _hides(style.find("{*}rPr"))
             base[name] = _value(style.find("{*}basedOn"))
-    hidden = set()
+    hidden: dict[str, bool] = {}
     for name in own:
-        seen: set[str] = set()
+        undecided: dict[str, None] = {}
         at = name
-        while at in own and own[at] is None and at not in seen:
-            seen.add(at)
+        while own.get(at, False) is None and at not in hidden and at not in undecided:
+            undecided[at] = None
             at = base[at]
-        if own.get(at):
-            hidden.add(name)
-    return frozenset(hidden)
+        hidden.update(dict.fromkeys([*undecided, name], hidden.get(at, bool(own.get(at)))))
+    return frozenset(name for name, hides in hidden.items() if hides)
 
 
 def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
@@ -149,6 +153,15 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
             style = _value(child.find("{*}pPr/{*}pStyle")) if name == "p" else ""
             waiting.append((child, style in hidden_styles if name == "p" else hidden))
         parent[:] = kept
+
+
+def _check_fields(root: Element) -> None:
+    depth = 0
+    for mark in root.iter():
+        kind = _value(mark, "fldCharType") if mark.tag.endswith("}fldChar") else ""
+        depth += (kind == "begin") - (kind == "end" and depth > 0)
+        if depth > _FIELDS:
+            raise RecursionError
 
 
 def _is_hidden(run: Element, hidden: bool, hidden_styles: frozenset[str]) -> bool:

@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 from retrieval.clean import clean
@@ -18,6 +19,7 @@ _NEVER = (
     *("button", "select", "textarea", "dialog", "datalist"),
 )
 _FURNITURE = ("nav", "footer", "aside")
+_ARTICLES = ("article", "main")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = (
     *("p", "div", "section", "article", "main", "header", "footer", "blockquote", "pre", "figure"),
@@ -42,15 +44,16 @@ _MARKS = {
 _HIDDEN = re.compile(
     r"display\s*:\s*none"
     r"|visibility\s*:\s*(?:hidden|collapse)"
-    r"|opacity\s*:\s*0*\.?0*\s*(?:[;!]|$)"
+    r"|opacity\s*:\s*(?:(?:0+(?:\.0*)?|\.0*)\s*)?(?:[;!]|$)"
     r"|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|(?:left|top|text-indent)\s*:\s*-\d{3,}"
     r"|clip(?:-path)?\s*:\s*(?:rect\(0|inset\((?:50|100)%)"
     r"|scale\(0\)"
-    r"|(?<!-)color\s*:\s*transparent"
-    r"|(?:max-)?(?:height|width)\s*:\s*0(?![.\d]*[1-9])(?=.*overflow\s*:\s*hidden)",
+    r"|(?<!-)color\s*:\s*transparent",
     re.I,
 )
+_NO_SIZE = re.compile(r"(?:height|width)\s*:\s*0(?![.\d]*[1-9])", re.I)
+_CUT_OFF = re.compile(r"overflow\s*:\s*hidden", re.I)
 
 
 def declared_encoding(data: bytes) -> str | None:
@@ -69,12 +72,12 @@ def read_html(text: str) -> str:
 
 def read_page(text: str) -> tuple[str, str | None]:
     """Return the text of a page as ``read_html`` does, and the day when it was last changed, if it states one."""
-    from bs4 import BeautifulSoup
+    from retrieval.documents.load_html_parser import parse_page
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of XHTML, or a page of a name or an address alone, it thinks aloud
-            page = BeautifulSoup(text, "html.parser")
+            page = parse_page(text)
         title = clean(page.title.get_text()) if page.title else ""
         body = _body(page)
     except RecursionError as error:
@@ -105,18 +108,21 @@ def _pieces(page: "Tag") -> Iterator[str]:
     from bs4 import Tag
     from bs4.element import NavigableString, PreformattedString
 
-    preformatted = 0
+    around_text = _around_text(page)
+    preformatted, in_article = 0, int(page.name in _ARTICLES)
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
         tag, children = open_tags[-1]
         child = next(children, None)
         if child is None:
             preformatted -= tag.name == "pre"
+            in_article -= tag.name in _ARTICLES
             yield _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
         elif isinstance(child, Tag):
-            if not _left_out(child, open_tags):
+            if not _left_out(child, in_article > 0, around_text):
                 preformatted += child.name == "pre"
+                in_article += child.name in _ARTICLES
                 yield _MARKS.get(child.name, ("", ""))[0]
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
@@ -124,19 +130,42 @@ def _pieces(page: "Tag") -> Iterator[str]:
             yield string.replace("\n", _LINE).replace(" ", _KEPT) if preformatted else string
 
 
-def _left_out(tag: "Tag", open_tags: Sequence[tuple["Tag", object]]) -> bool:
+def _around_text(page: "Tag") -> set[int]:
+    """Return the ids of the tags round a heading, a paragraph or the main part; none if there is no form."""
+    seen: set[int] = set()
+    for tag in page.find_all(["p", "article", "main", *_HEADINGS]) if page.find("form") else ():
+        for parent in tag.parents:
+            if id(parent) in seen:
+                break
+            seen.add(id(parent))
+    return seen
+
+
+def _left_out(tag: "Tag", in_article: bool, around_text: Container[int]) -> bool:
     """Whether a tag is furniture or hidden; a form round a page and an article's header are neither."""
     if _is_hidden(tag):
         return True
     if tag.name == "form":
-        return tag.find(["p", "article", "main", *_HEADINGS]) is None
+        return id(tag) not in around_text
     if tag.name == "header":
-        return not any(parent.name in ("article", "main") for parent, _ in open_tags)
+        return not in_article
     return tag.name in _FURNITURE
 
 
 def _is_hidden(tag: "Tag") -> bool:
-    return tag.name in _NEVER or tag.has_attr("hidden") or bool(_HIDDEN.search(str(tag.get("style", ""))))
+    if tag.name in _NEVER or tag.has_attr("hidden"):
+        return True
+    style = str(tag.get("style", ""))
+    return bool(style) and (_HIDDEN.search(style) is not None or _is_cut_off(style))
+
+
+def _is_cut_off(style: str) -> bool:
+    """Whether no size is stated and, after it on its line, that what does not fit is hidden."""
+    lines = [match.start() for match in re.finditer("\n", style)]
+    cuts = {bisect_left(lines, cut.start()): cut.start() for cut in _CUT_OFF.finditer(style)}  # the last of each line
+    return bool(cuts) and any(
+        cuts.get(bisect_left(lines, size.end()), -1) >= size.end() for size in _NO_SIZE.finditer(style)
+    )
 
 
 def _lay_out(text: str) -> str:

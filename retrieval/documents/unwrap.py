@@ -6,11 +6,12 @@ from statistics import quantiles
 
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
 _BULLET = re.compile(r"\s*(?:[-–—*•▪◦‣●○■□➢✓·]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)]\s)")
-_BROKEN_WORD = re.compile(r"(\w*[^\W\d_])-$")
+_BROKEN_WORD = re.compile(r"-([^\W\d_]\w*)")  # from its end
 _PAGE_NUMBER = re.compile(r"(?:Page )?\W*\d{1,4}\W*(?:of \d+)?$")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _LONG = 0.75  # of the page's full line: a shorter line ends on purpose
 _HALF = 0.5  # of it: so short may a line be that a lower-case one continues
+_WORD = 100  # characters of a broken word that are looked at
 _NARROW = 25  # characters: where full lines are shorter they are a list, not a paragraph
 
 
@@ -26,15 +27,15 @@ def unwrap(pages: Sequence[str]) -> list[str]:
 def _unwrap_page(page: str, words: set[str]) -> str:
     lines = [re.sub(r"[ \t]+", " ", line).strip() for line in page.split("\n")]
     full = _full_length([line for line in lines if line])
-    joined: list[str] = []
+    paragraphs: list[list[str]] = []
     previous = ""
     for line in lines:
-        if joined and _continues(previous, line, full):
-            joined[-1] = _join(joined[-1], line, words)
+        if paragraphs and _continues(previous, line, full):
+            _join(paragraphs[-1], line, words)
         else:
-            joined.append(line)
+            paragraphs.append([line])
         previous = line
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(joined)).strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(map("".join, paragraphs))).strip()
 
 
 def _full_length(lines: list[str]) -> float:
@@ -54,13 +55,24 @@ def _continues(previous: str, line: str, full: float) -> bool:
     return len(previous) >= max(_LONG * full, _NARROW) and not _SENTENCE_END.search(previous)
 
 
-def _join(text: str, line: str, words: set[str]) -> str:
-    """Join two halves of a wrapped sentence, and of a word where the break goes through one."""
-    broken = _BROKEN_WORD.search(text)
+def _join(parts: list[str], line: str, words: set[str]) -> None:
+    """Join a line to the parts of a wrapped sentence, and the halves of a word where the break goes through one."""
+    broken = _BROKEN_WORD.match(_last_word(parts)[::-1]) if parts[-1].endswith("-") else None
     if not broken:
-        return f"{text} {line}"
+        parts += (" ", line)
+        return
     rest = re.match(r"[\w-]*", line).group()  # type: ignore[union-attr] # it matches nothing, too
-    together = f"{broken[1]}{rest}".lower()
+    together = f"{broken[1][::-1]}{rest}".lower()
     if rest[:1].islower() and together in words:
-        return text[:-1] + line
-    return text + line
+        parts[-1] = parts[-1][:-1]
+    parts.append(line)
+
+
+def _last_word(parts: list[str]) -> str:
+    """Return the end of a text, as far as its last word may reach back."""
+    end = ""
+    for part in reversed(parts):
+        end = part[-_WORD:] + end
+        if part == " " or len(end) > _WORD:
+            break
+    return end[-_WORD:]

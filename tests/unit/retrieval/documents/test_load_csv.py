@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from retrieval.documents.load import load
+from retrieval.documents.load_csv import read_csv
 from retrieval.errors import UnreadableDocument
+from tests.unit.retrieval.documents.processor_time import bounded
 
 
 def rows(path: Path, data: bytes | str) -> list[tuple[int, str]]:
@@ -108,3 +110,14 @@ def test_a_header_alone_is_unreadable(table: Path) -> None:
 )
 def test_the_dialects_of_csv_spectrum(table: Path, text: str, wanted: str, end: str) -> None:
     assert rows(table, text.replace("\n", end)) == [(1, wanted)]
+
+
+@pytest.mark.parametrize("cell", ["1," * 50_000 + "x", "1" * 100_000 + "x", "1 " * 50_000 + "x"])
+def test_no_header_takes_the_square_of_its_size(cell: str) -> None:
+    with bounded():
+        assert read_csv(f'"{cell}",b\n1,2\n')
+
+
+@pytest.mark.parametrize("number", ["1", "-1.5", "+ 1,000.00 €", ".5%", "1 2", ", 3"])
+def test_a_number_in_the_first_row_makes_it_a_row(number: str) -> None:
+    assert read_csv(f'"{number}",b\n') == [(1, f"column 1: {number}\ncolumn 2: b")]

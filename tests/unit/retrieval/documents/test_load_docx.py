@@ -10,6 +10,7 @@ from retrieval.documents import load_docx_parts
 from retrieval.documents.load import load, parse
 from retrieval.errors import EmptyDocument, UnreadableDocument
 from tests.unit.retrieval.documents.docx_files import W, core, docx, p, styles
+from tests.unit.retrieval.documents.processor_time import bounded
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -220,3 +221,36 @@ def test_names_with_backslashes_are_found() -> None:
         for name, content in members.items():
             archive.writestr(name.replace("/", "\\"), content)
     assert text_of(out.getvalue()) == "Seen."
+
+
+@pytest.mark.parametrize("base", [1, -1])
+def test_long_chains_of_styles_are_followed_once(base: int) -> None:
+    count = 12_000
+    chain = "".join(
+        f'<w:style w:type="paragraph" w:styleId="s{number}"><w:basedOn w:val="s{(number + base) % count}"/></w:style>'
+        for number in range(1, count)
+    )
+    first = '<w:style w:type="paragraph" w:styleId="s0"><w:rPr><w:vanish/></w:rPr></w:style>'
+    hidden = p("No.", paragraph='<w:pStyle w:val="s6000"/>')
+    with bounded():
+        assert text_of(docx(hidden + p("Yes."), styles(first + chain))) == "Yes."
+
+
+def test_styles_in_a_circle_hide_nothing() -> None:
+    circle = "".join(
+        f'<w:style w:type="paragraph" w:styleId="s{number}"><w:basedOn w:val="s{(number + 1) % 3}"/></w:style>'
+        for number in range(3)
+    )
+    assert text_of(docx(p("Yes.", paragraph='<w:pStyle w:val="s1"/>'), styles(circle))) == "Yes."
+
+
+def field(kind: str) -> str:
+    return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+
+def test_fields_within_fields_are_read_to_a_depth() -> None:
+    whole = field("begin") * 100 + field("end") * 100
+    assert text_of(docx(f"<w:p>{whole * 20}</w:p>{p('Yes.')}")) == "Yes."
+    with bounded():
+        reason = complaint(docx(f"<w:p>{field('begin') * 20_000}</w:p>{p('Yes.')}"))
+    assert reason == "a.docx is nested too deep to be read: save it as plain text."

@@ -1,5 +1,6 @@
 """A web page gives its title, headings, paragraphs and tables, and none of its furniture."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from retrieval.documents.load import load
 from retrieval.documents.load_html import read_html
 from retrieval.errors import UnreadableDocument
+from tests.unit.retrieval.documents.processor_time import bounded
 
 PAGE = """<!doctype html><html><head><title>Care &amp; costs</title><style>p{}</style></head><body>
 <nav>Home</nav><header>Site banner</header><main><article><header><h1>Care</h1></header>
@@ -132,3 +134,61 @@ def test_a_page_without_text_is_unreadable(tmp_path: Path) -> None:
     path.write_text("<html><script>x</script></html>")
     with pytest.raises(UnreadableDocument, match=r"^page.htm holds no text: "):
         load(path)
+
+
+# Pages that cost Python's parser, Beautiful Soup or a pattern the square of their size, and a word that is read there.
+SQUARE = {
+    "comments": ("<!--" * 200_000, None),
+    "comments that nearly end": ("<!-- -" * 100_000, None),
+    "instructions": ("<?" * 400_000, None),
+    "sections": ("<![if x]" * 100_000, None),
+    "end tags": ("</a " * 200_000, None),
+    "start tags": ("<a " * 100_000, None),
+    "quotes": ('<a b="' * 100_000, None),
+    "quotes round brackets": ('<a b=">" ' * 50_000, None),
+    "empty elements": ("<br>" * 40_000 + "<i></i>" * 40_000 + "seen", "seen"),
+    "headers": ("<div>" * 20_000 + "<header>a</header>" * 20_000 + "seen", "seen"),
+    "forms": ("<form>" * 20_000 + "<p>seen", "seen"),
+    "no height": ("<p style='" + "height:0;" * 100_000 + "'>seen", "seen"),
+    "no height, cut off": ("<p style='" + "height:0;" * 100_000 + "overflow:hidden'>no</p>seen", "seen"),
+    "zeros": ("<p style='opacity:" + "0" * 100_000 + "x'>seen", "seen"),
+    "spaces": ("<p style='opacity:" + " " * 100_000 + "x'>seen", "seen"),
+}
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_no_page_takes_the_square_of_its_size(name: str) -> None:
+    page, seen = SQUARE[name]
+    with bounded():
+        try:
+            outcome = read_html(page)
+        except ValueError as error:
+            outcome = str(error)
+    # Newer versions of Python take what has no end for text, and do not look for it again and again.
+    lenient = not seen and sys.version_info >= (3, 11, 14)
+    assert outcome == (seen or "has too many tags or comments without an end: save it anew with a browser") or lenient
+
+
+def test_a_few_tags_and_comments_without_an_end_are_text() -> None:
+    page = "<p>seen</p>" * 1_000 + "<i" * 20 + "<!-- " * 20 + "</b" * 20
+    assert read_html(page).startswith("seen\n\nseen")
+
+
+@pytest.mark.parametrize(
+    ("style", "hidden"),
+    [
+        ("height:0;overflow:hidden", True),
+        ("max-height: 0px; color: red; overflow : hidden", True),
+        ("overflow:hidden;height:0", False),
+        ("height:0\noverflow:hidden", False),
+        ("height:0;\nwidth:0;overflow:hidden", True),
+        ("height:0.5em;overflow:hidden", False),
+        ("width:00.0;overflow:visible", False),
+        ("opacity:.0", True),
+        ("opacity: 0 !important", True),
+        ("opacity:", True),
+        ("opacity:0.01", False),
+    ],
+)
+def test_what_has_no_size_or_colour_is_hidden(style: str, hidden: bool) -> None:
+    assert read_html(f"<p style='{style}'>No.</p><p>Yes.</p>") == ("Yes." if hidden else "No.\n\nYes.")

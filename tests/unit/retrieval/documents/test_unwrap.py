@@ -3,6 +3,7 @@
 import pytest
 
 from retrieval.documents.unwrap import unwrap
+from tests.unit.retrieval.documents.processor_time import bounded
 
 FULL = "This line is as long as the lines of the page are and it goes on"
 
@@ -31,3 +32,11 @@ def test_a_broken_word_is_joined_the_way_the_document_writes_it() -> None:
         "The international treaty is long-term and it was signed by all the international parties.",
         "These long-term obligations are binding on all who signed, and the long-term costs are shared.",
     ]
+
+
+@pytest.mark.parametrize("line", ["and so on and on", "hyper-", "a" * 2_000, "a" * 2_000 + "-"])
+def test_no_page_takes_the_square_of_its_lines(line: str) -> None:
+    with bounded():
+        (page,) = unwrap(["\n".join([line] * (1_000_000 // len(line)))])
+    assert page.startswith(line)
+    assert "\n" not in page
