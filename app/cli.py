@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(leaving.code or 0)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
+        _leave_if_serving()
         return 130
     except BrokenPipeError:
         # The reader left; Python would complain once more when it flushes stdout at exit.
@@ -58,6 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         line = (str(error).splitlines() or [""])[0]
         print_error(f"{type(error).__name__}: {line} (run with --debug for the details)")
         return 1
+
+
+def _leave_if_serving() -> None:
+    """End the process here if it serves the embedded model, which can be stopped between two batches of tokens only.
+
+    Nothing is lost with it: what was opened is closed by now, and the server keeps nothing that cannot be read anew.
+    """
+    embedded = sys.modules.get("models.embedded")
+    if embedded and embedded.is_serving():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:

@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,9 @@ from models.prefixes import Prefixes, file_identity
 PARALLEL = 1
 CONTEXT_TOKENS = 16_384
 CACHED_PROMPTS_MIB = 1024  # prefixes that left the slot wait here, about 28 KiB a token
+# A prompt is read so many tokens at a time, and a request can be given up between two of them only: 64 take a second
+# on two cores. With 512 or 2048 a prompt is read no faster.
+BATCH_TOKENS = 64
 _HOST = "127.0.0.1"
 _HTTP_THREADS = 32  # a kept-alive connection holds one
 _QUIET = -1
@@ -71,24 +75,10 @@ class EmbeddedServer:
         """
         with self._lock:
             if self._endpoint is None:
-                xllamacpp = _binding()
-                key = secrets.token_urlsafe(32)
-                try:
-                    self._server = xllamacpp.Server(self._parameters(xllamacpp, key))
-                except RuntimeError as error:
-                    raise ModelError(
-                        f"The model file {self.path} could not be loaded: it is missing, damaged, of a kind "
-                        "that llama.cpp does not know, or too large for this machine's memory; run "
-                        "`python -m app pull`, or set SELFRAG_MODEL_PATH to another GGUF file."
-                    ) from error
-                port = int(self._server.listening_address.rpartition(":")[2])
-                self._wire = _Wire(port, key)
-                # Stopped before its loop runs, the server would never stop.
-                self._wire("/lora-adapters")
-                atexit.register(self.stop)
-                if self._prefixes:
-                    self._prefixes.restore(self._wire, self._identity(xllamacpp.__version__))
-                self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
+                # An interrupt is raised in the main thread alone: in the binding, it would leave a server that was
+                # given up before its loop runs, which never stops.
+                with ThreadPoolExecutor(1, "self-rag load") as thread:
+                    return thread.submit(self._load).result()
             return self._endpoint
 
     def stop(self) -> None:
@@ -96,7 +86,8 @@ class EmbeddedServer:
         with self._lock:
             if self._wire is not None:
                 atexit.unregister(self.stop)
-                if self._prefixes:
+                interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt  # and the program ends of it
+                if self._prefixes and not interrupted:
                     with suppress(KeyboardInterrupt):  # whoever is in a hurry need not wait
                         self._prefixes.keep(self._wire)
                 _cut_connections(self._wire.port)
@@ -111,6 +102,27 @@ class EmbeddedServer:
     ) -> None:
         self.stop()
 
+    def _load(self) -> Endpoint:
+        xllamacpp = _binding()
+        key = secrets.token_urlsafe(32)
+        try:
+            self._server = xllamacpp.Server(self._parameters(xllamacpp, key))
+        except RuntimeError as error:
+            raise ModelError(
+                f"The model file {self.path} could not be loaded: it is missing, damaged, of a kind "
+                "that llama.cpp does not know, or too large for this machine's memory; run "
+                "`python -m app pull`, or set SELFRAG_MODEL_PATH to another GGUF file."
+            ) from error
+        port = int(self._server.listening_address.rpartition(":")[2])
+        self._wire = _Wire(port, key)
+        # Stopped before its loop runs, the server would never stop.
+        self._wire("/lora-adapters")
+        atexit.register(self.stop)
+        if self._prefixes:
+            self._prefixes.restore(self._wire, self._identity(xllamacpp.__version__))
+        self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
+        return self._endpoint
+
     def _parameters(self, xllamacpp: Any, key: str) -> Any:
         parameters = xllamacpp.CommonParams()
         parameters.model.path = str(self.path)
@@ -124,6 +136,7 @@ class EmbeddedServer:
         parameters.n_threads_http = _HTTP_THREADS
         parameters.n_ctx = self._context_tokens
         parameters.n_parallel = self._parallel
+        parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.kv_unified = True
         parameters.cache_ram_mib = CACHED_PROMPTS_MIB
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
@@ -154,6 +167,11 @@ def serve(path: Path, prefixes: Prefixes | None = None) -> EmbeddedServer:
             server = _servers[path] = EmbeddedServer(path, prefixes=prefixes)
     server.start()
     return server
+
+
+def is_serving() -> bool:
+    """Whether this process was asked to serve a model."""
+    return bool(_servers)
 
 
 def usable_cores() -> int:

@@ -1,5 +1,6 @@
 """The default embedding model: all-MiniLM-L6-v2 as an int8 ONNX export, on the CPU."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,10 +27,9 @@ class MiniLM(Embeddings):
     """
 
     def __init__(self, model: Path, tokenizer: Path, *, threads: int = 2) -> None:
-        import onnxruntime
         from tokenizers import Tokenizer
 
-        onnxruntime.disable_telemetry_events()
+        onnxruntime = _onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
@@ -77,3 +77,13 @@ class MiniLM(Embeddings):
         means = (tokens * weights).sum(axis=1) / weights.sum(axis=1)  # [CLS] and [SEP]: never zero tokens
         unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
         return unit
+
+
+def _onnxruntime() -> Any:
+    # It reports the machine and its work to its maker, and keeps a device id in ~/.cache. It reads the variable
+    # when it is imported; where the program around us imported it before, the call stops all but what it began with.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime

@@ -209,7 +209,7 @@ def test_a_truncated_model_file_is_a_clear_error(chat_model: Path, tmp_path: Pat
 
 
 PROGRAM = """
-import json, sys, threading, time, urllib.request
+import contextlib, json, sys, threading, time, urllib.request
 from pathlib import Path
 from models.embedded import serve
 
@@ -279,4 +279,67 @@ except KeyboardInterrupt:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+def test_an_interrupt_while_a_prompt_is_read_does_not_wait_for_its_end(chat_model: Path) -> None:
+    """3,000 words take a minute on two cores, and were read 2,048 tokens at a time."""
+    ending = """
+def read():
+    body = {"messages": [{"role": "user", "content": "word " * 3000}], "max_tokens": 1}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.api_key}"}
+    url = f"{endpoint.base_url}/chat/completions"
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
+
+threading.Thread(target=read, daemon=True).start()
+time.sleep(2)
+print("ready", flush=True)
+try:
+    time.sleep(100)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    with run(chat_model, ending) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (130, "")
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+def test_an_interrupt_while_the_model_is_loaded_ends_the_program(chat_model: Path) -> None:
+    loading = """
+import sys
+from pathlib import Path
+from models.embedded import serve
+
+print("loading", flush=True)
+try:
+    serve(Path(sys.argv[1]))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", loading, str(chat_model)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "loading\n"
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, err) == (130, "")
