@@ -51,13 +51,31 @@ class Settings(BaseSettings):
     selfrag_call_seconds: float | None = Field(None, gt=0)
     selfrag_concurrency: int | None = Field(None, ge=1, le=1000)
 
+    @field_validator("openai_api_key", "openai_base_url", mode="before")
+    @classmethod
+    def _is_trimmed(cls, given: object) -> object:
+        """What was pasted may end in a line break, or be nothing else."""
+        return (given.strip() or None) if isinstance(given, str) else given
+
+    @field_validator("openai_api_key")
+    @classmethod
+    def _is_a_key(cls, key: SecretStr | None) -> SecretStr | None:
+        said = key.get_secret_value() if key else ""
+        if said and not (said.isascii() and said.isprintable()):
+            raise PydanticCustomError("key", "it holds a character that no key has, so copy it again")
+        return key
+
     @field_validator("openai_base_url")
     @classmethod
     def _is_an_address(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        import httpx2
+
         try:
-            parts = urlsplit(url or "http://none")
-            right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:  # a port that is no number, or half an IPv6 address
+            parts = urlsplit(url)
+            right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and httpx2.URL(url)
+        except (ValueError, httpx2.InvalidURL):  # a port that is no number, half an IPv6 address, a line break
             right = False
         if not right:
             raise PydanticCustomError("url", "it is no address like http://127.0.0.1:11434/v1")
@@ -70,6 +88,11 @@ class Settings(BaseSettings):
             return weights(given) if isinstance(given, str) else given
         except ValueError:
             raise PydanticCustomError("weights", "it is no list of three numbers like 1,1,0.5") from None
+
+    @property
+    def key(self) -> str | None:
+        """The key of the endpoint, not to be shown."""
+        return self.openai_api_key.get_secret_value() if self.openai_api_key else None
 
     @property
     def chat_model(self) -> str:

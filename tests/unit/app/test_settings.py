@@ -39,7 +39,16 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:11434/v1", "http://", "http://host:port/v1", "http://[bad/v1", "ftp://host"]
+    "url",
+    [
+        "localhost:11434/v1",
+        "http://",
+        "http://host:port/v1",
+        "http://[bad/v1",
+        "ftp://host",
+        "http://ho\nst/v1",
+        "http://ho\u200bst/v1",
+    ],
 )
 def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -53,6 +62,29 @@ def test_an_env_file_that_is_no_text_is_named(tmp_path: Path, monkeypatch: pytes
     (tmp_path / ".env").write_bytes(b"OPENAI_API_KEY=\xff\xfe")
     with pytest.raises(RequestError, match=r"\.env cannot be read"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "key"), [("sk-123\n", "sk-123"), ("\t sk-123\r\n", "sk-123"), (" \n", None), ("pass word", "pass word")]
+)
+def test_a_key_is_taken_without_the_blanks_around_it(
+    given: str, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", given)
+    assert load_settings().key == key
+
+
+@pytest.mark.parametrize("key", ["sk-1\n23", "sk-ключ", "sk-1\x7f", "sk-1\u200b23"])
+def test_a_key_that_no_request_can_carry_is_refused_and_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(RequestError, match=r"OPENAI_API_KEY is wrong: it holds a character that no key has") as error:
+        load_settings()
+    assert "sk-" not in str(error.value)
+
+
+def test_an_address_is_taken_without_the_blanks_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", " http://127.0.0.1:9/v1\n")
+    assert load_settings().openai_base_url == "http://127.0.0.1:9/v1"
 
 
 def test_a_key_is_not_shown() -> None:
