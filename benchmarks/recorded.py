@@ -37,7 +37,7 @@ class Recorder:
     """A chat that writes down what it is asked."""
 
     def __init__(self, chat: Chat, calls: list[Call]) -> None:
-        self.name, self._chat, self._calls = chat.name, chat, calls
+        self.name, self.secrets, self._chat, self._calls = chat.name, chat.secrets, chat, calls
 
     async def ask(self, messages: Sequence[BaseMessage], *given: Any, **options: Any) -> AIMessage:
         """As `Chat.ask`."""

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from models.failures import TransientModelError, classify, short
+from models.failures import Remedies, TransientModelError, classify, short, status_of
+from models.secrecy import KEY_LENGTH, Secrets
 from models.usage import LimitReachedError, Tab, Usage, no_usage
 
 CALL_SECONDS = 120.0
@@ -32,15 +33,17 @@ def text_of(message: BaseMessage) -> str:
     return THOUGHT.sub("", message.text).strip().encode("utf-8", "replace").decode()
 
 
-def answer_of(reply: BaseMessage, name: str, max_tokens: int) -> str:
-    """The text of a reply that is one.
+def answer_of(reply: BaseMessage, name: str, max_tokens: int, secrets: Secrets | None = None) -> str:
+    """The text of a reply that is one, without the secrets that a server may repeat.
 
     Raises `TransientModelError` for a refusal, for what a filter or the end of a stream cut off, and for far more than
     was asked for.
     """
+    secrets = secrets or Secrets()
     refusal = reply.additional_kwargs.get("refusal")
     if refusal:
-        raise TransientModelError(f"{name} refused to answer ({short(' '.join(str(refusal).split()))}).")
+        said = secrets.redacted(" ".join(str(refusal).split()))
+        raise TransientModelError(f"{name} refused to answer ({short(said)}).")
     reason = reply.response_metadata.get("finish_reason") or reply.response_metadata.get("stop_reason")
     if str(reason).casefold() in FILTERED:
         raise TransientModelError(f"A content filter stopped the answer of {name}.")
@@ -50,7 +53,7 @@ def answer_of(reply: BaseMessage, name: str, max_tokens: int) -> str:
         raise TransientModelError(
             f"{name} wrote {len(reply.text):,} characters where {max_tokens} tokens were asked for."
         )
-    return text_of(reply)
+    return secrets.hidden(text_of(reply), KEY_LENGTH)
 
 
 def likely_tokens(messages: Sequence[BaseMessage], written: int) -> int:
@@ -78,7 +81,7 @@ class Chat:
 
     ``make`` builds the LangChain model; it is called once for each event loop, since an HTTP client's
     connections belong to the loop that opened them. ``name`` names the model in errors, which never show
-    ``secret``; ``bounded`` tells its client how many tokens a reply may have.
+    ``secrets`` and name ``remedies``; ``bounded`` tells its client how many tokens a reply may have.
     """
 
     def __init__(
@@ -89,15 +92,17 @@ class Chat:
         call_seconds: float = CALL_SECONDS,
         retries: int = RETRIES,
         concurrency: int = CONCURRENCY,
-        secret: str | None = None,
+        secrets: Secrets | None = None,
+        remedies: Remedies | None = None,
         bounded: Callable[[int], dict[str, Any]] = max_tokens_of,
     ) -> None:
         self.name = name
         self.call_seconds = call_seconds
         self.retries = retries
+        self.secrets = secrets or Secrets()
+        self.remedies = remedies or Remedies()
         self._make = make
         self._concurrency = concurrency
-        self._secret = secret
         self._bounded = bounded
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
@@ -135,8 +140,8 @@ class Chat:
             except LimitReachedError:
                 raise
             except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
-                failure, wait = classify(error, self.name, attempt, self._secret)
-                if getattr(error, "status_code", None):  # refused, and nothing written
+                failure, wait = classify(error, self.name, attempt, self.secrets, self.remedies)
+                if status_of(error):  # refused, and nothing written
                     cost = _estimated(messages, 0)
             finally:
                 tab.settle(most, cost)

@@ -10,15 +10,21 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 
-from errors import ModelError
+from errors import ModelError, RequestError
 from models.chat import CONCURRENCY, Chat, max_tokens_of
+from models.failures import Remedies, said_by
+from models.secrecy import Secrets, without_password
 
 if TYPE_CHECKING:
+    import httpx2
     from langchain_openai import ChatOpenAI
+
+    from models.bounded import Guard
 
 CONNECT_SECONDS = 10.0
 REASONING = re.compile(r"^(o\d|gpt-5)")
 LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|::1")
+LOCAL = frozenset({"huggingface"})  # runs in this process: there is no server, and no client of one
 # Providers whose clients do not know ``max_tokens`` as an argument of a call.
 BOUNDED: dict[str, Callable[[int], dict[str, Any]]] = {
     "ollama": lambda tokens: {"options": {"temperature": 0, "num_predict": tokens}},
@@ -41,11 +47,9 @@ def openai_chat(
     """
 
     def make() -> BaseChatModel:
-        import httpx2
-        from openai import DefaultAsyncHttpxClient
         from pydantic import SecretStr
 
-        from models.bounded import bounded
+        from models.bounded import Guard
 
         settings: dict[str, Any] = {} if REASONING.match(model) else {"temperature": 0}
         return _client_class()(
@@ -56,16 +60,31 @@ def openai_chat(
             stream_usage=True,
             stream_chunk_timeout=None,  # in Python 3.11 its wait_for can swallow the cancellation of our own
             http_socket_options=(),  # those of the synchronous client, which is not used, come with a warning
-            http_async_client=DefaultAsyncHttpxClient(
-                timeout=httpx2.Timeout(call_seconds, connect=min(CONNECT_SECONDS, call_seconds)),
-                trust_env=not is_local(base_url),
-                event_hooks={"response": [bounded(call_seconds)]},
-            ),
+            http_async_client=openai_http(base_url, Guard(call_seconds)),
             **settings,
         )
 
     where = f" at {without_password(base_url)}" if base_url else ""
-    return Chat(make, name or f"{model}{where}", call_seconds=call_seconds, concurrency=concurrency, secret=api_key)
+    return Chat(
+        make,
+        name or f"{model}{where}",
+        call_seconds=call_seconds,
+        concurrency=concurrency,
+        secrets=Secrets(api_key, base_url),
+    )
+
+
+def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
+    """The HTTP client of a server of the OpenAI protocol, under the guard."""
+    import httpx2
+    from openai import DefaultAsyncHttpxClient
+
+    client = DefaultAsyncHttpxClient(
+        timeout=httpx2.Timeout(guard.seconds, connect=min(CONNECT_SECONDS, guard.seconds)),
+        trust_env=not is_local(base_url),
+    )
+    guard.over(client)
+    return client
 
 
 @cache
@@ -93,25 +112,50 @@ def is_local(url: str | None) -> bool:
     return url is not None and LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 
-def without_password(url: str) -> str:
-    """The address as it may be shown."""
-    return re.sub(r"(?<=//)[^/@]*@", "", url).partition("?")[0]
-
-
 def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRENCY) -> Chat:
-    """A chat model by LangChain's ``provider:model``, with the provider's own settings from the environment."""
+    """A chat model by LangChain's ``provider:model``, with the provider's own settings from the environment.
+
+    At its first call it raises `RequestError` for a provider that cannot be kept within bounds.
+    """
+    remedies = remedies_of(spec)
 
     def make() -> BaseChatModel:
         from langchain.chat_models import init_chat_model
 
+        from models.bounded import Guard
+
         try:
-            return init_chat_model(spec, temperature=0, max_retries=0)
+            model = init_chat_model(spec, temperature=0, max_retries=0)
         except ImportError as error:
             package = getattr(error, "name", None) or "its integration package"
             raise ModelError(f"{spec} needs a package that is not installed: pip install {package}.") from error
-        except Exception as error:
-            line = (str(error).splitlines() or [""])[0]
-            raise ModelError(f"{spec} cannot be used: {line[:200]}") from error
+        except Exception as error:  # noqa: BLE001 - each provider's package raises its own
+            raise ModelError(f"{spec} cannot be used: {said_by(error, Secrets())}") from None
+        guard_provider(model, spec, Guard(call_seconds, address=remedies.address))
+        return model
 
     bounded = BOUNDED.get(spec.partition(":")[0], max_tokens_of)
-    return Chat(make, spec, call_seconds=call_seconds, concurrency=concurrency, bounded=bounded)
+    return Chat(make, spec, call_seconds=call_seconds, concurrency=concurrency, bounded=bounded, remedies=remedies)
+
+
+def remedies_of(spec: str, **more: str) -> Remedies:
+    """The remedies where a provider's own settings name the key and the address."""
+    provider = spec.partition(":")[0]
+    return Remedies(key=f"the key of {provider}", address=f"the address of {provider}", **more)
+
+
+def guard_provider(model: object, spec: str, guard: Guard) -> None:
+    """Put the guard over every HTTP client of a provider's model. Raises `RequestError` where there is none."""
+    from models.bounded import clients_of
+
+    api: Any = getattr(getattr(model, "client", None), "_api_client", None)
+    if hasattr(api, "_aiohttp_sessions"):  # Google's prefers aiohttp, which has no hooks
+        api._http_options.httpx_async_client = api._async_httpx_client
+    clients = clients_of(model)
+    if not clients and spec.partition(":")[0] not in LOCAL:
+        raise RequestError(
+            f"{spec} cannot be used: its package has no HTTP client whose replies can be kept within bounds. "
+            "Name another provider, or a gateway of the OpenAI protocol by OPENAI_BASE_URL."
+        )
+    for client in clients:
+        guard.over(client)

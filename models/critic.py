@@ -98,7 +98,7 @@ class Critic:
         ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(WHY)]
         try:
             reply = await self.chat.ask(ask, self.tab, max_tokens=REASON_TOKENS, tags=["nostream"])
-            said = answer_of(reply, self.chat.name, REASON_TOKENS)
+            said = answer_of(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
         except (LimitReachedError, TransientModelError):
             return verdict
         reason = " ".join(said.split()) or None
@@ -142,7 +142,7 @@ class Critic:
             words = ", ".join(choice.replies)
             ask = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {words}.")]
         reply = await self.chat.ask(ask, self.tab, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
-        return by_reply(choice, answer_of(reply, self.chat.name, STRUCTURED_TOKENS))
+        return by_reply(choice, answer_of(reply, self.chat.name, STRUCTURED_TOKENS, self.chat.secrets))
 
 
 def first_token(reply: AIMessage) -> Mapping[str, float] | None:

@@ -34,7 +34,7 @@ class Generator:
             raise RuntimeError("a generator writes only with a tab: call metered() first")
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         reply = await self.chat.ask(messages.format_messages(**inputs), self.tab, max_tokens=max_tokens, tags=tags)
-        text = answer_of(reply, self.chat.name, max_tokens)
+        text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
         if not text:
             raise TransientModelError(f"{self.chat.name} answered with nothing.")
         return text

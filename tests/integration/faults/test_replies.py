@@ -72,7 +72,7 @@ CASES: dict[str, Case] = {
     "stalls in the middle": LATE,
     "drips for ever": LATE,
     "pours for ever": ENDLESS,
-    "says the same for ever": ENDLESS,
+    "says the same for ever": ENDLESS._replace(error="more than 40,000 parts"),
     "empty body": GARBLED,
     "truncated body": GARBLED,
     "malformed body": GARBLED,

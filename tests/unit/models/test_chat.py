@@ -5,13 +5,15 @@ import time
 from email.utils import formatdate
 from typing import Any
 
+import httpx
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from errors import ModelError
 from models import failures
 from models.chat import Chat, answer_of, likely_tokens, text_of, usage_of
-from models.failures import TransientModelError, UnusableRequestError, classify
+from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
+from models.secrecy import Secrets
 from models.usage import LimitReachedError, Tab
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
 
@@ -313,7 +315,7 @@ async def test_an_option_that_a_client_does_not_know_is_a_request_in_another_for
 async def test_an_error_shows_no_secret_whatever_it_looks_like() -> None:
     said = "Incorrect API key provided: swordfish. You can find yours elsewhere."
     with pytest.raises(ModelError, match="provided: ") as error:
-        await ask(ScriptedChat(script=[StatusError(401, said)]), secret="swordfish")
+        await ask(ScriptedChat(script=[StatusError(401, said)]), secrets=Secrets("swordfish"))
     assert "swordfish" not in str(error.value)
 
 
@@ -324,6 +326,45 @@ def test_an_error_shows_no_key(said: str) -> None:
     failure, _ = classify(StatusError(401, said), "the model", 0)
     assert "abcdef" not in str(failure)
     assert "[key]" in str(failure)
+
+
+def test_a_provider_is_named_with_its_own_settings() -> None:
+    named = Remedies(key="the key of there", address="the address of there")
+    failure, _ = classify(StatusError(401), "the model", 0, remedies=named)
+    assert "check the key of there" in str(failure)
+    refused = httpx.ConnectError("refused")
+    assert "check the address of there" in str(classify(refused, "the model", 0, remedies=named)[0])
+
+
+def test_a_status_is_found_wherever_a_client_library_keeps_it() -> None:
+    request = httpx.Request("POST", "http://host/")
+    error = httpx.HTTPStatusError("no", request=request, response=httpx.Response(401, request=request))
+    assert "refused the key" in str(classify(error, "the model", 0)[0])
+    wrapped = RuntimeError("tried once")
+    wrapped.__cause__ = error
+    assert "refused the key" in str(classify(wrapped, "the model", 0)[0])
+
+
+@pytest.mark.timeout(20)
+def test_errors_that_lead_to_one_another_are_classified() -> None:
+    first, second = RuntimeError("first"), RuntimeError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert "the model failed: RuntimeError (first)" in str(classify(first, "the model", 0)[0])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.LocalProtocolError("Illegal header value b'Bearer swordfish\\n'"),
+        UnicodeEncodeError("ascii", "Bearer swörd", 9, 10, "ordinal not in range(128)"),
+    ],
+)
+def test_a_key_that_no_header_can_hold_is_named(error: Exception) -> None:
+    wrapped = RuntimeError("Connection error.")
+    wrapped.__cause__ = error
+    failure, _ = classify(wrapped, "the model", 0)
+    assert not isinstance(failure, TransientModelError)
+    assert str(failure) == "A header for the model would hold a character that none may: check OPENAI_API_KEY."
 
 
 def test_an_error_is_one_short_line() -> None:

@@ -1,4 +1,4 @@
-import builtins
+import sys
 from typing import Any
 
 import pytest
@@ -47,6 +47,12 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     assert chat.name == "small at https://host/v1"
 
 
+async def test_no_client_follows_redirects() -> None:
+    model = client(openai_chat("small", base_url="http://127.0.0.1:9/v1", api_key="secret", call_seconds=5))
+    assert not model.http_async_client.follow_redirects
+    await model.http_async_client.aclose()
+
+
 def test_a_client_that_does_not_know_max_tokens_is_told_in_its_own_words() -> None:
     assert BOUNDED["ollama"](7) == {"options": {"temperature": 0, "num_predict": 7}}
     assert provider_chat("ollama:small", call_seconds=5)._bounded(7) == BOUNDED["ollama"](7)
@@ -66,13 +72,6 @@ def test_an_unknown_provider_is_a_clear_error() -> None:
 
 
 def test_a_provider_whose_package_is_missing_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    really = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("langchain_anthropic"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return really(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
     with pytest.raises(ModelError, match=r"anthropic:claude needs a package that is not installed: pip install"):
         client(provider_chat("anthropic:claude", call_seconds=5))
