@@ -105,10 +105,13 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
             name="the embedded model",
         )
     seconds, most = seconds or REMOTE_CALL_SECONDS, most or CONCURRENCY
-    if ":" in name and not settings.openai_base_url:
-        return provider_chat(name, call_seconds=seconds, concurrency=most)
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    return openai_chat(name, base_url=settings.openai_base_url, api_key=key, call_seconds=seconds, concurrency=most)
+    url, key = settings.openai_base_url, settings.key
+    if not url and ":" in name:
+        provider, _, model = name.partition(":")
+        if provider != "openai":
+            return provider_chat(name, call_seconds=seconds, concurrency=most)
+        name = model
+    return openai_chat(name, base_url=url, api_key=key, call_seconds=seconds, concurrency=most)
 
 
 def prefixes_of(settings: Settings) -> Prefixes:
@@ -139,13 +142,14 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
     if name and ":" not in name:
         raise RequestError(f"SELFRAG_EMBEDDING_MODEL is {name}: write it as provider:model.")
     if name:
-        from langchain.embeddings import init_embeddings
+        from graph.fence import in_background
+        from models.remote_embeddings import openai_embeddings, provider_embeddings
 
-        try:
-            return init_embeddings(name), name
-        except Exception as error:
-            line = (str(error).splitlines() or [""])[0]
-            raise RequestError(f"The embedding model {name} cannot be used: {line[:200]}") from error
+        seconds = settings.selfrag_call_seconds or REMOTE_CALL_SECONDS
+        if name.startswith("openai:"):
+            url, key = settings.openai_base_url, settings.key
+            return openai_embeddings(name, base_url=url, api_key=key, call_seconds=seconds, run=in_background), name
+        return provider_embeddings(name, call_seconds=seconds, run=in_background), name
     from models.embeddings import NAME, MiniLM
     from models.files import EMBEDDING_MODEL, TOKENIZER, ensure
 

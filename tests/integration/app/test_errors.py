@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.app.conftest import Ended, Program
 from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.loopback import json_reply, loopback
 from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, say, status
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -181,3 +182,41 @@ def test_a_reader_that_leaves_is_no_error(program: Program) -> None:
         err = process.stderr.read()
         process.wait(30)
     assert (process.returncode, err) == (0, "")
+
+
+def test_a_key_that_a_providers_server_sends_back_is_not_shown(program: Program, docs: Path) -> None:
+    key = "swordfish-in-the-lake"
+    with loopback(lambda sent: json_reply({"error": f"The key {key} is wrong"}, 401)) as provider:
+        environment = {
+            "OPENAI_BASE_URL": "",
+            "OPENAI_API_KEY": "",
+            "SELFRAG_CHAT_MODEL": "ollama:small",
+            "OLLAMA_HOST": provider.url,
+            "OLLAMA_API_KEY": key,
+        }
+        ended = program(RENT, "--docs", str(docs), "--json", environment=environment)
+    one_sentence(ended, "refused the key: check the key of ollama")
+    assert ended.code == 3
+    assert json.loads(ended.out)["outcome"] == "stopped"
+    assert key not in ended.out + ended.err
+
+
+def test_a_server_of_embeddings_that_refuses_the_key_is_named(program: Program, docs: Path) -> None:
+    key = "swordfish-in-the-lake"
+    with loopback(lambda sent: json_reply({"error": {"message": f"The key {key} is wrong"}}, 401)) as server:
+        environment = {
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+            "OPENAI_API_KEY": f"{key}\n",
+            "SELFRAG_EMBEDDING_MODEL": "openai:small",
+        }
+        ended = program("index", str(docs), environment=environment)
+    one_sentence(ended, "The server of openai:small refused the key: check OPENAI_API_KEY")
+    assert ended.code == 3
+    assert key not in ended.out + ended.err
+    assert [sent.path for sent in server.sent] == ["/v1/embeddings"]
+
+
+def test_a_key_that_no_request_can_carry_is_a_wrong_request(program: Program, server: OpenAIServer) -> None:
+    ended = program(RENT, environment={"OPENAI_API_KEY": "right\nkey"})
+    one_sentence(ended, "OPENAI_API_KEY is wrong: it holds a character that no key has")
+    assert (ended.code, ended.out, server.asked) == (2, "", [])
