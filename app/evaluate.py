@@ -76,7 +76,7 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     require_own(folder)
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
     examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
-    with library_to_ask(_documents(options, dataset), settings, screen) as library:
+    with library_to_ask(_documents(options, dataset), settings, screen, complete=True) as library:
         with screen.downloads() as progress:
             services = services_of(settings, library.store.as_retriever(), progress)
         context = context_of(settings)

@@ -41,22 +41,28 @@ def open_own(settings: Settings, screen: Screen) -> Library:
 
 
 def library_to_ask(
-    docs: Sequence[Path] | None, settings: Settings, screen: Screen, within: Filter | None = None
+    docs: Sequence[Path] | None,
+    settings: Settings,
+    screen: Screen,
+    within: Filter | None = None,
+    *,
+    complete: bool = False,
 ) -> Library:
     """The index to ask, in step with the disk. With no documents named and none in the library, the sample's.
 
-    Raises `RequestError` where there is nothing to ask, or nothing that fits the filter ``within``.
+    Raises `RequestError` where there is nothing to ask, or nothing that fits the filter ``within``; with ``complete``
+    also where another process is writing the index, which is otherwise asked as far as it is.
     """
     if docs:
-        return _in_step(open_docs(docs, settings, screen), screen, within)
+        return _in_step(open_docs(docs, settings, screen), screen, within, complete)
     library = open_own(settings, screen)
-    _sync(library, screen)  # first: its folders may have got their first document, or lost their last
+    _sync(library, screen, complete)  # first: its folders may have got their first document, or lost their last
     if library.sources():
         library.require_passages(within)
         return library
     library.close()
     screen.note("your library is empty, so this asks the sample in data/library; add yours: python -m app index PATH")
-    return _in_step(open_docs([SAMPLE], settings, screen), screen, within)
+    return _in_step(open_docs([SAMPLE], settings, screen), screen, within, complete)
 
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
@@ -82,27 +88,27 @@ def _home(settings: Settings) -> Path:
     return home
 
 
-def _in_step(library: Library, screen: Screen, within: Filter | None) -> Library:
-    _sync(library, screen)
+def _in_step(library: Library, screen: Screen, within: Filter | None, complete: bool) -> Library:
+    _sync(library, screen, complete)
     library.require_passages(within)
     return library
 
 
-def _sync(library: Library, screen: Screen) -> None:
-    """Bring the library in step, or be content with what it holds while another process writes.
+def _sync(library: Library, screen: Screen, complete: bool) -> None:
+    """Bring the library in step; unless it must be ``complete``, what it holds will do while another process writes.
 
-    Raises `IndexBusy` where it holds nothing yet after a moment's wait for the other process.
+    Raises `IndexBusy` where that will not do, or is nothing yet, after a moment's wait for the other process.
     """
     from retrieval.database import WAIT
     from retrieval.errors import IndexBusy
     from retrieval.signature import signed
 
-    for seconds in (0.0, WAIT):
+    for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:
             with screen.indexing() as progress:
                 report = library.sync(progress, seconds=seconds)
         except IndexBusy:
-            if not library.empty:
+            if not complete and not library.empty:
                 writer = signed(library.store.database.folder)
                 screen.note(f"{writer} is indexing: the answer is from what the library holds so far.")
                 return

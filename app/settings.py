@@ -118,11 +118,6 @@ class Settings(BaseSettings):
         return self.openai_api_key.get_secret_value() if self.openai_api_key else None
 
     @property
-    def key(self) -> str | None:
-        """The key of the endpoint, not to be shown."""
-        return self.openai_api_key.get_secret_value() if self.openai_api_key else None
-
-    @property
     def chat_model(self) -> str:
         """The chat model's name: as named, the endpoint's default, or ``embedded``."""
         if self.selfrag_chat_model:

@@ -10,6 +10,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError
 from models.usage import Tab
+from retrieval.clean import is_blank
 
 ANSWER_TAG = "answer"
 
@@ -35,6 +36,6 @@ class Generator:
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         reply = await self.chat.ask(messages.format_messages(**inputs), self.tab, max_tokens=max_tokens, tags=tags)
         text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
-        if not text:
+        if is_blank(text):
             raise TransientModelError(f"{self.chat.name} answered with nothing.")
         return text

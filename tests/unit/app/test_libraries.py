@@ -235,6 +235,17 @@ def test_a_question_of_documents_named_does_not_wait_for_a_writer(
     assert "is indexing: the answer is from what the library holds so far" in capsys.readouterr().err
 
 
+def test_an_evaluation_does_not_ask_what_another_process_is_filling(
+    settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(docs) == ["a.txt"]
+    writer(folder_for(settings.libraries_folder, [docs]))
+    (docs / "new.txt").write_text("Delta is a letter.")
+    monkeypatch.setattr(database, "WAIT", 0.2)
+    with pytest.raises(IndexBusy, match="is writing"):
+        library_to_ask([docs], settings, Screen(), complete=True)
+
+
 def test_a_library_that_is_in_step_is_asked_without_a_word_while_another_writes(
     settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
