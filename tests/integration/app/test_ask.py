@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.app.conftest import Program
 from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.langsmith_server import langsmith_of_this_machine
 from tests.integration.openai_server import OpenAIServer, Policy, say
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -254,3 +255,13 @@ def test_another_model_may_judge(program: Program, docs: Path, server: OpenAISer
     models = {one.kind: one.body["model"] for one in server.asked}
     assert models["draft"] == "gpt-4o-mini"
     assert {models[kind] for kind in ("retrieve", "relevance", "support", "usefulness")} == {"judge"}
+
+
+@pytest.mark.parametrize("tracing", ["off", "langsmith"])
+def test_langsmith_is_sent_a_question_by_our_own_setting_alone(program: Program, docs: Path, tracing: str) -> None:
+    with langsmith_of_this_machine() as langsmith:
+        set_for_another = {"LANGSMITH_TRACING": str(tracing == "off").lower(), **langsmith.environment()}
+        ended = program(RENT, "--docs", str(docs), environment={**set_for_another, "SELFRAG_TRACING": tracing})
+        assert (ended.code, ended.out) == (0, ANSWER + "\n")
+        assert (ANSWER in "".join(langsmith.sent)) == (tracing == "langsmith")
+        assert bool(langsmith.sent) == (tracing == "langsmith")

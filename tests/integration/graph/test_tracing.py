@@ -5,51 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.integration.graph.sky import AIR, QUESTION
+from tests.integration.langsmith_server import LangSmith, langsmith_of_this_machine
 
 ROOT = Path(__file__).parents[3]
 
 
-class LangSmith(ThreadingHTTPServer):
-    """Takes every upload; ``sent`` are their bodies."""
-
-    def __init__(self) -> None:
-        self.sent: list[str] = []
-        super().__init__(("127.0.0.1", 0), Upload)
-
-
-class Upload(BaseHTTPRequestHandler):
-    server: LangSmith
-
-    def do_POST(self) -> None:
-        self.server.sent.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        self.do_GET()
-
-    do_PATCH = do_POST  # noqa: N815
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"{}")
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
-
-
 @pytest.fixture
 def langsmith() -> Iterator[LangSmith]:
-    with LangSmith() as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    with langsmith_of_this_machine() as server:
         yield server
-        server.shutdown()
 
 
 def run(langsmith: LangSmith, *arguments: str, **environment: str) -> list[str]:
@@ -57,13 +27,7 @@ def run(langsmith: LangSmith, *arguments: str, **environment: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.integration.graph.traced", *arguments],
         cwd=ROOT,
-        env={
-            **os.environ,
-            "LANGSMITH_ENDPOINT": f"http://127.0.0.1:{langsmith.server_address[1]}",
-            "LANGSMITH_API_KEY": "key",
-            "LANGSMITH_DISABLE_RUN_COMPRESSION": "true",
-            **environment,
-        },
+        env={**os.environ, **langsmith.environment(), **environment},
         capture_output=True,
         text=True,
         check=False,
