@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,19 +39,20 @@ class SelfRAG(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         must reach this thread, which cancels them.
         """
         execution, context = Execution(), copy_context()
-        steps = super().stream(input, self._config_of(config), **options)
+        steps: Any = super().stream(input, self._config_of(config), **options)
 
         def step() -> Any:
             with self._entered(execution):
                 return next(steps, END_OF_STREAM)
 
-        with ThreadPoolExecutor(1, "self-rag stream") as thread:
-            try:
-                while (chunk := thread.submit(context.run, step).result()) is not END_OF_STREAM:
-                    yield chunk
-            finally:
-                execution.cancel()
-                thread.submit(context.run, steps.close).result()  # type: ignore[attr-defined]
+        thread = ThreadPoolExecutor(1, "self-rag stream")
+        try:
+            while (chunk := thread.submit(context.run, step).result()) is not END_OF_STREAM:
+                yield chunk
+        finally:
+            execution.cancel()
+            thread.shutdown()
+            context.run(steps.close)
 
     async def astream(
         self,
@@ -61,13 +63,18 @@ class SelfRAG(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         """As LangGraph's."""
         execution = Execution()
         steps: Any = super().astream(input, self._config_of(config), **options)
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(None, None)  # the event loop, when it ends, is to close this generator and not that too
+        step = steps.__anext__()
+        sys.set_asyncgen_hooks(*hooks)
         try:
             while True:
                 with self._entered(execution):
-                    chunk = await anext(steps, END_OF_STREAM)
-                if chunk is END_OF_STREAM:
-                    return
+                    chunk = await step
                 yield chunk
+                step = steps.__anext__()
+        except StopAsyncIteration:
+            return
         finally:
             execution.close()
             with self._entered(execution):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from graph.runs import Run
 from tests.integration.graph.sky import QUESTION, critic
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 
+ROOT = Path(__file__).parents[3]
 STREAMS = 50
 ASKING: Any = {"question": QUESTION}
 
@@ -130,3 +134,25 @@ def test_a_synchronous_stream_that_is_closed_does_not_wait_for_its_nodes() -> No
     assert next(stream) == "grading"
     stream.close()
     assert ended.wait(30)
+
+
+def test_a_program_that_ends_with_streams_open_ends_in_silence() -> None:
+    program = """
+import asyncio
+from tests.integration.graph.sky import AIR, GOOD, QUESTION, critic
+from graph.builder import build_graph
+from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
+
+graph = build_graph(services(ScriptedGenerator(drafts=[GOOD] * 2), critic(), ScriptedRetriever(always=[AIR])))
+kept = [graph.stream({"question": QUESTION}), graph.astream({"question": QUESTION})]
+
+async def begin():
+    await anext(kept[1])
+
+next(kept[0])
+asyncio.run(begin())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
