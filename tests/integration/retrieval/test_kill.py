@@ -127,7 +127,7 @@ def test_a_second_writer_waits_then_says_why(home: Path, docs: Path, many: Path,
         begun = time.perf_counter()
         with pytest.raises(IndexBusy, match=rf"^Process {os.getpid()} \(.*, since \d\d:\d\d\) is writing .*: wait"):
             waiting.sync()
-        assert 4 < time.perf_counter() - begun < 8
+        assert 4 < time.perf_counter() - begun < 30
         assert waiting.store.similarity_search("row 3 of file 1", k=1)
     assert len(waiting.sync().added) == 1
 
