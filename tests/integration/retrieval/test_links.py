@@ -206,7 +206,8 @@ def test_a_file_that_becomes_a_link_before_it_is_opened_is_not_read(docs: Path, 
     (docs / "a.txt").symlink_to(tmp_path / "credentials")
     with Readers(workers=1) as readers:
         (reading,) = readers.read([os.fsencode(docs / "a.txt")])
-    assert (reading.status, reading.loaded) == ("unopened", None)
+    assert (reading.status, reading.loaded) == ("failed", None)
+    assert reading.reason == "a.txt is not a regular file: name a document."
 
 
 @pytest.mark.parametrize(

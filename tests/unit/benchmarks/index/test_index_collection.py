@@ -54,7 +54,7 @@ def test_links_and_hidden_folders_have_fates_of_their_own(tmp_path: Path) -> Non
         "config.txt": UNSEEN,
         "a.txt": "indexed",
         "b.txt": SAME,
-        "c.txt": "indexed",
+        "c.txt": "skipped",
         "loop": "skipped",
     }
     assert found.wrong == []
