@@ -20,6 +20,7 @@ from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
+from retrieval.clean import is_blank
 
 CHOICES = {"retrieve": RETRIEVE, "relevance": RELEVANCE, "support": SUPPORT, "usefulness": USEFULNESS}
 WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason")
@@ -209,7 +210,7 @@ def questions() -> st.SearchStrategy[str]:
         )
     )
     return st.one_of(asked, asked, st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)).filter(
-        lambda text: bool(text.strip())
+        lambda text: not is_blank(text)
     )
 
 
