@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from app.options import require_docs
 from app.screen import Screen
 from app.settings import Settings, load_settings
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 
 if TYPE_CHECKING:
     from graph.compiled import SelfRAG
@@ -43,7 +43,7 @@ def ask(options: argparse.Namespace) -> int:
     from app.result import result_of
 
     if options.json:
-        from retrieval.clean import as_json
+        from core.text import as_json
 
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
         print(as_json(result_of(state), ensure_ascii=not readable, indent=2), flush=True)
@@ -58,7 +58,7 @@ def ask(options: argparse.Namespace) -> int:
 
 def check(question: str, options: argparse.Namespace) -> None:
     """Refuse at once what cannot be answered, before any model is loaded."""
-    from graph.fence import require_question
+    from graph.node_wrapper import require_question
 
     require_question(question)
     require_docs(options.docs)

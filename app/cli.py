@@ -46,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
         from app.screen import print_error
-        from errors import SelfRAGError
-        from retrieval.clean import clean
+        from core.errors import SelfRAGError
+        from core.text import clean
 
         if options is not None and options.debug:
             import traceback
@@ -86,7 +86,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence, as every other error is."""
 
     def error(self, message: str) -> NoReturn:
-        from errors import RequestError
+        from core.errors import RequestError
 
         raise RequestError(f"{message}; see {self.prog} --help.")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.settings import EMBEDDED, Settings
-from errors import RequestError
-from evidence.fit import Fits
+from core.errors import RequestError
 from graph.context import Context, Limits, Services, Thresholds, Weights
+from models.calibration import Fits
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from models.calibration import Calibration
     from models.chat import Chat
     from models.files import Progress
-    from models.prefixes import Prefixes
+    from models.prefix_cache import Prefixes
     from retrieval.filters import Filter
 
 REMOTE_CALL_SECONDS = 60.0
@@ -116,7 +116,7 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
 
 def prefixes_of(settings: Settings) -> Prefixes:
     """The fixed parts of the prompts that a question is most often asked with; the first one needed comes last."""
-    from models.prefixes import Prefixes
+    from models.prefix_cache import Prefixes
     from prompts.answer_check import USEFULNESS
     from prompts.decide import RETRIEVE
     from prompts.generate import GENERATE
@@ -142,7 +142,7 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
     if name and ":" not in name:
         raise RequestError(f"SELFRAG_EMBEDDING_MODEL is {name}: write it as provider:model.")
     if name:
-        from graph.background import in_background
+        from core.background import in_background
         from models.remote_embeddings import openai_embeddings, provider_embeddings
 
         seconds = settings.selfrag_call_seconds or REMOTE_CALL_SECONDS

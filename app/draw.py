@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.screen import Screen
-from errors import RequestError
-from private_files import NotRegularFileError
+from core.errors import RequestError
+from core.files import NotRegularFileError
 
 if TYPE_CHECKING:
     from graph.builder import SelfRAG

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluation.records import Dataset, Example, Record, System
     from evaluation.run import Tally
     from graph.context import Context, Services
-    from retrieval.library import Library
+    from retrieval.library.library import Library
 
     ExtraSystems = Callable[[Services, Context], list[System]]
 
@@ -100,7 +100,7 @@ def _asked(
     import asyncio
 
     from app.progress import asking, judging
-    from errors import SelfRAGError
+    from core.errors import SelfRAGError
     from evaluation.run import run
     from evaluation.store import NAME, Store
 
@@ -152,7 +152,7 @@ def _report(
     judgements: Judgements | None,
 ) -> None:
     from app.progress import table
-    from errors import ModelError, RequestError
+    from core.errors import ModelError, RequestError
     from evaluation.json_lines import unwritable
     from evaluation.metrics import summarise
     from evaluation.report import table_rows, write_report
@@ -215,7 +215,7 @@ def _check_variants(options: argparse.Namespace, settings: Settings) -> None:
 
 
 def _require_names(names: Sequence[str]) -> None:
-    from errors import RequestError
+    from core.errors import RequestError
 
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled:

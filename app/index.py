@@ -11,11 +11,11 @@ from app.libraries import open_own
 from app.progress import table
 from app.screen import Screen, print_error
 from app.settings import load_settings
-from errors import RequestError
+from core.errors import RequestError
 
 if TYPE_CHECKING:
-    from retrieval.library import Library
-    from retrieval.report import Source
+    from retrieval.library.library import Library
+    from retrieval.library.sync_report import Source
 
 
 def index(options: argparse.Namespace) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from retrieval.errors import shown
+from core.text import shown
 
 if TYPE_CHECKING:
-    from retrieval.report import Failure, Skipped, Source, SyncReport, VerifyReport
+    from retrieval.library.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
 
 MOST_LINES = 20
 HEAD = ["status", "passages", "date", "path", "reason"]

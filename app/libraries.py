@@ -11,21 +11,21 @@ from app.compose import embeddings_of
 from app.inventory import MOST_LINES, counts
 from app.screen import Screen
 from app.settings import Settings
-from retrieval.errors import shown
+from core.text import shown
 
 if TYPE_CHECKING:
     from retrieval.filters import Filter
-    from retrieval.library import Library
-    from retrieval.report import SyncReport
+    from retrieval.library.library import Library
+    from retrieval.library.sync_report import SyncReport
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "library"
 
 
 def open_library(folder: Path, settings: Settings, screen: Screen) -> Library:
     """Open or make the index in ``folder`` with the settings' embedding model and splitter."""
-    from errors import RequestError
-    from retrieval.library import Library
-    from retrieval.split import SplitSettings
+    from core.errors import RequestError
+    from retrieval.library.library import Library
+    from retrieval.library.splitter import SplitSettings
 
     if settings.selfrag_chunk_overlap >= settings.selfrag_chunk_size:
         raise RequestError("SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE.")
@@ -67,7 +67,7 @@ def library_to_ask(
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
     """The index of ``docs`` alone, kept apart from the library and used again."""
-    from retrieval.library import folder_for
+    from retrieval.library.library import folder_for
 
     library = open_library(folder_for(_home(settings), docs), settings, screen)
     library.add(docs)
@@ -76,8 +76,8 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 
 def _home(settings: Settings) -> Path:
     """Where the store that the settings name keeps libraries, each of which is closed to other users."""
-    from private_files import make_private
-    from retrieval.stores import library_folder
+    from core.files import make_private
+    from retrieval.library.library import library_folder
 
     home = library_folder(settings.selfrag_store, settings.libraries_folder)
     if home == settings.libraries_folder:  # another, that the person named, may hold other things
@@ -99,9 +99,9 @@ def _sync(library: Library, screen: Screen, complete: bool) -> None:
 
     Raises `IndexBusy` where that will not do, or is nothing yet, after a moment's wait for the other process.
     """
-    from retrieval.database import WAIT
-    from retrieval.errors import IndexBusy
-    from retrieval.signature import signed
+    from core.errors import IndexBusy
+    from retrieval.index.database import WAIT
+    from retrieval.index.sqlite_files import signed
 
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:

@@ -59,8 +59,8 @@ def last_day(word: str) -> date:
 
 def require_docs(paths: Iterable[Path] | None) -> None:
     """Raise `RequestError` for a path given to --docs that is not there, before any model is loaded."""
-    from errors import RequestError
-    from retrieval.errors import shown
+    from core.errors import RequestError
+    from core.text import shown
 
     for path in paths or ():
         if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from retrieval.clean import one_line
+from core.text import one_line
 
 if TYPE_CHECKING:
     from app.screen import Screen
     from evaluation.run import Tally
-    from retrieval.report import Advance
+    from retrieval.library.sync_report import Advance
 
 LINE_SECONDS = 10.0
 

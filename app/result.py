@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph.state import Candidate, Citation, Claim, SelfRAGState
+from core.types import Candidate, Citation, Claim
+from graph.state import SelfRAGState
 from nodes.select import holds
 
 

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from retrieval.clean import clean, one_line
+from core.text import clean, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     from models.files import Progress as FileProgress
-    from retrieval.report import Advance
-    from retrieval.report import Progress as IndexProgress
+    from retrieval.library.sync_report import Advance
+    from retrieval.library.sync_report import Progress as IndexProgress
 
 
 # A format, the value in it, and its style: the layout is ours, whatever the value holds.
@@ -125,7 +125,7 @@ class Screen:
     def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
         """A bar, or a line now and then where there is no terminal; nothing until there is work."""
         from app.progress import NowAndThen, pace
-        from retrieval.errors import shown
+        from core.text import shown
 
         if not self.live:
             tell = NowAndThen(self)

@@ -15,8 +15,8 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.options import weights
-from errors import RequestError
-from private_files import read_regular
+from core.errors import RequestError
+from core.files import read_regular
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from app.result import citation_of
 from app.screen import Screen
+from core.text import one_line
+from core.types import Verdict
 from graph.state import SelfRAGState
 from nodes.finish import marked
-from prompts.choice import Verdict
-from retrieval.clean import one_line
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -19,7 +19,7 @@ from pathlib import Path
 from app.evaluate import add_options, evaluate
 from app.screen import print_error
 from benchmarks.peers import peers
-from errors import SelfRAGError
+from core.errors import SelfRAGError
 from evaluation.datasets import name_of
 from evaluation.records import System
 from graph.context import Context, Services

@@ -25,12 +25,13 @@ from langchain_core.prompts import ChatPromptTemplate
 from benchmarks.common import bound, questions_in
 from benchmarks.figures import write_figures
 from benchmarks.peers import peers
+from core.types import Usage
 from evaluation.records import Cost, Example
-from evidence.passages import as_data, numbered
 from graph.builder import build_graph
 from graph.context import Context, Limits, Services
-from models.usage import Meter, Tab, Usage
+from models.usage import Meter, Tab
 from nodes.retrieve import as_passage
+from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS
 
 # The same prompt behind another first word, so that neither way reads the other's passages from the server's cache.

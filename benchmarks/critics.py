@@ -27,14 +27,15 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.figures import write_figures
 from benchmarks.holds import violations
-from evidence.quotes import find_quote
+from core.types import Usage, Verdict
 from graph.builder import SelfRAG, build_graph
 from graph.context import Limits, Services
 from graph.state import SelfRAGState
-from models.usage import Tab, Usage
+from grounding.quotes import find_quote
+from models.usage import Tab
 from nodes.retrieve import as_passage
 from prompts.answer_check import USEFULNESS
-from prompts.choice import Choice, Verdict
+from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT

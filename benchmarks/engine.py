@@ -31,7 +31,7 @@ from app.settings import load_settings
 from benchmarks.figures import FOLDER, read_figures, write_figures
 from benchmarks.recorded import Call, record
 from models.embedded import EmbeddedServer
-from models.prefixes import Prefixes
+from models.prefix_cache import Prefixes
 
 CALLS = FOLDER / "engine_calls.json"
 AT_ONCE = {"support": "checks", "usefulness": "checks"}

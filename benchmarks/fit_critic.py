@@ -31,10 +31,9 @@ from evaluation.records import Example
 from evaluation.scores import contains, right_answer
 from evaluation.selection import select
 from evaluation.statistics import auc
-from evidence.fit import Fit, Fits, relevance_evidence, support_evidence
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
-from models.calibration import EMBEDDED, EMBEDDED_FILE
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_evidence, support_evidence
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")

@@ -30,15 +30,14 @@ from app.screen import Screen
 from app.settings import load_settings
 from benchmarks.figures import read_figures, write_figures
 from benchmarks.fit_critic import predictor, solve
-from errors import RequestError
+from core.errors import RequestError
+from core.types import Passage
 from evaluation.datasets import load
 from evaluation.records import Dataset, Example
 from evaluation.scores import holds_gold
-from evidence.fit import Fit, Fits, search_evidence, too_unlikely
-from graph.state import Passage
-from models.calibration import MINILM, MINILM_FILE
+from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_evidence, too_unlikely
 from nodes.retrieve import as_passage
-from retrieval.store import PassageStore
+from retrieval.index.store import PassageStore
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages

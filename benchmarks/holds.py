@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from app.result import result_of
+from core.types import Candidate
 from graph.context import Limits
-from graph.state import Candidate, SelfRAGState
+from graph.state import SelfRAGState
 
 HELD = frozenset({"fully supported", "partially supported"})
 MARKS = {

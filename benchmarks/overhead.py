@@ -28,13 +28,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 from benchmarks.figures import write_figures
 from benchmarks.latency.replies import Model, json_of
 from benchmarks.latency.shelf import Asked, Remembered, answerable, sample_shelf
-from evidence.amounts import facts_of
-from evidence.language import language_of
-from evidence.names import lexicon_of
-from evidence.quotes import stemmed_spans
-from evidence.words import stemmed
 from graph.builder import build_graph
 from graph.context import Context, Services
+from grounding.amounts import facts_of
+from grounding.language import language_of
+from grounding.names import lexicon_of
+from grounding.quotes import stemmed_spans
+from grounding.stems import stemmed
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator

@@ -16,10 +16,10 @@ from app.screen import Screen
 from app.settings import load_settings
 from benchmarks.common import questions_in
 from evaluation.statistics import auc
-from evidence.passages import as_data
 from graph.context import Services
 from models.usage import Meter, Tab
 from prompts.decide import RETRIEVE
+from prompts.delimiters import as_data
 
 DEFAULT = Path(__file__).resolve().parent.parent / "data" / "routes.jsonl"
 

@@ -20,14 +20,15 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from benchmarks.common import bound, kept_in
+from core.types import Draft, Passage
 from evaluation.datasets import load
 from evaluation.records import Dataset, Example
 from evaluation.scores import contains, tokens
 from evaluation.selection import select
 from evaluation.statistics import auc_estimate
 from graph.context import Context, Services
-from graph.fence import anew
-from graph.state import Draft, Passage, SelfRAGState
+from graph.node_wrapper import anew
+from graph.state import SelfRAGState
 from models.usage import Meter, Tab
 from nodes.grade_documents import grade_documents
 from nodes.hallucination_check import hallucination_check

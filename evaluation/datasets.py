@@ -8,14 +8,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from errors import RequestError
+from core.errors import RequestError
+from core.files import FileTooLargeError, NotRegularFileError, read_regular
+from core.text import shown
 from evaluation.datasets_rows import Row, examples_of, rows_of_csv
 from evaluation.datasets_squad import is_squad, read_squad
 from evaluation.fingerprint import digest
 from evaluation.records import Dataset
-from private_files import FileTooLargeError, NotRegularFileError, read_regular
 from retrieval.documents.decode import decode, is_binary
-from retrieval.errors import shown
 
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"
 LARGEST = 100_000_000  # bytes: parsed, they take ten times that in memory

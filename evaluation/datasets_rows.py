@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from errors import RequestError
+from core.errors import RequestError
+from core.text import is_blank
 from evaluation.fingerprint import digest
 from evaluation.records import Example, Gold
-from retrieval.clean import is_blank
 
 # Where the row stands, in words, and its fields.
 Row = tuple[str, Mapping[str, Any]]

@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from errors import RequestError
-from evaluation.datasets_rows import whole, with_id
-from evaluation.folder import claim, paragraphs_of
-from evaluation.records import Example, Gold
-from private_files import (
+from core.errors import RequestError
+from core.files import (
     FileTooLargeError,
     NotRegularFileError,
     make_private,
@@ -20,8 +17,10 @@ from private_files import (
     read_regular,
     write_private,
 )
-from retrieval.clean import is_blank
-from retrieval.errors import shown
+from core.text import is_blank, shown
+from evaluation.datasets_rows import whole, with_id
+from evaluation.folder import claim, paragraphs_of
+from evaluation.records import Example, Gold
 
 OURS = re.compile(r"paragraph-([0-9]+)\.txt")
 FORM = "write it as SQuAD 2.0 does, or download it anew"

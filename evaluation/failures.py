@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from core.text import as_json
 from evaluation.markup import Html, joined, marked, tag
 from evaluation.records import Example, Record
 from evaluation.rows import Row, rows_of
 from evaluation.scores import is_gold
-from retrieval.clean import as_json
 
 MOST = 60
 KINDS = {

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from errors import RequestError
-from private_files import FileTooLargeError, open_private
-from retrieval.errors import shown
+from core.errors import RequestError
+from core.files import FileTooLargeError, open_private
+from core.text import shown
 
 LARGEST = 2_000_000_000  # bytes: what they hold is kept in memory
 

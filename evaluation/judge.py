@@ -12,20 +12,20 @@ from typing import Any, TypeVar
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.types import UNKNOWN, Passage, Verdict
 from evaluation.analysis import OURS, agreement_of
 from evaluation.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS
 from evaluation.judge_store import Replies, key_of
 from evaluation.judgements import Judgements, Pair
 from evaluation.records import Example, Record
 from evaluation.scores import abstained, answer_of
-from evidence.claims import split_claims
-from evidence.passages import as_data, numbered
 from graph.context import Chooses, Services, WritesText
-from graph.state import Passage
+from grounding.claims import split_claims
 from models.failures import TransientModelError
 from models.usage import Meter, Tab
-from nodes.together import together
-from prompts.choice import UNKNOWN, Choice, Verdict
+from nodes.concurrency import together
+from prompts.choice import Choice
+from prompts.delimiters import as_data, numbered
 from prompts.hallucination_check import SUPPORT
 
 QUESTIONS_EACH = 3

@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 from langchain_core.messages import BaseMessage
 
+from core.files import FOLDER_MODE
 from evaluation.json_lines import open_lines, unwritable
-from private_files import FOLDER_MODE
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:

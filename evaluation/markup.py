@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from retrieval.clean import clean
+from core.text import clean
 
 VOID = frozenset(("meta", "br", "hr"))
 

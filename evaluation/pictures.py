@@ -8,11 +8,11 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from core.text import one_line
 from evaluation.drawing import INK, MUTED, PAPER, SERIES, SETTINGS, as_svg, colour, figure, marker
 from evaluation.markup import Html
 from evaluation.statistics import Estimate
 from evaluation.summary import BY_KEY, KINDS, Summary, SystemSummary
-from retrieval.clean import one_line
 
 WIDTH, HEIGHT = 340, 270
 VERDICTS = {

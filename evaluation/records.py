@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict
 
-from graph.state import Passage
+from core.types import Passage
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from core.files import FOLDER_MODE, replace_private
+from core.text import as_json
 from evaluation import pictures
 from evaluation.analysis import analysis
 from evaluation.drawing import DARK, LIGHT, variables
@@ -16,8 +18,6 @@ from evaluation.records import Dataset, Example, Record
 from evaluation.style import STYLE
 from evaluation.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
 from evaluation.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
-from private_files import FOLDER_MODE, replace_private
-from retrieval.clean import as_json
 
 __all__ = ["markdown", "table_rows", "write_report"]
 

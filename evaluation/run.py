@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from errors import ModelError
+from core.errors import ModelError
+from core.types import Usage, add_usage, no_usage
 from evaluation.records import Cost, Example, Record, System
 from evaluation.store import Store
-from models.usage import Usage, add_usage, no_usage
 
 FAILURES = 3  # one after another: the model is gone, and what is left would fail too
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evaluation.records import Example, Record, Seen
-from evidence.claims import declines
-from evidence.words import CJK, figures, fold, numbers, stems
+from grounding.claims import declines
+from grounding.stems import CJK, figures, fold, numbers, stems
 from nodes.finish import MARKS
 
 ARTICLES = frozenset(("a", "an", "the"))

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from itertools import chain
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.records import Example
 
 

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from core.types import UNKNOWN, Candidate, Passage, Verdict
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Services
-from graph.state import Candidate, Passage, SelfRAGState
-from prompts.choice import UNKNOWN, Choice, Verdict
+from graph.state import SelfRAGState
+from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
-CODE = ("prompts", "nodes", "evidence", "graph", "models", "retrieval", "evaluation/self_rag.py")
+CODE = ("core", "prompts", "nodes", "grounding", "graph", "models", "retrieval", "evaluation/self_rag.py")
 ANSWERED = ("grounded", "partially_grounded", "direct")
 
 

@@ -9,12 +9,11 @@ from typing import Any, Self, cast
 
 from filelock import FileLock, Timeout
 
-from errors import RequestError
+from core.errors import RequestError
+from core.files import FILE_MODE, FOLDER_MODE
+from core.text import as_json, shown
 from evaluation.json_lines import open_lines, unwritable
 from evaluation.records import Example, Record, System
-from private_files import FILE_MODE, FOLDER_MODE
-from retrieval.clean import as_json
-from retrieval.errors import shown
 
 NAME = "records.jsonl"
 START = b'{"fingerprint": "'

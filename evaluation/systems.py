@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.types import Passage
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, System, seen_of
-from evidence.claims import declines, split_claims
-from evidence.passages import as_data, numbered
 from graph.context import Context, Limits, Services
-from graph.state import Passage
+from grounding.claims import declines, split_claims
 from models.tracing import tracing
 from models.usage import LimitReachedError, Meter, Tab
 from nodes.retrieve import as_passage
+from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import GENERATE
@@ -24,7 +24,7 @@ from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 
 WRITER = (
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/generator.py"),
-    *("evidence/claims.py", "evidence/sentences.py", "evidence/passages.py", "retrieval/clean.py"),
+    *("grounding/claims.py", "grounding/sentences.py", "prompts/delimiters.py", "core/text.py"),
     "evaluation/systems.py",
 )
 PLAIN = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")

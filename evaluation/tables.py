@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from core.text import clean, one_line
 from evaluation.records import Example, Record
 from evaluation.rows import Row, rows_of
 from evaluation.statistics import Difference, Estimate
 from evaluation.summary import BY_KEY, METRICS, TELLING, Summary, Unit
-from retrieval.clean import clean, one_line
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")

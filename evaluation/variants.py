@@ -6,7 +6,7 @@ import re
 
 from pydantic import BaseModel, ValidationError
 
-from errors import RequestError
+from core.errors import RequestError
 from graph.context import Context, Limits, Services, Thresholds, Weights
 
 FORM = "write it as NAME:k=8,relevant=0.5"

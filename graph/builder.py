@@ -9,15 +9,8 @@ from langgraph.graph import END, START, StateGraph
 
 from graph.compiled import SelfRAG
 from graph.context import MOST_STEPS, Context, Services
-from graph.edges import (
-    Edge,
-    after_decide,
-    after_generate,
-    after_grade_documents,
-    after_rewrite_query,
-    after_select,
-)
-from graph.fence import fenced
+from graph.edges import Edge, after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
+from graph.node_wrapper import fenced
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.decide import decide

@@ -14,7 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
 
 from graph.context import Context
-from graph.runs import Execution
+from graph.execution import Execution
 from graph.state import SelfRAGState
 from models.tracing import tracing, without_tracers
 

@@ -10,9 +10,10 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
-from evidence.fit import Fits
+from core.types import Verdict
+from models.calibration import Fits
 from models.usage import Tab
-from prompts.choice import Choice, Verdict
+from prompts.choice import Choice
 from retrieval.filters import Filter
 
 Constraints = Literal["soft", "hard"]

@@ -13,10 +13,11 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from core.types import Usage, no_usage
 from models.failures import Remedies, TransientModelError, classify, short, status_of
-from models.secrecy import KEY_LENGTH, Secrets
+from models.redaction import KEY_LENGTH, Secrets
 from models.tracing import tracing
-from models.usage import LimitReachedError, Tab, Usage, no_usage
+from models.usage import LimitReachedError, Tab
 
 CALL_SECONDS = 120.0
 RETRIES = 2

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from models.chat import CONCURRENCY, Chat, max_tokens_of
 from models.failures import Remedies, said_by
-from models.secrecy import Secrets, without_password
+from models.redaction import Secrets, without_password
 
 if TYPE_CHECKING:
     import httpx2
     from langchain_openai import ChatOpenAI
 
-    from models.bounded import Guard
+    from models.http_limits import Guard
 
 CONNECT_SECONDS = 10.0
 REASONING = re.compile(r"^(o\d|gpt-5)")
@@ -49,7 +49,7 @@ def openai_chat(
     def make() -> BaseChatModel:
         from pydantic import SecretStr
 
-        from models.bounded import Guard
+        from models.http_limits import Guard
 
         settings: dict[str, Any] = {} if REASONING.match(model) else {"temperature": 0}
         return _client_class()(
@@ -122,7 +122,7 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
     def make() -> BaseChatModel:
         from langchain.chat_models import init_chat_model
 
-        from models.bounded import Guard
+        from models.http_limits import Guard
 
         try:
             model = init_chat_model(spec, temperature=0, max_retries=0)
@@ -146,7 +146,7 @@ def remedies_of(spec: str, **more: str) -> Remedies:
 
 def guard_provider(model: object, spec: str, guard: Guard) -> None:
     """Put the guard over every HTTP client of a provider's model. Raises `RequestError` where there is none."""
-    from models.bounded import clients_of
+    from models.http_limits import clients_of
 
     api: Any = getattr(getattr(model, "client", None), "_api_client", None)
     if hasattr(api, "_aiohttp_sessions"):  # Google's prefers aiohttp, which has no hooks

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from core.types import UNKNOWN, Verdict
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, Tab
-from prompts.choice import UNKNOWN, Choice, Verdict
+from prompts.choice import Choice
 
 Means = Literal["logprobs", "schema", "text"]
 TOP_LOGPROBS = 20

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from errors import ModelError
-from models.prefixes import Prefixes, file_identity
+from core.errors import ModelError
+from models.prefix_cache import Prefixes, file_identity
 
 # One slot: requests that share a prefix queue up in it and each reads only what is new. With more slots,
 # those that arrive together each read the whole prefix: llama.cpp takes none from a slot that is at work.

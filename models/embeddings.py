@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 
-from errors import ModelError
+from core.errors import ModelError
 
 if TYPE_CHECKING:
     import numpy as np

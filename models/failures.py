@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from errors import ModelError
-from models.secrecy import Secrets
+from core.errors import ModelError
+from models.redaction import Secrets
 
 BACKOFF_SECONDS = 0.5
 # What client libraries raise when they read a body that is not what it should be.

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
+from core.files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular
 from models.sources import (
     Fetcher,
     ModelFile,
@@ -23,7 +24,6 @@ from models.sources import (
     size_of,
     write_json,
 )
-from private_files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular
 
 CHAT_MODEL = ModelFile(
     name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",

@@ -7,10 +7,10 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.text import is_blank
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError
 from models.usage import Tab
-from retrieval.clean import is_blank
 
 ANSWER_TAG = "answer"
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from errors import ModelError, RequestError
-from models.bounded import Guard
+from core.errors import ModelError, RequestError
 from models.chat import RETRIES
 from models.connect import guard_provider, openai_http, remedies_of
 from models.failures import Remedies, TransientModelError, classify, said_by
-from models.secrecy import Secrets
+from models.http_limits import Guard
+from models.redaction import Secrets
 
 BATCH = 64  # texts a call
 BATCH_CHARACTERS = 100_000  # of a call's texts; OpenAI takes 300,000 tokens, and no language has three a character

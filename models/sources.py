@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from private_files import open_private, read_regular, write_private
+from core.files import open_private, read_regular, write_private
 
 HUB_SECONDS = 1.5  # to find out whether the hub answers, name resolution included
 STALL_SECONDS = 30.0  # without a byte, after which a connection to the hub counts as lost

@@ -5,35 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
 
-LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
-
-
-class Usage(TypedDict):
-    """Model calls (retries included) and tokens; ``estimated`` when a server did not report some of them."""
-
-    model_calls: int
-    input_tokens: int
-    cached_input_tokens: int
-    output_tokens: int
-    estimated: bool
-
-
-def no_usage() -> Usage:
-    """Nothing spent."""
-    return Usage(model_calls=0, input_tokens=0, cached_input_tokens=0, output_tokens=0, estimated=False)
-
-
-def add_usage(one: Usage, other: Usage) -> Usage:
-    """The sum of two, which is the reducer of the state's ``usage``."""
-    return Usage(
-        model_calls=one["model_calls"] + other["model_calls"],
-        input_tokens=one["input_tokens"] + other["input_tokens"],
-        cached_input_tokens=one["cached_input_tokens"] + other["cached_input_tokens"],
-        output_tokens=one["output_tokens"] + other["output_tokens"],
-        estimated=one["estimated"] or other["estimated"],
-    )
+from core.types import LimitReason, Usage, add_usage, no_usage
 
 
 class LimitReachedError(Exception):

@@ -6,12 +6,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.passages import as_data
+from core.types import Draft, Verdict
 from graph.context import Context, Services
-from graph.state import Draft, SelfRAGState
-from nodes.together import others_first, together
+from graph.state import SelfRAGState
+from nodes.concurrency import others_first, together
 from prompts.answer_check import USEFULNESS
-from prompts.choice import Verdict
+from prompts.delimiters import as_data
 
 
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

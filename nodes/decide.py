@@ -6,10 +6,10 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.passages import as_data
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from prompts.decide import RETRIEVE
+from prompts.delimiters import as_data
 
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

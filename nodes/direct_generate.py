@@ -6,9 +6,10 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.passages import as_data
+from core.types import Draft
 from graph.context import Context, Services
-from graph.state import Draft, SelfRAGState
+from graph.state import SelfRAGState
+from prompts.delimiters import as_data
 from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS
 
 

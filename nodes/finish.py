@@ -8,10 +8,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.claims import places
+from core.types import Candidate, Citation, Outcome, StopReason
 from graph.context import Context, Services
-from graph.state import Candidate, Citation, Outcome, SelfRAGState, StopReason
-from nodes.off_loop import off_loop
+from graph.state import SelfRAGState
+from grounding.claims import places
+from nodes.concurrency import off_loop
 from nodes.select import holds, supported, useful
 
 MARKS = {

@@ -7,15 +7,15 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from errors import ModelError
-from evidence.claims import declines, whole
-from evidence.passages import as_data, numbered
+from core.errors import ModelError
+from core.types import Candidate, Claim, Draft, Drafted, Passage
 from graph.context import Context, Services
-from graph.state import Candidate, Claim, Draft, Drafted, Passage, SelfRAGState
+from graph.state import SelfRAGState
+from grounding.claims import declines, whole
 from models.usage import LimitReachedError
-from nodes.off_loop import off_loop
+from nodes.concurrency import off_loop, survivors
 from nodes.select import best_of, round_of
-from nodes.together import survivors
+from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.fit import relevance_evidence
-from evidence.passages import as_data
+from core.types import Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from nodes.off_loop import off_loop
-from nodes.together import together
-from prompts.choice import Verdict
+from models.calibration import relevance_evidence
+from nodes.concurrency import off_loop, together
+from prompts.delimiters import as_data
 from prompts.grade_documents import RELEVANCE
 
 NOT_GRADED = Verdict(

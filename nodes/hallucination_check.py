@@ -6,16 +6,15 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.claims import LONGEST_CLAIM, Statement, statements, whole
-from evidence.fit import support_evidence
-from evidence.passages import as_data
-from evidence.quotes import find_quote, missing_facts
+from core.types import Claim, Draft, Passage, Quote, Verdict
 from graph.context import Context, Services, Thresholds
-from graph.state import Claim, Draft, Passage, Quote, SelfRAGState
+from graph.state import SelfRAGState
+from grounding.claims import LONGEST_CLAIM, Statement, statements, whole
+from grounding.quotes import find_quote, missing_facts
+from models.calibration import support_evidence
+from nodes.concurrency import off_loop, together
 from nodes.generate import inputs_of
-from nodes.off_loop import off_loop
-from nodes.together import together
-from prompts.choice import Verdict
+from prompts.delimiters import as_data
 from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 

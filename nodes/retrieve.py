@@ -7,8 +7,9 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
+from core.types import Passage
 from graph.context import Context, Services
-from graph.state import Passage, SelfRAGState
+from graph.state import SelfRAGState
 
 
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from evidence.passages import as_data
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from prompts.delimiters import as_data
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
 
 LONGEST_QUERY = 300

@@ -7,10 +7,10 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.types import Candidate, Claim, Draft, Verdict
 from graph.context import Constraints, Context, Services, Weights
-from graph.state import Candidate, Claim, Draft, SelfRAGState
+from graph.state import SelfRAGState
 from prompts.answer_check import USEFULNESS
-from prompts.choice import Verdict
 from prompts.hallucination_check import SUPPORT
 
 

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
 
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.prompts.message import BaseMessagePromptTemplate
 
-UNKNOWN = "unknown"
-
-
-class Verdict(TypedDict):
-    """One label, with the probability of each label where the model gave them."""
-
-    label: str
-    probabilities: dict[str, float] | None
-    reason: str | None
+from core.types import UNKNOWN, Verdict
 
 
 @dataclass(frozen=True)

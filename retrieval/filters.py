@@ -1,11 +1,22 @@
-"""Which passages a search may find: those of some sources, pages or dates."""
+"""Which passages a search may find, and the same as the database understands it."""
 
 from __future__ import annotations
 
+import fnmatch
+import json
+import os
+import re
 import shlex
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
+from pathlib import Path
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, model_validator
 
 
@@ -45,3 +56,79 @@ class Filter(BaseModel):
         words += [f"--since {self.since}"] if self.since else []
         words += [f"--until {self.until}"] if self.until else []
         return " ".join(words)
+
+
+_SEPARATORS = r"[\\/]" if os.sep == "\\" else "/"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The passages that a filter lets through: ``ids_sql`` selects their ids."""
+
+    connection: sqlite3.Connection
+    ids_sql: str
+    parameters: tuple[object, ...]
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection, filter_: Filter | None) -> Condition | None:
+        """Turn a filter into a condition on what the connection sees; none where it asks for nothing."""
+        if not filter_:
+            return None
+        parts: list[str] = []
+        parameters: list[object] = []
+        if filter_.sources:
+            parts.append("document IN (SELECT value FROM json_each(?))")
+            parameters.append(json.dumps(_documents(connection, filter_.sources)))
+        if filter_.pages:
+            parts.append("page BETWEEN ? AND ?")
+            parameters += filter_.pages
+        date = "coalesce(passages.date, documents.date)"
+        if filter_.since:
+            parts.append(f"{date} >= ?")
+            parameters.append(filter_.since.isoformat())
+        if filter_.until:
+            parts.append(f"{date} <= ?")
+            parameters.append(filter_.until.isoformat())
+        sql = (
+            "SELECT passages.id FROM passages JOIN documents ON documents.id = document "  # noqa: S608
+            f"WHERE {' AND '.join(parts)}"
+        )
+        return cls(connection, sql, tuple(parameters))
+
+    @cached_property
+    def ids(self) -> npt.NDArray[np.int64]:
+        """The ids of the passages, in order."""
+        rows = self.connection.execute(self.ids_sql, self.parameters)
+        return np.sort(np.fromiter((id_ for (id_,) in rows), dtype=np.int64))
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest of the ids: those of one document lie together."""
+        return (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
+
+    def __len__(self) -> int:
+        """How many passages it lets through."""
+        return len(self.ids)
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Whether a source fits a pattern as ``Filter.sources`` has them."""
+    parts = _parts(path)
+    wanted = _parts(pattern)
+    if Path(pattern).is_absolute():
+        return len(parts) >= len(wanted) and _fit(parts[: len(wanted)], wanted)
+    starts = range(len(parts) - len(wanted) + 1)
+    return any(_fit(parts[start : start + len(wanted)], wanted) for start in starts)
+
+
+def _parts(path: str) -> list[str]:
+    return re.split(_SEPARATORS, os.path.normcase(path).rstrip(os.sep))
+
+
+def _fit(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    return all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(parts, wanted, strict=True))
+
+
+def _documents(connection: sqlite3.Connection, patterns: tuple[str, ...]) -> list[int]:
+    rows = connection.execute("SELECT id, path FROM documents")
+    return [id_ for id_, path in rows if any(fits(path.decode("utf-8", "replace"), pattern) for pattern in patterns)]

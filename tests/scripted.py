@@ -16,11 +16,12 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
+from core.types import Candidate, Claim, Draft, Passage, Usage, Verdict
 from graph.context import Chooses, Context, Limits, Searches, Services, Thresholds, WritesText
-from graph.fence import anew
-from graph.state import Candidate, Claim, Draft, Passage, SelfRAGState
-from models.usage import LimitReachedError, Meter, Tab, Usage
-from prompts.choice import Choice, Verdict
+from graph.node_wrapper import anew
+from graph.state import SelfRAGState
+from models.usage import LimitReachedError, Meter, Tab
+from prompts.choice import Choice
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY

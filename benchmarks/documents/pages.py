@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 
-from retrieval.documents.load_html import read_html
+from retrieval.documents.html import read_html
 
 SHINGLE = 4
 WORD = re.compile(r"\w+")

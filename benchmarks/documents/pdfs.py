@@ -22,11 +22,8 @@ import pypdf  # noqa: F401 - imported here once, not in each process
 import pypdfium2  # type: ignore[import-untyped]  # noqa: F401
 
 from benchmarks.documents.apart import apart
-from retrieval.clean import clean
-from retrieval.documents.load_pages import Pages
-from retrieval.documents.load_pdf import read_pdf
-from retrieval.documents.load_pdfium import pages_by_pdfium
-from retrieval.documents.load_pypdf import pages_by_pypdf
+from core.text import clean
+from retrieval.documents.pdf import Pages, pages_by_pdfium, pages_by_pypdf, read_pdf
 
 WORD = re.compile(r"\w+")
 KINDS = ("read", "empty", "encrypted", "failed", "hung", "crashed")

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from retrieval.clean import clean
+from core.text import clean
 from retrieval.documents.decode import decode
-from retrieval.documents.load_csv import find_separator, read_csv
+from retrieval.documents.rows import find_separator, read_csv
 
 SAMPLE = 20_000  # characters that CleverCSV looks at: its time grows faster than they do
 

@@ -37,11 +37,11 @@ from app.settings import load_settings
 from benchmarks.figures import listed, write_figures
 from benchmarks.index.bad_files import write_bad_files
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from retrieval.documents.reader_process import ReaderProcess
-from retrieval.documents.reader_replies import Reading
-from retrieval.errors import shown
-from retrieval.library import Library
-from retrieval.report import Advance
+from core.text import shown
+from retrieval.library.library import Library
+from retrieval.library.sync_report import Advance
+from retrieval.sandbox.process import ReaderProcess
+from retrieval.sandbox.replies import Reading
 
 SAME = "the same file again"
 UNSEEN = "out of sight"

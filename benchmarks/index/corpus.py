@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 
-from retrieval.embed import Vectors
-from retrieval.report import Advance
+from retrieval.index.vector_rows import Vectors
+from retrieval.library.sync_report import Advance
 
 DIMENSION = 384
 BLOCK = 10_000  # passages in one file

@@ -12,9 +12,9 @@ from langchain_core.documents import Document
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from benchmarks.index.flip_harm import harm
-from errors import RequestError
-from retrieval.library import Library
-from retrieval.store import Search
+from core.errors import RequestError
+from retrieval.index.store import Search
+from retrieval.library.library import Library
 
 ASKED = 4  # questions a round
 CHECKED = 12  # questions after a check

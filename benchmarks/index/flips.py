@@ -32,8 +32,8 @@ from benchmarks.figures import aligned, ended, listed
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from benchmarks.index.flip_round import Answer, Bench, Question, Round, play
 from benchmarks.index.kill_documents import pdf_of, sentence
-from retrieval.library import Library
-from retrieval.records import get_passages
+from retrieval.index.document_rows import get_passages
+from retrieval.library.library import Library
 
 BATCH = 50  # rounds of one process
 HUNG_SECONDS = 60.0  # for one round

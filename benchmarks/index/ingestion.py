@@ -27,7 +27,7 @@ from app.libraries import SAMPLE
 from app.settings import load_settings
 from benchmarks.figures import FOLDER, write_figures
 from benchmarks.index.corpus import told
-from retrieval.library import Library
+from retrieval.library.library import Library
 
 PAGES_A_FILE = 50
 SENTENCES_A_PAGE = 22

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from benchmarks.index.kill_documents import ROWS
-from retrieval.library import Library
-from retrieval.state import Snapshot, get_roots
-from retrieval.store import Search
-from retrieval.walk import is_below
+from retrieval.index.schema import Snapshot, get_roots
+from retrieval.index.store import Search
+from retrieval.library.discovery import is_below
+from retrieval.library.library import Library
 
 ASKED = 3  # files an inspection
 

@@ -12,10 +12,10 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from retrieval.database import Database
-from retrieval.library import Library
-from retrieval.sync import Sync
-from retrieval.vectors import VectorIndex
+from retrieval.index.database import Database
+from retrieval.index.vector_file import VectorIndex
+from retrieval.library.library import Library
+from retrieval.library.sync import Sync
 
 FAILED = "failed: "
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.figures import FOLDER, write_figures
 from benchmarks.index.corpus import DIMENSION, corpus_of, corpus_options
-from retrieval import nearest
-from retrieval.embed import Vectors
+from retrieval.index import faiss_index as nearest
+from retrieval.index.vector_rows import Vectors
 
 TOP, CANDIDATES = 10, 50
 ENOUGH = 0.95

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.figures import FOLDER, write_figures
 from benchmarks.index.corpus import Corpus, Known, corpus_of, corpus_options
-from retrieval.store import PassageStore, Search
+from retrieval.index.store import PassageStore, Search
 
 ROUNDS = 5
 _SEARCHES: tuple[tuple[str, Search], ...] = (("search by vectors", "vectors"), ("search, hybrid", "hybrid"))

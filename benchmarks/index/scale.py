@@ -26,10 +26,10 @@ import numpy as np
 from benchmarks.figures import FOLDER, aligned, write_figures
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options, told, units
 from retrieval.filters import Filter
-from retrieval.library import Library
-from retrieval.state import Snapshot
-from retrieval.store import Search
-from retrieval.words import fts_query, search_words
+from retrieval.index.keyword_search import fts_query, search_words
+from retrieval.index.schema import Snapshot
+from retrieval.index.store import Search
+from retrieval.library.library import Library
 
 TOP = 10
 CANDIDATES = 50  # as the store asks for
@@ -138,7 +138,7 @@ def figures_memory(folder: Path, known: Known, questions: list[str]) -> int:
     """Bytes resident at most in a process that only opens the index and asks it."""
     code = (
         "import sys, json, resource; from pathlib import Path; from benchmarks.index.corpus import Known; "
-        "from retrieval.library import Library; import numpy as np; k = Known(); q = json.load(sys.stdin); "
+        "from retrieval.library.library import Library; import numpy as np; k = Known(); q = json.load(sys.stdin); "
         "[k.know([t], np.array([v], dtype=np.float32)) for t, v in q.items()]; "
         f"l = Library.open(Path({str(folder)!r}), k, embedding_name={MODEL!r}); "
         "[l.store.similarity_search(t, 4) for t in q]; "

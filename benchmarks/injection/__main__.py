@@ -31,11 +31,11 @@ from benchmarks.injection.figures import as_json, rows
 from benchmarks.injection.figures import table as in_words
 from benchmarks.injection.sources import bipia, drawn, poisonedrag, raginject
 from benchmarks.injection.targets import libraries, targets
-from errors import SelfRAGError
+from core.errors import SelfRAGError
 from evaluation.records import Record
 from evaluation.run import run
 from evaluation.store import Store
-from retrieval.split import SplitSettings
+from retrieval.library.splitter import SplitSettings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from benchmarks.injection.hosts import HOSTS, Host
 from evaluation.fingerprint import digest
 from evaluation.records import Example
 from evaluation.scores import containment
-from evidence.sentences import sentences
+from grounding.sentences import sentences
 
 PLACES = ("beginning", "middle", "end", "apart")
 

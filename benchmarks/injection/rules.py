@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 
 from benchmarks.injection.hosts import Host
-from evidence.language import language_of
-from evidence.words import WORD, fold, stems
+from grounding.language import language_of
+from grounding.stems import WORD, fold, stems
 
 Rule = Callable[[str], bool]
 

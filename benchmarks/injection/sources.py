@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.injection.attacks import Attack, planted
 from benchmarks.injection.hosts import Host
 from benchmarks.injection.rules import Rule, rule_of
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.fingerprint import digest
 from evaluation.scores import BARE, contains
 

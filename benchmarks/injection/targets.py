@@ -14,8 +14,8 @@ from evaluation.records import Example, Record, System
 from evaluation.self_rag import self_rag
 from evaluation.systems import placed, plain
 from graph.context import Context, Searches, Services
-from retrieval.library import Library
-from retrieval.split import SplitSettings
+from retrieval.library.library import Library
+from retrieval.library.splitter import SplitSettings
 
 Opens = Callable[[Example], AbstractContextManager[Searches]]
 PLAIN, OURS = "plain", "self-rag"

@@ -13,14 +13,14 @@ from langchain_core.documents import Document
 
 from app.libraries import SAMPLE
 from benchmarks.common import questions_in
-from evidence.claims import declines, split_claims
-from evidence.quotes import find_quote, missing_facts
-from evidence.sentences import sentences
-from evidence.words import stems
-from graph.state import Passage
+from core.types import Passage
+from grounding.claims import declines, split_claims
+from grounding.quotes import find_quote, missing_facts
+from grounding.sentences import sentences
+from grounding.stems import stems
 from nodes.retrieve import as_passage
 from retrieval.documents.load import load
-from retrieval.split import split
+from retrieval.library.splitter import split
 
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
 OPENING = 40  # characters by which a passage, or the span that answers, is known

@@ -10,8 +10,8 @@ import re
 
 from benchmarks.peers.peer import Reached, Talk
 from benchmarks.peers.prompts import NEEDS_SEARCH, RATE_RELEVANCE, RATE_SUPPORT, RATE_UTILITY
-from evidence.passages import as_data
-from graph.state import Passage
+from core.types import Passage
+from prompts.delimiters import as_data
 
 SUPPORT_FACTOR = 5
 FULL, PARTIAL, NONE = 1.0, 0.5, 0.0

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from benchmarks.peers.peer import Reached, Talk
 from benchmarks.peers.prompts import CHECK_ANSWER, FILTER_PASSAGE, NEEDS_SEARCH
-from evidence.passages import as_data, numbered
-from graph.state import Passage
+from core.types import Passage
 from nodes.finish import MARKS
+from prompts.delimiters import as_data, numbered
 
 READ_CHARACTERS = 300
 FLAG = MARKS["no support"]  # our own mark for the same thing: scores leave it out of every answer alike

@@ -11,17 +11,17 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.types import Passage
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
-from evidence.claims import declines
-from evidence.passages import as_data, numbered
 from graph.context import Searches, Services
-from graph.state import Passage
+from grounding.claims import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, Meter, Tab
 from nodes.retrieve import as_passage
+from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import GENERATE

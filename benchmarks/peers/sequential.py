@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from benchmarks.peers.peer import Reached, Talk
 from benchmarks.peers.prompts import GRADE_ANSWER, GRADE_GROUNDING, GRADE_PASSAGE, TRANSFORM_QUERY
-from evidence.passages import as_data, numbered
-from graph.state import Passage
+from core.types import Passage
+from prompts.delimiters import as_data, numbered
 
 GENERATIONS = 3
 TRANSFORMATIONS = 2

@@ -1,7 +1,9 @@
-"""Turn the bytes of a text file into text, whatever encoding they are in."""
+"""Turn the bytes of a text file into text, and recognise what many kinds of documents state: dates."""
 
 import codecs
 import re
+from collections.abc import Sequence
+from datetime import date
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -94,3 +96,40 @@ def _guess(sample: bytes) -> str:
         if western and match.chaos <= best.chaos and match.coherence >= best.coherence - 0.06:
             return "cp1252"
     return best.encoding
+
+
+_DAY = re.compile(r"\s*(?:D:)?(\d{4})(-?)(\d{2})\2(\d{2})")  # ISO, and PDF's D:20260131…
+_EARLIEST = 1900
+
+
+def stated_day(*stated: object) -> str | None:
+    """Return the first plausible date of those stated, as 'YYYY-MM-DD', and None where none is.
+
+    Plausible is a day that there is, from 1900 to the end of next year: what lies outside is a clock
+    that was wrong.
+    """
+    for text in stated:
+        match = _DAY.match(text) if isinstance(text, str) else None
+        if match is None:
+            continue
+        try:
+            day = date(int(match[1]), int(match[3]), int(match[4]))
+        except ValueError:
+            continue
+        if _EARLIEST <= day.year <= date.today().year + 1:
+            return day.isoformat()
+    return None
+
+
+_NAMED = 10
+
+
+def numbered(kind: str, numbers: Sequence[int]) -> str:
+    """Return "page 3", "pages 3 and 7" or, of a great many, "pages 1, 2, … and 12 more"."""
+    if len(numbers) == 1:
+        return f"{kind} {numbers[0]}"
+    *first, last = [str(number) for number in numbers[:_NAMED]]
+    if len(numbers) > _NAMED:
+        first.append(last)
+        last = f"{len(numbers) - _NAMED} more"
+    return f"{kind}s {', '.join(first)} and {last}"

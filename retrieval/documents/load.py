@@ -1,18 +1,38 @@
 """Turn a file into Documents: one for each page, row or file, with where it came from."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from errors import RequestError
-from private_files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
-from retrieval.clean import clean
-from retrieval.documents.decode import decode, is_binary
-from retrieval.errors import EmptyDocument, NoTextError, UnreadableDocument, shown
+from core.errors import EmptyDocument, NoTextError, RequestError, UnreadableDocument
+from core.files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
+from core.text import clean, shown
+from retrieval.documents.decode import decode, is_binary, stated_day
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
+
+
+_FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.{0,20000}?)\n\1[ \t]*(?:\n|$)", re.S)  # YAML or TOML
+_DATE = re.compile(
+    r"""^(date|ms\.date|lastmod|updated|modified|last_updated)[ \t]*[:=][ \t]*["']?([^\s"']{1,40})""", re.M | re.I
+)
+_AMERICAN = re.compile(r"(\d\d)/(\d\d)/(\d{4})$")
+
+
+def front_matter_date(text: str) -> str | None:
+    """Return the date that the front matter states, as 'YYYY-MM-DD'; that of the last change before others."""
+    front = _FRONT_MATTER.match(text[:25_000])
+    if front is None:
+        return None
+    stated = {match[1].lower(): match[2] for match in _DATE.finditer(front[2])}
+    if "ms.date" in stated:  # Microsoft's, whose order is month, day, year
+        stated["ms.date"] = _AMERICAN.sub(r"\3-\1-\2", stated["ms.date"])
+    first = stated.pop("date", None)
+    return stated_day(*stated.values(), first)
+
 
 LARGEST = 200_000_000  # bytes: a larger file would not fit in memory several times over
 
@@ -45,42 +65,42 @@ class Loaded:
 
 
 def _pdf(data: bytes) -> Loaded:
-    from retrieval.documents.load_pdf import read_pdf
+    from retrieval.documents.pdf import read_pdf
 
     pages, note, date = read_pdf(data)
     return Loaded([Section(text, page=page) for page, text in pages], note, date)
 
 
 def _csv(data: bytes) -> Loaded:
-    from retrieval.documents.load_csv import read_csv
+    from retrieval.documents.rows import read_csv
 
     rows = read_csv(_text_of(data))
     return Loaded([Section(text, row=row) for row, text in rows])
 
 
 def _html(data: bytes) -> Loaded:
-    from retrieval.documents.load_html import declared_encoding, read_page
+    from retrieval.documents.html import declared_encoding, read_page
 
     text, date = read_page(decode(data, declared_encoding(data)))
     return Loaded([Section(text)], date=date)
 
 
 def _docx(data: bytes) -> Loaded:
-    from retrieval.documents.load_docx import read_docx
+    from retrieval.documents.docx import read_docx
 
     text, date = read_docx(data)
     return Loaded([Section(text)], date=date)
 
 
 def _jsonl(data: bytes) -> Loaded:
-    from retrieval.documents.load_jsonl import read_jsonl
+    from retrieval.documents.rows import read_jsonl
 
     lines, note = read_jsonl(_decoded(data))  # uncleaned: a line separator in a string is no line end of the file
     return Loaded([Section(line.text, line.page, line.row, line.date, line.extra) for line in lines], note)
 
 
 def _markdown(data: bytes) -> Loaded:
-    from retrieval.documents.load_markdown import front_matter_date
+    from retrieval.documents.load import front_matter_date
 
     loaded = _plain(data)
     return replace(loaded, date=loaded.date or front_matter_date(loaded.sections[0].text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, get_args
 
-from graph.state import Outcome, StopReason
+from core.types import Outcome, StopReason
 
 NODES = {
     "decide",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from errors import ModelError
+from core.errors import ModelError
 from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic

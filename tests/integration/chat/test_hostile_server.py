@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from app.compose import chat_of
 from app.settings import Settings
 from benchmarks.faults.misbehaviour import Wire, whole
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from models.chat import Chat, answer_of
 from models.connect import openai_chat, provider_chat
 from models.failures import TransientModelError

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from graph.background import in_background
+from core.background import in_background
 from graph.builder import build_graph
 from graph.context import Services
 from graph.state import SelfRAGState

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from benchmarks.faults.misbehaviour import FAULTS, retry_at, say
-from errors import ModelError
+from core.errors import ModelError
 from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic

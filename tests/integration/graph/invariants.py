@@ -10,16 +10,8 @@ from typing import Any
 import pytest
 
 from app.result import result_of
-from evidence.passages import as_data
-from tests.integration.graph.oracle import (
-    RELEVANCE,
-    deserved,
-    is_supported,
-    is_useful,
-    labels_of,
-    rank_of,
-    score,
-)
+from prompts.delimiters import as_data
+from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is_useful, labels_of, rank_of, score
 from tests.integration.graph.played import Call, Played
 
 WRITES = ("draft", "mend", "improve", "query", "direct")

@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from errors import ModelError
+from core.errors import ModelError
 from graph.builder import SelfRAG, build_graph
 from graph.context import Services
 from graph.state import SelfRAGState
@@ -76,7 +76,7 @@ def simulate_time(patch: pytest.MonkeyPatch) -> None:
     perf_counter = time.perf_counter
     patch.setattr(time, "monotonic", CLOCK)
     patch.setattr(time, "perf_counter", lambda: perf_counter() + CLOCK.ahead)
-    patch.setattr("graph.runs.Meter", partial(_begun, Meter))
+    patch.setattr("graph.execution.Meter", partial(_begun, Meter))
     patch.setattr("models.failures.BACKOFF_SECONDS", 0.0)
 
 

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 
 from benchmarks.holds import violations
-from errors import ModelError
+from core.errors import ModelError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState

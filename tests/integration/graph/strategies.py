@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeVar
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
+from core.text import is_blank
 from graph.context import Context, Limits, Thresholds, Weights
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
-from retrieval.clean import is_blank
 
 CHOICES = {"retrieve": RETRIEVE, "relevance": RELEVANCE, "support": SUPPORT, "usefulness": USEFULNESS}
 WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason")

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from graph.background import in_background
+from core.background import in_background
 from graph.builder import build_graph
 from graph.context import Services
 from models.connect import openai_chat

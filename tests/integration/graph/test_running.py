@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from errors import RequestError
+from core.errors import RequestError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from errors import ModelError
+from core.errors import ModelError
 from models.embedded import EmbeddedServer, Endpoint, serve
-from models.prefixes import Prefixes
+from models.prefix_cache import Prefixes
 
 SHOTS = [
     {"role": "system", "content": "Does the passage answer the question? Reply yes or no. " * 20},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from errors import ModelError
+from core.errors import ModelError
 from models.files import TOKENIZER, ensure
 from models.sources import ModelFile, Part, Report, UnavailableError, from_hub, from_index, pip_download
 

@@ -15,7 +15,7 @@ import pytest
 from app.compose import embeddings_of
 from app.settings import Settings
 from benchmarks.faults.misbehaviour import HANG, Wire, whole
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from models import failures
 from models.failures import TransientModelError
 from models.remote_embeddings import BATCH, BATCH_CHARACTERS, batches

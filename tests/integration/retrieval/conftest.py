@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.library import Library
-from retrieval.split import SplitSettings
+from retrieval.library.library import Library
+from retrieval.library.splitter import SplitSettings
 from tests.unit.retrieval.fakes import BagOfWords
 
 Opener = Callable[..., Library]

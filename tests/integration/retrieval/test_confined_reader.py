@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from retrieval.documents import reader_process
 from retrieval.documents.load import Loaded, Section
-from retrieval.documents.reading import Readers, ReadLimits
-from retrieval.documents.system_calls import reading_calls
+from retrieval.sandbox import process as reader_process
+from retrieval.sandbox.confinement import reading_calls
+from retrieval.sandbox.pool import Readers, ReadLimits
 from tests.integration.retrieval.conftest import Opener
-from tests.unit.retrieval.documents.children import child, write
+from tests.unit.retrieval.sandbox.children import child, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines a process without a privilege")
 

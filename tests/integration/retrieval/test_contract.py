@@ -13,9 +13,9 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from errors import RequestError
+from core.errors import RequestError
 from retrieval.filters import Filter
-from retrieval.stores import library_folder, open_store
+from retrieval.library.library import library_folder, open_store
 from tests.unit.retrieval.fakes import BagOfWords
 
 STORES: dict[str, Callable[[Path], str]] = {

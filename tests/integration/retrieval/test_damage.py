@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from errors import RequestError
-from retrieval.errors import IndexDamaged
-from retrieval.library import Library
-from retrieval.manifest import read_manifest
+from core.errors import IndexDamaged, RequestError
+from retrieval.index.manifest import read_manifest
+from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 

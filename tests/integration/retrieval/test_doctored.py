@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from errors import RequestError
-from retrieval import sync
-from retrieval.library import Library
-from retrieval.walk import Found, find_documents
+from core.errors import RequestError
+from retrieval.library.discovery import Found, find_documents
+from retrieval.library.library import Library, sync
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-import private_files
-from retrieval.documents import reader_process
+from core import files
 from retrieval.documents.load import LARGEST, open_document
-from retrieval.documents.reading import Readers, Reading, ReadLimits
-from tests.unit.retrieval.documents.children import Marks, child, children, runs, write
+from retrieval.sandbox import process as reader_process
+from retrieval.sandbox.pool import Readers, Reading, ReadLimits
+from tests.unit.retrieval.sandbox.children import Marks, child, children, runs, write
 
 CHECKOUT = str(Path(__file__).resolve().parents[3])
 PATIENCE = 60  # seconds: nothing takes so long but what never happens
@@ -248,7 +248,7 @@ def test_a_reader_knows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_neither_the_working_directory_nor_the_environment_decides_what_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("errors", "json", "retrieval", "pypdf", "sitecustomize"):
+    for name in ("core", "json", "retrieval", "pypdf", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")
     paths = write(tmp_path / "d", ["a.txt"])
     monkeypatch.chdir(tmp_path)
@@ -295,15 +295,15 @@ def test_what_takes_a_file_s_place_before_it_is_opened_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in: str
 ) -> None:
     (path, other) = write(tmp_path / "d", ["a.txt", "secret.txt"])
-    require = private_files._require_regular
+    require = files._require_regular
 
     def exchange(path: Path, found: os.stat_result) -> None:
         require(path, found)
         path.unlink()
         os.mkfifo(path) if stand_in == "fifo" else path.symlink_to(os.fsdecode(other))
-        monkeypatch.setattr(private_files, "_require_regular", require)
+        monkeypatch.setattr(files, "_require_regular", require)
 
-    monkeypatch.setattr(private_files, "_require_regular", exchange)
+    monkeypatch.setattr(files, "_require_regular", exchange)
     (reading,) = read([path])
     assert (reading.loaded, reading.sha256) == (None, None)
     assert re.match(r"a\.txt (is not a regular file|cannot be opened)", reading.reason)
@@ -411,7 +411,7 @@ def test_a_file_that_grows_while_it_is_read_is_hashed_as_it_was_read(tmp_path: P
 PARENT = """
 import os, signal, sys
 sys.path.insert(0, {checkout!r})
-from retrieval.documents.reading import Readers
+from retrieval.sandbox.pool import Readers
 with Readers(workers=1, command={command!r}) as readers:
     for reading in readers.read({paths!r}):
         print(reading.loaded.sections[0].text, flush=True)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.library import Library
-from retrieval.report import Advance
+from retrieval.library.library import Library
+from retrieval.library.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
 INDEX = """
 import sys, time
 from pathlib import Path
-from retrieval.library import Library
-from retrieval.report import Advance
+from retrieval.library.library import Library
+from retrieval.library.sync_report import Advance
 from tests.unit.retrieval.fakes import BagOfWords
 
 class Slow(BagOfWords):
@@ -116,7 +116,7 @@ def test_a_large_file_that_was_interrupted_is_not_begun_again(open_library: Open
 
 
 def test_a_second_writer_waits_then_says_why(home: Path, docs: Path, many: Path, open_library: Opener) -> None:
-    from retrieval.errors import IndexBusy
+    from core.errors import IndexBusy
 
     holder = open_library()
     holder.add([docs])

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from retrieval import nearest, vectors
-from retrieval.library import Library
-from retrieval.manifest import read_manifest
+from retrieval.index import faiss_index as nearest
+from retrieval.index import vector_file as vectors
+from retrieval.index.manifest import read_manifest
+from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -33,7 +34,7 @@ def agrees_with_the_database(library: Library) -> bool:
     """Whether the passages found by meaning are all there are."""
     with library.store.database.reading() as connection:
         ids = {id_ for (id_,) in connection.execute("SELECT id FROM passages")}
-        from retrieval.state import Snapshot
+        from retrieval.index.schema import Snapshot
 
         snapshot = Snapshot.of(connection)
         query = library.store.embeddings.embed_query("word1 word2")
@@ -130,7 +131,7 @@ def test_removals_that_were_forgotten_cost_a_rebuild_and_no_wrong_answer(open_li
 
 
 def test_a_thread_with_an_older_snapshot_is_not_a_reason_to_begin_again(open_library: Opener, docs: Path) -> None:
-    from retrieval.state import Snapshot
+    from retrieval.index.schema import Snapshot
 
     library = open_library()
     library.add([docs])

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from errors import RequestError
-from retrieval import sync
-from retrieval.library import folder_for
-from retrieval.report import Advance
-from retrieval.split import SplitSettings
+from core.errors import RequestError
+from retrieval.library.library import folder_for, sync
+from retrieval.library.splitter import SplitSettings
+from retrieval.library.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.documents.pdfs import encrypted, pdf
 from tests.unit.retrieval.fakes import BagOfWords

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from errors import RequestError
-from retrieval.documents.reading import Readers
-from retrieval.manifest import read_manifest
-from retrieval.state import add_roots
-from retrieval.walk import LINK_OUTSIDE, SYSTEM
+from core.errors import RequestError
+from retrieval.index.manifest import read_manifest
+from retrieval.index.schema import add_roots
+from retrieval.library.discovery import LINK_OUTSIDE, SYSTEM
+from retrieval.sandbox.pool import Readers
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 

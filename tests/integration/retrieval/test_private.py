@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.library import Library
+from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from errors import RequestError
-from retrieval.library import Library
+from core.errors import RequestError
+from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -20,7 +20,7 @@ ASK = """
 import sys
 from pathlib import Path
 from errors import RequestError
-from retrieval.library import Library
+from retrieval.library.library import Library
 from tests.unit.retrieval.fakes import BagOfWords
 
 try:

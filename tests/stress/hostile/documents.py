@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.index.kill_documents import KINDS as SOUND_KINDS
-from retrieval.documents.reading import Readers, Reading, ReadLimits
+from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat, stream
 from tests.stress.hostile.invariants import UNSHOWN
 from tests.stress.hostile.surface import Surface

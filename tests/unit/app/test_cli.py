@@ -10,7 +10,7 @@ from app.ask import filter_of, overridden
 from app.cli import main, parse
 from app.compose import context_of
 from app.settings import Settings
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from graph.context import Context, Weights
 from retrieval.filters import Filter
 

@@ -22,9 +22,9 @@ from app.progress import table
 from app.result import result_of
 from app.screen import Screen, print_error
 from app.show import Trace, describe, show
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
-from retrieval.report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
+from retrieval.library.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
 from tests.scripted import verdict
 from tests.unit.app.test_screen import code
 

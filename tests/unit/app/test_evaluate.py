@@ -17,7 +17,7 @@ from app.cli import main, parse
 from app.evaluate import _surroundings, add_options, evaluate
 from app.screen import Screen
 from app.settings import load_settings
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from evaluation import judge, metrics, report
 from evaluation.fingerprint import digest
 from evaluation.folder import MARKER

@@ -13,12 +13,11 @@ from app import libraries
 from app.libraries import SAMPLE, library_to_ask, open_own, tell
 from app.screen import Screen
 from app.settings import Settings
-from errors import RequestError
-from retrieval import database
-from retrieval.errors import IndexBusy
+from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
-from retrieval.library import folder_for
-from retrieval.report import Failure, SyncReport
+from retrieval.index import database
+from retrieval.library.library import folder_for
+from retrieval.library.sync_report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
 
 Asked = Callable[..., list[str]]
@@ -26,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 WRITER = """
 import sys
 from pathlib import Path
-from retrieval.database import Database
+from retrieval.index.database import Database
 
 with Database(Path(sys.argv[1])).only_writer():
     print("writing", flush=True)

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from app.progress import asking, described, duration, judging, pace, table
 from app.screen import Screen
+from core.types import Usage
 from evaluation.run import Tally
-from models.usage import Usage
-from retrieval.report import Advance
+from retrieval.library.sync_report import Advance
 
 
 def tally(asked: int, **changes: Any) -> Tally:

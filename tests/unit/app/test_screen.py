@@ -15,7 +15,7 @@ from app import ask as module
 from app.ask import ask, check
 from app.screen import Screen
 from app.show import Trace, show
-from errors import RequestError
+from core.errors import RequestError
 from retrieval.filters import Filter
 from tests.scripted import candidate_of, claim, draft
 from tests.unit.app.test_result import ended

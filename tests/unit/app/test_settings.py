@@ -9,9 +9,9 @@ from langchain_core.vectorstores import VectorStore
 
 from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from graph.context import Limits, Weights
-from graph.runs import Ahead
+from graph.execution import Ahead
 from retrieval.filters import Filter
 from tests.scripted import ScriptedRetriever
 

@@ -15,7 +15,7 @@ from benchmarks.fit_gate import (
     threshold,
 )
 from evaluation.records import Example, Gold
-from evidence.fit import Fit, expit
+from models.calibration import Fit, expit
 from tests.scripted import passage
 
 

@@ -15,8 +15,8 @@ from benchmarks.peers.filter_flag import FLAG, READ_CHARACTERS
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.sequential import GENERATIONS, TRANSFORMATIONS, sequential
 from evaluation.records import Example, Record
-from evidence.claims import declines
 from graph.context import Searches, Services
+from grounding.claims import declines
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation import datasets
 from evaluation.datasets import load, name_of
 from evaluation.datasets_rows import with_id

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.datasets import load
 from evaluation.folder import MARKER
 from evaluation.records import Dataset

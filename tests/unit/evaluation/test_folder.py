@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.folder import MARKER, claim, paragraphs_of, require_own
 from evaluation.store import NAME, Store
 from tests.unit.evaluation.records import record

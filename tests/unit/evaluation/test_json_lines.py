@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from core.files import FileTooLargeError, NotRegularFileError
 from evaluation import json_lines
 from evaluation.json_lines import open_lines
-from private_files import FileTooLargeError, NotRegularFileError
 
 START = b'{"key": "'
 

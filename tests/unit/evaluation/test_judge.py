@@ -12,7 +12,8 @@ from typing import Any, cast
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from errors import ModelError
+from core.errors import ModelError
+from core.types import Verdict
 from evaluation.judge import judge_records, passages_of, relevancies
 from evaluation.judge_prompts import NO_ANSWER, QUESTIONS
 from evaluation.judgements import Judgements, Pair
@@ -20,7 +21,7 @@ from evaluation.records import Example, Record
 from graph.context import Searches, Services
 from models.failures import TransientModelError
 from models.usage import Tab
-from prompts.choice import Choice, Verdict
+from prompts.choice import Choice
 from tests.scripted import ScriptedRetriever, verdict
 from tests.unit.evaluation.said import record, seen
 

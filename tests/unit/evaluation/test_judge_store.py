@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.judge_store import Replies, key_of
 
 

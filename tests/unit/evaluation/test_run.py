@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from evaluation.records import Example, Record
 from evaluation.run import Tally, run
 from evaluation.store import NAME, Store

@@ -2,7 +2,7 @@
 
 import pytest
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.records import Example
 from evaluation.selection import select
 

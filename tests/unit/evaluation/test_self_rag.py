@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
+from core.types import Stop
 from evaluation.records import Example, Record
 from evaluation.self_rag import confidence_of, record_of, self_rag
 from graph.context import Context, Limits
-from graph.state import Stop
 from tests.scripted import (
     ScriptedCritic,
     ScriptedGenerator,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.store import NAME, Store
 from tests.unit.evaluation.records import Scripted, example, record
 

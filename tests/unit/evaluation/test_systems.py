@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from errors import ModelError
+from core.errors import ModelError
 from evaluation.records import Example, Record
 from evaluation.systems import OneDraft, closed_book, placed, plain
 from graph.context import Context, Limits

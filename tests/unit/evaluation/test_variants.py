@@ -2,7 +2,7 @@
 
 import pytest
 
-from errors import RequestError
+from core.errors import RequestError
 from evaluation.variants import variant
 from graph.context import Context, Limits, Thresholds
 from tests.scripted import services

@@ -4,10 +4,11 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from core.types import Outcome, StopReason
 from graph import edges
 from graph.builder import build_graph
 from graph.context import MOST_STEPS
-from graph.state import Outcome, SelfRAGState, StopReason
+from graph.state import SelfRAGState
 from nodes.finish import sentence
 from tests.scripted import services
 

@@ -2,11 +2,10 @@ import pytest
 
 from app.compose import calibration_of, services_of
 from app.settings import Settings
-from evidence.fit import relevance_evidence, support_evidence
+from core.types import Verdict
 from graph.context import Thresholds
-from models.calibration import EMBEDDED, MINILM
+from models.calibration import EMBEDDED, MINILM, relevance_evidence, support_evidence
 from models.files import CHAT_MODEL, EMBEDDING_MODEL
-from prompts.choice import Verdict
 from tests.scripted import ScriptedRetriever, passage
 
 SURE = Verdict(label="relevant", probabilities={"relevant": 0.99, "irrelevant": 0.01}, reason=None)

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from errors import ModelError
+from core.errors import ModelError
 from models import failures
 from models.chat import Chat, answer_of, likely_tokens, text_of, usage_of
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
-from models.secrecy import Secrets
+from models.redaction import Secrets
 from models.usage import LimitReachedError, Tab
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
 

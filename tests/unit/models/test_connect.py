@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from errors import ModelError
+from core.errors import ModelError
 from models.connect import BOUNDED, REASONING, is_local, openai_chat, provider_chat
 
 

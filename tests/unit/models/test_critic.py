@@ -8,12 +8,13 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
-from errors import ModelError
+from core.errors import ModelError
+from core.types import UNKNOWN
 from models import failures
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token, schema_of
 from models.usage import Tab
-from prompts.choice import UNKNOWN, Choice
+from prompts.choice import Choice
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab, verdict
 
 BLUE = Choice(

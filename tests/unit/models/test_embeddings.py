@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from errors import ModelError
+from core.errors import ModelError
 from models.embeddings import MiniLM
 
 

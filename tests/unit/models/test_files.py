@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from errors import ModelError, RequestError
+from core.errors import ModelError, RequestError
 from models.files import ensure, verify_external
 from models.sources import Fetcher, ModelFile, Part, Report, UnavailableError, from_index
 

@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from errors import ModelError
+from core.errors import ModelError
 from models.chat import Chat
 from models.generator import Generator
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab

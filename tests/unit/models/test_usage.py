@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.usage import LimitReachedError, Meter, Reserve, Tab, add_usage, no_usage
+from core.types import add_usage, no_usage
+from models.usage import LimitReachedError, Meter, Reserve, Tab
 from tests.scripted import call_cost
 
 

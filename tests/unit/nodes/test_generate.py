@@ -2,23 +2,13 @@ from typing import Any
 
 import pytest
 
-from errors import ModelError
+from core.errors import ModelError
 from graph.context import Limits
 from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from nodes.generate import MOST_COMPLAINTS, generate
 from nodes.select import candidate, rank
-from tests.scripted import (
-    ScriptedGenerator,
-    claim,
-    draft,
-    passage,
-    roomy_tab,
-    runtime,
-    services,
-    state,
-    verdict,
-)
+from tests.scripted import ScriptedGenerator, claim, draft, passage, roomy_tab, runtime, services, state, verdict
 
 FOUND: dict[str, Any] = {
     "passages": [passage("a"), passage("b"), passage("c")],

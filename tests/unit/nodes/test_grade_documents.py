@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from evidence.fit import Fit, Fits
 from graph.context import Services, Thresholds
+from models.calibration import Fit, Fits
 from nodes.grade_documents import NOT_GRADED, grade_documents
 from tests.scripted import ScriptedCritic, passage, roomy_tab, runtime, services, state, verdict
 

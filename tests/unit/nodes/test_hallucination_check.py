@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from evidence.claims import LONGEST_CLAIM
-from evidence.fit import Fit, Fits
 from graph.context import Thresholds
+from grounding.claims import LONGEST_CLAIM
+from models.calibration import Fit, Fits
 from models.chat import MOST_CHARACTERS
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS

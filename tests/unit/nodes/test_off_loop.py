@@ -5,7 +5,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from nodes.off_loop import SHORT, off_loop
+from nodes.concurrency import SHORT, off_loop
 
 
 @pytest.mark.parametrize(("size", "here"), [(SHORT, True), (SHORT + 1, False)])

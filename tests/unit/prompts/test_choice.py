@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.types import UNKNOWN
 from prompts.answer_check import USEFULNESS
-from prompts.choice import UNKNOWN, Choice
+from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT

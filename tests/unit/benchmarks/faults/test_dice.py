@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from benchmarks.faults.dice import ODDS, reply_to
-from evidence.passages import numbered
 from prompts.choice import Choice
+from prompts.delimiters import numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.index.bad_files import write_bad_files
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from benchmarks.index.collection import SAME, UNSEEN, account, entries, kind_of, settled, surprises
-from retrieval.library import Library
+from retrieval.library.library import Library
 
 THERE = {b"/r/a.txt": b"/r/a.txt", b"/r/b.png": b"/r/b.png"}
 

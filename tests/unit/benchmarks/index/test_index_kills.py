@@ -18,7 +18,7 @@ from benchmarks.index.kill_inspection import Expected, Inspected, inspect, lost,
 from benchmarks.index.kill_life import FAILED, Teller, live
 from benchmarks.index.kill_orphans import children
 from benchmarks.index.kills import Listener
-from retrieval.library import Library
+from retrieval.library.library import Library
 
 Planter = Callable[[str], Inspected]
 

@@ -101,6 +101,6 @@ def test_long_words_are_no_encoded_text(word: str) -> None:
 
 
 def test_every_language_that_may_be_demanded_can_be_told() -> None:
-    from evidence.language import COMMON
+    from grounding.language import COMMON
 
     assert set(LANGUAGES.values()) <= set(COMMON)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.injection.attacks import Attack, unattacked
 from benchmarks.injection.sources import bipia, drawn, poisonedrag, raginject
-from errors import RequestError
+from core.errors import RequestError
 
 
 def written(path: Path, content: Any) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.latency.shelf import BEGINNING, Remembered, answerable, sample_shelf
-from evidence.claims import split_claims
+from grounding.claims import split_claims
 
 
 async def test_every_question_has_one_claim_that_stands_in_the_passage_found_relevant() -> None:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from errors import RequestError
-from retrieval.clean import clean
+from core.errors import RequestError, UnreadableDocument
+from core.text import clean
 from retrieval.documents import load as module
 from retrieval.documents.load import load, parse
-from retrieval.errors import UnreadableDocument
 from tests.unit.retrieval.documents.pdfs import pdf
 
 

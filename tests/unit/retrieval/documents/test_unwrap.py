@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval.documents.unwrap import unwrap
+from retrieval.documents.pdf import unwrap
 from tests.unit.retrieval.documents.processor_time import bounded
 
 FULL = "This line is as long as the lines of the page are and it goes on"

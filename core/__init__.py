@@ -1,0 +1,1 @@
+"""Types, errors and helpers that all layers share, and that import none of them."""

@@ -1,0 +1,79 @@
+"""Strip or escape what a reader cannot see: it can carry instructions to a model, or steer a terminal."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# What steers a terminal, taken out whole so that no '[31m' stays behind: colours and cursor movements, and the strings
+# that set its title or hide the target of a link.
+_TERMINAL = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\\\)")
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_SPACE = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")  # Braille's blank cell among them
+_INVISIBLE = (
+    "["
+    "\x00-\x08\x0e-\x1f\x7f-\x9f"  # control characters but tab and newline
+    "\xad\u034f\u17b4\u17b5\u180b-\u180f"  # soft hyphen, grapheme joiner, Khmer vowels, Mongolian selectors
+    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, bidirectional controls
+    "\u115f\u1160\u3164\uffa0"  # Hangul fillers
+    "\ufdd0-\ufdef"  # no characters
+    "\ufe00-\ufe0f\ufeff\ufff0-\uffff"  # variation selectors, byte order mark, annotations
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # layout of hieroglyphs, shorthand and music
+    "\ud800-\udfff"  # surrogates: half of a character
+    "\U000e0000-\U000e0fff"  # tag characters, more variation selectors
+    "]+"
+)
+_STRIPPED = re.compile(_INVISIBLE)
+_ESCAPED = re.compile(f"{_INVISIBLE}|[\u2028\u2029]")
+_WHITE = re.compile("[ \t\n]+")
+
+
+def clean(text: str) -> str:
+    r"""Drop invisible characters and give every line end as ``\n``, every space as a plain one.
+
+    U+FFFD, the mark of a byte that could not be decoded, stays. Cleaning twice changes nothing.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _LINE_END.sub("\n", _TERMINAL.sub("", text))
+    return _STRIPPED.sub(_keep_replacement_mark, _SPACE.sub(" ", text))
+
+
+def one_line(text: str) -> str:
+    """Return ``clean`` on one line, without space at its ends.
+
+    Long runs of spaces become one as well: on a terminal what follows them would begin a line.
+    """
+    return _WHITE.sub(_keep_double_space, clean(text)).strip()
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a reader would see nothing."""
+    return not clean(text).strip()
+
+
+def as_json(
+    value: object,
+    *,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    default: Callable[[Any], Any] | None = None,
+) -> str:
+    """Return JSON that parses to ``value`` and in which whatever ``clean`` strips is escaped."""
+    written = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, default=default)
+    return _ESCAPED.sub(lambda match: json.dumps(match.group())[1:-1], written)
+
+
+def _keep_double_space(match: re.Match[str]) -> str:
+    return "  " if match.group() == "  " else " "
+
+
+def _keep_replacement_mark(match: re.Match[str]) -> str:
+    return "\ufffd" * match.group().count("\ufffd")
+
+
+def shown(path: str | Path) -> str:
+    """Return a path on one line and without hidden characters, for a message."""
+    return one_line(os.fsencode(path).decode("utf-8", "replace"))

@@ -1,0 +1,145 @@
+"""The types that all layers share: plain, typed and serialisable."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Route = Literal["retrieve", "direct", "fallback"]
+Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
+StopReason = Literal[
+    "accepted",
+    "not_useful",
+    "claims_unsupported",
+    "declined",
+    "nothing_relevant",
+    "not_needed",
+    "mode_never",
+    "fallback",
+    "limit_calls",
+    "limit_tokens",
+    "limit_seconds",
+    "model_failed",
+]
+LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
+UNKNOWN = "unknown"
+
+
+class Verdict(TypedDict):
+    """One label, with the probability of each label where the model gave them."""
+
+    label: str
+    probabilities: dict[str, float] | None
+    reason: str | None
+
+
+class Passage(TypedDict):
+    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the search's."""
+
+    id: str
+    text: str
+    source: str
+    page: int | None
+    row: int | None
+    similarity: float | None
+
+
+class Quote(TypedDict):
+    """A verbatim span of a passage: ``passage.text[start:end]``."""
+
+    passage: str
+    start: int
+    end: int
+
+
+class Claim(TypedDict):
+    """One statement of a draft, its verdict (ISSUP) and the quote that carries it, if any.
+
+    ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
+    introduces a list, the head of a table, or the sentence to which its pronoun refers.
+    """
+
+    text: str
+    context: NotRequired[str]
+    verdict: Verdict
+    quote: Quote | None
+
+
+class Draft(TypedDict):
+    """A candidate answer and the passages that its generator read."""
+
+    text: str
+    passages: list[Passage]
+    relevance: float
+    declined: bool
+
+
+class Drafted(TypedDict):
+    """What was written from which passages, by id: the same passages would give the same draft."""
+
+    passages: list[str]
+    text: str
+
+
+class Candidate(TypedDict):
+    """A draft with what the critics said of it. Scores are those of the reflection tokens."""
+
+    draft: Draft
+    claims: list[Claim]
+    support: float
+    usefulness: float
+    use: Verdict | None
+    score: float
+
+
+class Citation(TypedDict):
+    """A quote as it is shown: ``passage[start:end] == quote``."""
+
+    id: int
+    source: str
+    page: int | None
+    row: int | None
+    passage: str
+    quote: str
+    start: int
+    end: int
+
+
+class Step(TypedDict):
+    """One node's turn: its seconds, and what it decided."""
+
+    node: str
+    seconds: float
+    decided: dict[str, Any]
+
+
+class Stop(TypedDict):
+    """Why a run ended early, and what the model said when it failed."""
+
+    reason: StopReason
+    failure: str | None
+
+
+class Usage(TypedDict):
+    """Model calls (retries included) and tokens; ``estimated`` when a server did not report some of them."""
+
+    model_calls: int
+    input_tokens: int
+    cached_input_tokens: int
+    output_tokens: int
+    estimated: bool
+
+
+def no_usage() -> Usage:
+    """Nothing spent."""
+    return Usage(model_calls=0, input_tokens=0, cached_input_tokens=0, output_tokens=0, estimated=False)
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """The sum of two, which is the reducer of the state's ``usage``."""
+    return Usage(
+        model_calls=one["model_calls"] + other["model_calls"],
+        input_tokens=one["input_tokens"] + other["input_tokens"],
+        cached_input_tokens=one["cached_input_tokens"] + other["cached_input_tokens"],
+        output_tokens=one["output_tokens"] + other["output_tokens"],
+        estimated=one["estimated"] or other["estimated"],
+    )

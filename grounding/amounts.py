@@ -1,0 +1,202 @@
+"""The figures and amounts that a text states, in any form that a claim may turn into digits."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from grounding.dates import Date, dates
+from grounding.lazy import Cached
+from grounding.stems import (
+    COMPOUND,
+    FIGURE,
+    MOST_DIGITS,
+    NUMBERS,
+    ORDINAL,
+    SCALES,
+    TENS,
+    WHOLE_FIGURE,
+    fold,
+    normal,
+    numbers,
+    plain_figure,
+    scaled,
+    stem,
+)
+
+HYPHENS = str.maketrans("‐‑‒–—", "-----")
+LATER_ORDINALS = {
+    word: str(value)
+    for value, word in enumerate(
+        """eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth
+        twentieth""".split(),
+        11,
+    )
+} | {"thirtieth": "30", "fortieth": "40", "fiftieth": "50", "sixtieth": "60", "hundredth": "100"}
+ORDINAL_COMPOUND = re.compile(rf"\b({'|'.join(TENS)})[\s-]+({'|'.join(ORDINAL)})\b")
+AMOUNTS = {
+    **dict.fromkeys(("half", "halve", "halves", "halved"), ("0.5", "50", "2")),
+    **dict.fromkeys(("quarter", "quarters"), ("0.25", "25", "4")),
+    **dict.fromkeys(("both", "pair", "pairs", "couple", "twice", "double", "doubled", "doubles"), ("2",)),
+    **dict.fromkeys(("once", "single", "sole"), ("1",)),
+    **dict.fromkeys(("thrice", "triple", "tripled"), ("3",)),
+    **dict.fromkeys(("decade", "decades"), ("10",)),
+    **dict.fromkeys(("century", "centuries"), ("100",)),
+    **dict.fromkeys(("fortnight", "fortnightly"), ("14", "2")),
+    "dozen": ("12",),
+    "noon": ("12",),
+    "midday": ("12",),
+    "midnight": ("0", "12", "24"),
+    "threequarters": ("75", "0.75"),
+}
+ROMAN = re.compile(r"\b(?=[XVI]{2,}\b|[VX]\b)(X{0,3})(IX|IV|V?I{0,3})\b")
+ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"), range(10), strict=True))
+SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
+SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
+CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
+HOUR = re.compile(r"\b(1[3-9]|2[0-3]):[0-5]\d\b")
+QUANTITY = re.compile(rf"(?<![\w.,])(\d+(?:[.,]\d+)*|\b(?:{'|'.join(NUMBERS)}))[\s-]*(%|[^\W\d_]+)")
+ONE = re.compile(r"\b(?:an?|one|each|every|per|single)[\s-]+(?=(\S{1,40}))")
+SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
+UNITS: Mapping[str, tuple[str, float]] = {
+    stem(name): (dimension, factor)
+    for dimension, factor, names in (
+        ("time", 1, "second seconds sec"),
+        ("time", 60, "minute minutes min"),
+        ("time", 3600, "hour hours hr hrs"),
+        ("time", 86_400, "day days"),
+        ("time", 604_800, "week weeks"),
+        ("months", 1, "month months"),
+        ("months", 12, "year years"),
+        ("months", 120, "decade decades"),
+        ("length", 0.001, "millimetre millimetres millimeter mm"),
+        ("length", 0.01, "centimetre centimetres centimeter cm"),
+        ("length", 1, "metre metres meter meters m"),
+        ("length", 1000, "kilometre kilometres kilometer kilometers km"),
+        ("mass", 0.001, "milligram milligrams mg"),
+        ("mass", 1, "gram grams g"),
+        ("mass", 1000, "kilogram kilograms kg"),
+        ("mass", 1_000_000, "tonne tonnes ton tons"),
+        ("volume", 0.001, "millilitre millilitres milliliter ml"),
+        ("volume", 1, "litre litres liter liters"),
+        ("share", 1, "% percent per-cent"),
+    )
+    for name in names.split()
+}
+
+
+class Facts:
+    """What a text states, as the figures of claims are looked up in it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @Cached
+    def folded(self) -> str:
+        """The text, folded."""
+        return fold(self._text)
+
+    @Cached
+    def joined(self) -> str:
+        """The folded text without spaces and hyphens."""
+        return re.sub(r"[\s-]", "", self.folded)
+
+    @Cached
+    def dates(self) -> set[Date]:
+        """Its dates."""
+        return dates(plain_text(self._text))
+
+    @Cached
+    def numbers(self) -> set[str]:
+        """What is `stated`."""
+        return stated(self._text)
+
+    @Cached
+    def values(self) -> list[float]:
+        """The values of the numbers, in order."""
+        return sorted(value for value in map(number_of, self.numbers) if value is not None)
+
+    @Cached
+    def fractions(self) -> list[float]:
+        """Those of them that are not whole."""
+        return [value for value in self.values if value % 1]
+
+    @Cached
+    def scaled(self) -> dict[str, bool]:
+        """Of each figure in digits whether a scale stands behind it wherever it stands itself."""
+        found: dict[str, bool] = {}
+        for match in FIGURE.finditer(self.folded):
+            figure = plain_figure(match.group())
+            found[figure] = found.get(figure, True) and SCALE.match(self.folded, match.end()) is not None
+        return found
+
+    @Cached
+    def measures(self) -> Mapping[str, Sequence[float]]:
+        """The amounts of each dimension in its smallest unit, in order."""
+        found: defaultdict[str, list[float]] = defaultdict(list)
+        for amount, name, _ in quantities(self.folded):
+            unit, number = UNITS.get(name), number_of(amount)
+            if unit and number is not None:
+                found[unit[0]].append(number * unit[1])
+        return {dimension: sorted(amounts) for dimension, amounts in found.items()}
+
+    @Cached
+    def ones(self) -> list[str]:
+        """What stands behind ``a``, ``each`` or ``one``, in order."""
+        return sorted(set(ONE.findall(self.folded)))
+
+    def has_one(self, name: str) -> bool:
+        """Whether the text speaks of one of these."""
+        place = bisect_left(self.ones, name)
+        return place < len(self.ones) and self.ones[place].startswith(name)
+
+
+@lru_cache(maxsize=64)
+def facts_of(text: str) -> Facts:
+    """The facts of a text, which many claims are held against."""
+    return Facts(text)
+
+
+def stated(text: str) -> set[str]:
+    """The numbers that a text states in any form that a claim may turn into digits."""
+    folded = fold(text)
+    found = numbers(text)
+    found.update(LATER_ORDINALS[word] for word in re.findall(r"[a-z]+", folded) if word in LATER_ORDINALS)
+    found.update(str(int(NUMBERS[tens]) + int(ORDINAL[unit])) for tens, unit in ORDINAL_COMPOUND.findall(folded))
+    for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):
+        found.update(AMOUNTS.get(word, ()))
+    found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
+    found.update(scaled(amount, SUFFIXES[suffix]) for amount, suffix in SUFFIXED.findall(folded))
+    for hour, half in CLOCK.findall(folded):
+        found.add(str(int(hour) % 12 + (12 if half == "p" else 0)))
+    found.update(str(int(hour) - 12) for hour in HOUR.findall(folded))
+    return found
+
+
+def quantities(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Each amount with the stem of the word behind it, and where the amount stands."""
+    folded = COMPOUND.sub(lambda match: f"{int(NUMBERS[match[1]]) + int(NUMBERS[match[2]])}", fold(text))
+    for match in QUANTITY.finditer(folded):
+        amount = NUMBERS.get(match[1]) or plain_figure(match[1])
+        yield amount, stem(match[2]), match.span(1)
+
+
+def plain_text(text: str) -> str:
+    """The text in one form, with one kind of hyphen."""
+    return normal(text).translate(HYPHENS)
+
+
+def plain_figures(text: str) -> set[str]:
+    """The figures of a text in digits, each in one form."""
+    return {plain_figure(match.group()) for match in FIGURE.finditer(plain_text(text))}
+
+
+def number_of(figure: str) -> float | None:
+    """The value of a figure; None of one that has none, or too many digits to be reckoned with."""
+    try:
+        return float(figure) if len(figure) <= MOST_DIGITS else None
+    except ValueError:  # 1.2.3
+        return None

@@ -1,0 +1,73 @@
+"""The words of a text that are written large, as names are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from grounding.sentences import sentences
+from grounding.stems import STOP
+
+WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W_]+)*")
+NO_PROSE = re.compile(
+    r"```.*?```|~~~.*?~~~|`[^`\n]*`|\b\w++://\S+|\S[^\s@]{0,300}+@\S+|\b\w++\.(?:[a-z]{2,4})\b(?=\W|$)", re.DOTALL
+)
+BETWEEN = re.compile(r"[\s.-]*")
+OPENS = re.compile(r"(?:^|[:!?\"“”‘(\[\-–—•*_|/>])\s*$|(?:^|\s)['’]$")
+# Words that are written large without being names: titles, and what numbers or letters are given to.
+LARGE = frozenset(
+    """mister miss madam sir lady lord president king queen prince princess professor doctor judge justice captain
+    general minister chancellor saint pope emperor section sections article articles chapter chapters figure figures
+    table tables part parts step steps page pages note notes appendix annex clause clauses paragraph rule level
+    phase stage type class grade version volume number item question answer passage document documents yes no none
+    internet god north south east west northern southern eastern western tenant landlord borrower lender company
+    agreement party parties customer user act bill law court state government street avenue road""".split()
+)
+ACRONYMS = frozenset("USA USD EUR GBP CEO PDF GMT UTC BCE CEST FAQ URL DNA RNA ASAP ISO GDP VAT".split())
+
+
+class Name(NamedTuple):
+    """A word that is written large: ``opens`` when the first of a sentence, ``run`` the names it stands among."""
+
+    text: str
+    opens: bool
+    run: tuple[str, ...]
+
+
+def names(text: str) -> Iterator[Name]:
+    """The words that may be names: written large, and neither a common word nor a title."""
+    prose = NO_PROSE.sub(lambda match: "x" * len(match.group()), text)
+    begins = {start for start, _ in sentences(prose)}
+    run: list[tuple[str, bool]] = []
+    end = -1
+    for match in WORD.finditer(prose):
+        word = re.sub(r"['’]s?$", "", match.group())
+        opens = match.start() in begins or OPENS.search(prose, max(0, match.start() - 4), match.start()) is not None
+        apart = end < 0 or not BETWEEN.fullmatch(prose, end, match.start())
+        if not _may_be_a_name(word) or apart:
+            yield from _named(run)
+            run = []
+        if _may_be_a_name(word):
+            run.append((word, opens))
+        end = match.end() if word == match.group() else -1
+    yield from _named(run)
+
+
+def _named(run: Sequence[tuple[str, bool]]) -> Iterator[Name]:
+    words = tuple(word for word, _ in run)
+    for word, opens in run:
+        yield Name(word, opens, words)
+
+
+def _may_be_a_name(word: str) -> bool:
+    lower = word.casefold()
+    return (
+        word[0].isupper()
+        and len(word) >= 3
+        and lower not in STOP
+        and lower not in LARGE
+        and lower.removesuffix("s") not in LARGE
+        and word not in ACRONYMS
+        and re.fullmatch(r"[IVXLC]+", word) is None
+    )

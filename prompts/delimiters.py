@@ -1,0 +1,85 @@
+"""Passages as a prompt shows them: numbered, delimited, and unable to forge their delimiters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from core.text import clean
+from core.types import Passage
+
+# Other characters that pass for these: brackets, strokes, and letters of our delimiters in other alphabets.
+LOOKALIKES = {
+    one[0]: one[1:]
+    for one in (
+        "<‹⟨〈〈❬❮❰˂ᐸ⧼ >›⟩〉〉❭❯❱˃ᐳ⧽ [⁅⟦❲ |｜¦ǀ│∣❘⏐ /∕⁄⧸╱ "
+        "aаαɑ cсϲ eеε gɡց iіιı lӏ mм nпոν oоοօ pрρ qԛգ sѕꜱ tтτ uυսս wԝѡ"
+    ).split()
+}
+# Letters of other shapes that Unicode itself calls compatible: full-width, mathematical, circled.
+STYLED = (*range(0x2100, 0x2150), *range(0x2460, 0x2500), *range(0xFE50, 0xFF5F), *range(0x1D400, 0x1D800))
+
+
+def _plain_forms() -> dict[int, str]:
+    folded = {code: unicodedata.normalize("NFKC", chr(code)) for code in STYLED}
+    forms = {code: plain for code, plain in folded.items() if len(plain) == 1 and plain.isascii()}
+    for plain, several in LOOKALIKES.items():
+        forms |= {ord(one): plain for one in several}
+        forms |= {ord(one.upper()): plain for one in several if len(one.upper()) == 1 and not one.upper().isascii()}
+    return forms
+
+
+PLAIN = _plain_forms()
+
+ACCENTS = "\u0300-\u036f"
+NAMES = "|".join(f"[{ACCENTS}]*".join(name) for name in ("passage", "question", "answer", "claim"))
+# At the end of a text as well: what a prompt goes on with may be such a name.
+DELIMITER = re.compile(rf"(?:<|&(?:lt|\#0*60|\#x0*3c);?)(?=[\s/\\{ACCENTS}]*(?:{NAMES}|\Z))", re.IGNORECASE)
+
+# What chat templates put between turns: a server reads it in a message's text as it reads its own.
+CONTROL = re.compile(
+    r"""<(?=
+        \s*\| [^|<>\n]{1,60} (?:\|\s*)? >     # <|im_end|>, <|eot_id|>, <｜User｜>, <|START_OF_TURN_TOKEN|>, <|turn>
+        | [^|<>\s]{1,60} \| >                 # <turn|>
+        | /?s> | (?i: /?SYS>>                 # </s>, <<SYS>>
+        | /?(?: (?:start|end)_of_\w{1,20} | [be]os | [se]op | pad | unk | mask | cls | sep | (?:bos|eos|eop|mask)_token
+            | think(?:ing)? | tools? | (?:tool|function)_(?:call|response|result)s? | system | seed:\w{1,20}
+            | (?:unused|reserved|special|extra_id)_?\d{1,6} | image_soft_token
+        )> )
+    )
+    | \[(?=
+        (?i: /?(?:INST | AVAILABLE_TOOLS | TOOL_(?:CALLS|RESULTS|CONTENT) | SYSTEM_PROMPT | MODEL_SETTINGS)\] )
+        | /?(?: [gs]?MASK | BOS | EOS | EOT | PAD | UNK | CLS | SEP | THINK | ARGS | CALL_ID | PREFIX | MIDDLE | SUFFIX
+            | IMG(?:_BREAK|_END)? | (?:BEGIN_)?AUDIO | TRANSCRIBE | (?:start|end)_header_id
+        )\]
+        | \| [^|\[\]\n]{1,40} \|\]             # [|endofturn|]
+    )""",
+    re.VERBOSE,
+)
+HARMLESS = {"<": "‹", "[": "⁅"}
+
+
+def as_data(text: str) -> str:
+    """The text without hidden characters, and with anything that imitates a delimiter made harmless.
+
+    Delimiters are our own tags, in whatever letters look like theirs, and the control tokens of chat templates.
+    Doing it twice changes nothing.
+    """
+    shown = clean(text)
+    for pattern in (DELIMITER, CONTROL):
+        # In its plain form each character has the place that it has in the text.
+        plain = shown if shown.isascii() else shown.translate(PLAIN)
+        parts, position = [], 0
+        for match in pattern.finditer(plain):
+            parts += [shown[position : match.start()], HARMLESS[match.group()] if pattern is CONTROL else "("]
+            position = match.end()
+        shown = "".join([*parts, shown[position:]])
+    return shown
+
+
+def numbered(passages: Sequence[Passage]) -> str:
+    """All passages, whole, each between its own delimiters."""
+    return "\n".join(
+        f'<passage id="{number}">\n{as_data(passage["text"])}\n</passage>' for number, passage in enumerate(passages, 1)
+    )

@@ -1,0 +1,251 @@
+"""Read the text of a PDF, page by page, its wrapped lines joined."""
+
+import io
+import logging
+import re
+import warnings
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from statistics import quantiles
+
+from core.errors import NoTextError
+from core.text import clean
+from retrieval.documents.decode import numbered, stated_day
+
+
+@dataclass
+class Pages:
+    """The text of every page in order, empty where there is none, and the numbers of broken pages."""
+
+    texts: list[str] = field(default_factory=list)
+    broken: list[int] = field(default_factory=list)
+    date: str | None = None
+
+
+class EncryptedError(ValueError):
+    """The document needs a password that is not the empty one, or a cipher that is not known."""
+
+    def __init__(self, *, known: bool = True) -> None:
+        super().__init__(
+            "is encrypted: save it without a password, for example with qpdf --decrypt"
+            if known
+            else "is encrypted in a way that cannot be undone here: save it without"
+        )
+
+
+class DamagedError(ValueError):
+    """The document cannot be opened."""
+
+
+_HYPHEN = re.compile(r"(?<=\w)\x02(?=\w)")  # pdfium's mark of a hyphen with the line end after it
+_PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+
+
+def pages_by_pdfium(data: bytes) -> Pages:
+    """Return the text that is inside of each page's visible box.
+
+    Raises ``EncryptedError`` and ``DamagedError``.
+    """
+    from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]
+
+    try:
+        document = PdfDocument(data)
+    except PdfiumError as error:
+        if error.err_code in (_PASSWORD, _SECURITY):
+            raise EncryptedError(known=error.err_code == _PASSWORD) from error
+        raise DamagedError(str(error)) from error
+    pages = Pages()
+    with document:
+        for index in range(len(document)):
+            text = ""
+            try:
+                page = document[index]
+                try:
+                    textpage = page.get_textpage()
+                    text = textpage.get_text_bounded()
+                    textpage.close()
+                finally:
+                    page.close()
+            except PdfiumError:
+                pages.broken.append(index + 1)
+            pages.texts.append(_HYPHEN.sub("-\n", text.replace("\r\n", "\n")))
+        pages.date = stated_day(*map(document.get_metadata_value, ("ModDate", "CreationDate")))
+    return pages
+
+
+def pages_by_pypdf(data: bytes, wanted: Container[int] | None = None) -> Pages:
+    """Return the text of the pages, or of those whose numbers are wanted.
+
+    Raises ``EncryptedError``, and on a damaged file whatever that makes Python raise.
+    """
+    from pypdf import PasswordType, PdfReader
+    from pypdf.errors import DependencyError
+
+    with _quiet():
+        reader = PdfReader(io.BytesIO(data))
+        try:
+            locked = reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED
+        except (DependencyError, NotImplementedError) as error:
+            raise EncryptedError(known=False) from error
+        if locked:
+            raise EncryptedError
+        pages = Pages()
+        for number in range(1, len(reader.pages) + 1):
+            text = ""
+            if wanted is None or number in wanted:
+                try:
+                    text = reader.pages[number - 1].extract_text()
+                except Exception:  # noqa: BLE001 - pypdf raises whatever a broken page makes Python raise
+                    pages.broken.append(number)
+            pages.texts.append(text)
+        with suppress(Exception):
+            about: Mapping[str, object] = reader.metadata or {}
+            pages.date = stated_day(about.get("/ModDate"), about.get("/CreationDate"))
+    return pages
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep pypdf's remarks on repairable files off the terminal."""
+    logger = logging.getLogger("pypdf")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+_SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
+_BULLET = re.compile(r"\s*(?:[-–—*•▪◦‣●○■□➢✓·]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)]\s)")
+_BROKEN_WORD = re.compile(r"-([^\W\d_]\w*)")  # from its end
+_PAGE_NUMBER = re.compile(r"(?:Page )?\W*\d{1,4}\W*(?:of \d+)?$")
+_LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
+_LONG = 0.75  # of the page's full line: a shorter line ends on purpose
+_HALF = 0.5  # of it: so short may a line be that a lower-case one continues
+_WORD = 100  # characters of a broken word that are looked at
+_NARROW = 25  # characters: where full lines are shorter they are a list, not a paragraph
+
+
+def unwrap(pages: Sequence[str]) -> list[str]:
+    """Return the pages with wrapped lines joined; headings, bullets and blank lines stay.
+
+    A word broken by a hyphen at a line's end is joined the way the rest of the document writes it.
+    """
+    words = set(re.findall(r"[\w-]+", "\n".join(pages).lower()))
+    return [_unwrap_page(page, words) for page in pages]
+
+
+def _unwrap_page(page: str, words: set[str]) -> str:
+    lines = [re.sub(r"[ \t]+", " ", line).strip() for line in page.split("\n")]
+    full = _full_length([line for line in lines if line])
+    paragraphs: list[list[str]] = []
+    previous = ""
+    for line in lines:
+        if paragraphs and _continues(previous, line, full):
+            _join(paragraphs[-1], line, words)
+        else:
+            paragraphs.append([line])
+        previous = line
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(map("".join, paragraphs))).strip()
+
+
+def _full_length(lines: list[str]) -> float:
+    """Estimate how long a full line of the page is: nine of ten lines are no longer."""
+    lengths = [len(line) for line in lines]
+    return quantiles(lengths, n=10, method="inclusive")[-1] if len(lengths) > 1 else float("inf")
+
+
+def _continues(previous: str, line: str, full: float) -> bool:
+    """Whether ``line`` carries on the sentence that ``previous`` broke off."""
+    if not previous or not line or _BULLET.match(line) or _PAGE_NUMBER.match(line):
+        return False
+    if _LEADERS.search(previous) or _LEADERS.search(line):  # a table of contents
+        return False
+    if line[0].islower():
+        return len(previous) >= _HALF * full
+    return len(previous) >= max(_LONG * full, _NARROW) and not _SENTENCE_END.search(previous)
+
+
+def _join(parts: list[str], line: str, words: set[str]) -> None:
+    """Join a line to the parts of a wrapped sentence, and the halves of a word where the break goes through one."""
+    broken = _BROKEN_WORD.match(_last_word(parts)[::-1]) if parts[-1].endswith("-") else None
+    if not broken:
+        parts += (" ", line)
+        return
+    rest = re.match(r"[\w-]*", line).group()  # type: ignore[union-attr] # it matches nothing, too
+    together = f"{broken[1][::-1]}{rest}".lower()
+    if rest[:1].islower() and together in words:
+        parts[-1] = parts[-1][:-1]
+    parts.append(line)
+
+
+def _last_word(parts: list[str]) -> str:
+    """Return the end of a text, as far as its last word may reach back."""
+    end = ""
+    for part in reversed(parts):
+        end = part[-_WORD:] + end
+        if part == " " or len(end) > _WORD:
+            break
+    return end[-_WORD:]
+
+
+_LOOKED_AT = 50  # empty pages at most that are read once more to see whether they are broken
+_MARK = b"%PDF-"
+_HEAD = 1_024  # bytes at the beginning in which readers look for the mark
+_TAIL = 2_048  # bytes at the end in which a whole file has its end mark
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
+)
+_TRUNCATED = "is truncated: get a complete copy of it"
+
+
+def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
+    """Return (page number, text) for each page with text, a note on unreadable pages, and the date.
+
+    Raises ``ValueError`` with the rest of a sentence that begins with the file's name.
+    """
+    whole = b"%%EOF" in data[-_TAIL:]
+    try:
+        pages = _pages(data)
+    except EncryptedError:
+        raise
+    except Exception as error:
+        if _MARK not in data[:_HEAD]:
+            raise ValueError("is no PDF: name it after what it is, or leave it out") from error
+        raise ValueError(_TRUNCATED if not whole else "is damaged: save it anew as PDF") from error
+    texts = [clean(text.translate(_LIGATURES)).strip() for text in pages.texts]
+    # Without its end mark a file may still be complete, if no page turns out to miss something.
+    if not whole and (pages.broken or not all(texts)):
+        raise ValueError(_TRUNCATED)
+    if pages.broken and not any(texts):
+        raise ValueError("is damaged: save it anew as PDF")
+    if not any(texts):
+        raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
+    note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""
+    return [(number, text) for number, text in enumerate(unwrap(texts), 1) if text], note, pages.date
+
+
+def _pages(data: bytes) -> Pages:
+    """Read with pdfium, and with pypdf what that cannot open or show."""
+    try:
+        pages = pages_by_pdfium(data)
+    except DamagedError:
+        return pages_by_pypdf(data)
+    empty = [number for number, text in enumerate(pages.texts, 1) if not text.strip()][:_LOOKED_AT]
+    if empty:
+        _look_again(data, pages, empty)
+    return pages
+
+
+def _look_again(data: bytes, pages: Pages, numbers: Sequence[int]) -> None:
+    """Find out with pypdf which pages are not empty but broken, which pdfium does not tell.
+
+    What text pypdf finds there is not taken: pdfium has passed over it since it is not visible.
+    """
+    with suppress(Exception):
+        again = pages_by_pypdf(data, frozenset(numbers))
+        pages.broken = sorted({*pages.broken, *again.broken})

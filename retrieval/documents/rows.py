@@ -1,0 +1,213 @@
+"""Read tables (CSV) and lines of JSON (JSONL) as one text for each row."""
+
+import ast
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import NoTextError
+from core.text import clean
+from retrieval.documents.decode import numbered, stated_day
+
+_SEPARATORS = ",;\t|"
+_SAMPLE = 200  # records that are looked at to find the separator
+_SAMPLE_SIZE = 1_000_000  # characters of them
+_FIELD_LIMIT = 2**31 - 1  # the largest that fits a C long everywhere
+_LIST_LIMIT = 1_000_000  # characters: a longer printed list stays as it is
+_NUMBER = re.compile(r"[-+]?[.,\s]*\d[\d.,\s]*[%€$£]?$")
+
+
+def read_csv(text: str) -> list[tuple[int, str]]:
+    """Return (row number, ``column: value`` lines) for each row that holds a value.
+
+    Rows count from 1 below the header, blank lines not among them. A value that is a printed list
+    of strings becomes its items, a blank line between them. Raises ``ValueError`` with the rest of
+    a sentence that begins with the file's name.
+    """
+    separator, text = _declared_separator(text)
+    limit = csv.field_size_limit(_FIELD_LIMIT)
+    try:
+        records = list(_records(text, separator or find_separator(text)))
+    except csv.Error as error:
+        raise ValueError(f"is not a table of separated values ({error}): export it anew") from error
+    finally:
+        csv.field_size_limit(limit)
+    if not records:
+        return []
+    names, records = _header(records)
+    if not records:
+        raise NoTextError("has a header and no rows: put rows into it, or leave it out")
+    rows = ((number, _lines(names, record)) for number, record in enumerate(records, 1))
+    return [(number, lines) for number, lines in rows if lines]
+
+
+def _records(text: str, separator: str) -> Iterator[list[str]]:
+    """Yield the records that are not blank, their cells without surrounding space."""
+    # The default lines of StringIO would end a quoted cell's own lines the same way: fine for csv.
+    for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True):
+        if any(cell.strip() for cell in record):
+            yield [cell.strip() for cell in record]
+
+
+def _declared_separator(text: str) -> tuple[str | None, str]:
+    """Obey the line ``sep=;`` with which spreadsheets may begin a file."""
+    match = re.match(r'"?sep=([,;\t|])"?\n', text)
+    return (match[1], text[match.end() :]) if match else (None, text)
+
+
+def find_separator(text: str) -> str:
+    """Choose the separator under which most records have the same number of cells, at least two."""
+    whole_lines = text[:_SAMPLE_SIZE]
+    best, best_score = ",", (0.0, 0)
+    for separator in _SEPARATORS:
+        widths = Counter[int]()
+        for record in _records(whole_lines, separator):
+            widths[len(record)] += 1
+            if widths.total() == _SAMPLE:
+                break
+        width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
+        score = (count / max(widths.total(), 1), width)
+        if width > 1 and score > best_score:
+            best, best_score = separator, score
+    return best
+
+
+def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Split off the first record as names, unless it holds a number and so is a row itself."""
+    first = records[0]
+    if any(_NUMBER.match(cell) for cell in first if cell):
+        return [], records
+    seen = Counter[str]()
+    names = []
+    for name in (" ".join(cell.split()) for cell in first):
+        seen[name] += 1
+        names.append(f"{name} {seen[name]}" if name and seen[name] > 1 else name)
+    return names, records[1:]
+
+
+def _lines(names: list[str], record: list[str]) -> str:
+    """Write a record as ``column: value`` lines, without the empty ones."""
+    lines = []
+    for index, cell in enumerate(record):
+        name = names[index] if index < len(names) and names[index] else f"column {index + 1}"
+        if cell:
+            lines.append(f"{name}: {_opened(cell)}")
+    return "\n".join(lines)
+
+
+def _opened(cell: str) -> str:
+    """Turn a printed list of strings, as pandas writes one, into its items' text."""
+    if len(cell) > _LIST_LIMIT or not (cell.startswith(("['", '["')) and cell.endswith(("']", '"]'))):
+        return cell
+    try:
+        items = ast.literal_eval(cell)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return cell
+    if not all(isinstance(item, str) for item in items):
+        return cell
+    return "\n\n".join(item.strip() for item in items)
+
+
+_OURS = frozenset({"source", "page", "row", "offset", "date"})  # what the index itself says of a passage
+_KEYS = 32  # of metadata for each line
+_KEY_LENGTH = 64  # characters
+_VALUE_LENGTH = 1_000  # characters as JSON
+_LARGEST_PAGE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one line says; ``row`` counts all lines of the file from 1."""
+
+    row: int
+    text: str
+    page: int | None
+    date: str | None
+    extra: dict[str, Any] | None
+
+
+def read_jsonl(text: str) -> tuple[list[Line], str]:
+    """Return the lines with a text, and a note on those that are not objects with one.
+
+    Blank lines are passed over but counted. Raises ``ValueError`` with the rest of a sentence that
+    begins with the file's name when no line can be read.
+    """
+    lines, bad = [], []
+    for row, source in _numbered(text):
+        line = _line(row, source)
+        if line is None:
+            bad.append(row)
+        else:
+            lines.append(line)
+    if bad and not lines:
+        raise ValueError('has no line like {"text": "…"}: write one JSON object with a text on each line')
+    if not bad:
+        return lines, ""
+    verb = "is not an object" if len(bad) == 1 else "are not objects"
+    return lines, f"{numbered('line', bad)} {verb} with a text"
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str]]:
+    for row, source in enumerate(text.split("\n"), 1):
+        if source.strip():
+            yield row, source
+
+
+def _line(row: int, source: str) -> Line | None:
+    try:
+        record = json.loads(source, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        return None
+    metadata = record.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return Line(
+        row,
+        clean(record["text"]),
+        _page(metadata.get("page")),
+        stated_day(metadata.get("date")),
+        _extra(metadata) or None,
+    )
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _page(page: object) -> int | None:
+    if isinstance(page, bool) or not isinstance(page, int):
+        return None
+    return page if 0 <= page <= _LARGEST_PAGE else None
+
+
+def _extra(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that are not the index's own, without hidden characters, oversize ones left out."""
+    extra: dict[str, Any] = {}
+    for key, value in metadata.items():
+        name = clean(key).strip()
+        if 0 < len(name) <= _KEY_LENGTH and name not in _OURS and len(extra) < _KEYS and _fits(value):
+            extra[name] = _cleaned(value)
+    return extra
+
+
+def _fits(value: object) -> bool:
+    try:
+        return len(json.dumps(value, ensure_ascii=False, allow_nan=False)) <= _VALUE_LENGTH
+    except (ValueError, RecursionError):  # 1e999 is read as a number that JSON does not have
+        return False
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): _cleaned(item) for key, item in value.items()}
+    return value

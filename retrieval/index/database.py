@@ -1,0 +1,303 @@
+"""Open the index's SQLite file and hand out its connections, many readers beside one writer."""
+
+import os
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
+from core.files import make_contents_private, make_private_folder
+from core.text import shown
+from retrieval.index.manifest import read_manifest, unquoted
+from retrieval.index.recovery import salvage
+from retrieval.index.schema import FORMAT, SCHEMA, add_roots, get_meta, knows_itself, made_objects, objects_of
+from retrieval.index.sqlite_files import (
+    BUSY_CODES,
+    DAMAGE_CODES,
+    code_of,
+    connect,
+    create_private,
+    sign,
+    signed,
+    translated,
+    unsign,
+    unwritable,
+)
+
+NAME = "index.sqlite"
+_LOCK_NAME = "writer.lock"
+_LOG = 64_000_000  # bytes that the write-ahead log keeps when all of it is in the database
+_LONGEST_FORMAT = 9  # digits
+WAIT = 5.0  # seconds for another writer to finish
+
+
+class Database:
+    """The database of one index folder; ``notes`` tells what had to be mended.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open or create the database in ``folder``, and start over when it is damaged."""
+        self.folder = folder
+        self.notes: list[str] = []
+        self._path = folder / NAME
+        self._idle: list[sqlite3.Connection] = []
+        self._epoch = 0  # connections of an earlier one are closed when they are given back
+        self._guard = threading.RLock()
+        self._writer = threading.RLock()
+        self._locked = False
+        self.writable = self._prepare()
+        self._inode = _inode(self._path)
+        try:
+            with translated(folder):
+                self._create_if_empty()
+                self._check()
+        except IndexOutdated:
+            self.start_over("was made by an older version")
+        except IndexDamaged:
+            self.start_over()
+
+    def close(self) -> None:
+        """Close the idle connections now, and those in use when they are given back."""
+        with self._guard:
+            self._epoch += 1
+            while self._idle:
+                self._idle.pop().close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection that sees one unchanging state of the database."""
+        with translated(self.folder), self._connection() as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection whose changes are all kept at the end, or none if anything is raised."""
+        self._require_writable()
+        with self._writer, translated(self.folder), self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
+        """Keep other processes and threads from writing for longer than one transaction.
+
+        Raises ``IndexBusy`` when another has the lock for ``seconds``. The system lets go of the
+        lock when its process ends, however that comes about.
+        """
+        self._require_writable()
+        if not self._writer.acquire(timeout=seconds):
+            raise _busy(self.folder)
+        try:
+            if self._locked:
+                yield
+                return
+            lock = self._take_lock(seconds)
+            self._locked = True
+            try:
+                sign(self.folder)
+                yield
+            finally:
+                unsign(self.folder)
+                self._locked = False
+                lock.close()
+        finally:
+            self._writer.release()
+
+    def start_over(self, fault: str = "was damaged") -> None:
+        """Move the database aside for its ``fault`` and begin one with the roots and what is whole of the rest."""
+        if not self.writable:
+            raise IndexDamaged(
+                f"The index in {shown(self.folder)} is damaged and cannot be mended, for the folder is "
+                "read-only: make it writable."
+            )
+        with self.only_writer(), self._guard, translated(self.folder):
+            mine = self._inode
+            self.close()
+            aside = None
+            if mine == _inode(self._path):  # else another process has mended it
+                aside = self._move_aside()
+                self.notes.append(f"The index in {shown(self.folder)} {fault}: it was moved to {aside.name}.")
+            self._create_if_empty()
+            self._check()
+            if aside:
+                with self.writing() as connection:
+                    salvage(aside, connection)
+
+    def _prepare(self) -> bool:
+        """Make the folder, for its user alone; return whether the database can be written."""
+        try:
+            make_private_folder(self.folder)
+            make_contents_private(self.folder)  # an older version left that to the umask
+            exists = self._path.exists()
+        except OSError as error:
+            raise RequestError(unwritable(self.folder, error.strerror or str(error))) from error
+        writable = os.access(self._path if exists else self.folder, os.W_OK)
+        writable = writable and os.access(self.folder, os.W_OK | os.X_OK)
+        if not writable and not exists:
+            raise RequestError(unwritable(self.folder, "permission denied"))
+        return writable
+
+    def _require_writable(self) -> None:
+        if not self.writable:
+            raise RequestError(unwritable(self.folder, "it is read-only"))
+
+    def _create_if_empty(self) -> None:
+        """Create the tables if there are none, with the roots that the manifest remembers."""
+        if not self.writable:
+            return
+        create_private(self._path)
+        connection = self._connect("mode=rw")
+        try:
+            if not _is_empty(connection):
+                return
+            # SQLite does not wait for another that changes the journal mode: the lock does.
+            with self.only_writer():
+                if not _is_empty(connection):
+                    return
+                connection.execute("PRAGMA page_size = 8192")  # holds five vectors of 384 numbers; 4096 hold two
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in SCHEMA:
+                    connection.execute(statement)
+                meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+                self._restore_roots(connection)
+                connection.execute("COMMIT")
+        finally:
+            connection.close()
+
+    def _restore_roots(self, connection: sqlite3.Connection) -> None:
+        manifest = read_manifest(self.folder)
+        if manifest and manifest.roots:
+            roots = {unquoted(path): kind for path, kind in manifest.roots.items()}
+            add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
+            self.notes.append("The index had to be begun again: all its documents are indexed anew.")
+
+    def _check(self) -> None:
+        """Refuse a database of another format, or one whose tables are not those that are made."""
+        with self._guard:
+            self._inode = _inode(self._path)
+        with self.reading() as connection:
+            objects = objects_of(connection)
+            meta = get_meta(connection) if knows_itself(objects) else {}
+        if not {"index", "generation"} <= meta.keys():
+            raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
+        version = str(meta.get("format"))
+        if not version.isdecimal() or len(version) > _LONGEST_FORMAT or int(version) < FORMAT:
+            raise IndexOutdated(f"The index in {shown(self.folder)} was made by an older version.")
+        if int(version) > FORMAT:
+            raise RequestError(
+                f"The index in {shown(self.folder)} was made by a newer version of this program: "
+                "update the program, or remove the folder."
+            )
+        if objects != made_objects():  # a view or a computed column would be run by what reads it
+            raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; one that was used in vain is not used again."""
+        with self._guard:
+            epoch = self._epoch
+            connection = self._idle.pop() if self._idle else self._open()
+        try:
+            yield connection
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            with self._guard:
+                keep = epoch == self._epoch
+                if keep:
+                    self._idle.append(connection)
+        except BaseException:
+            keep = False
+            raise
+        finally:
+            if not keep:
+                connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.writable:
+            return self._open_read_only()
+        connection = self._connect("mode=rw")
+        # FULL: a transaction that was reported as done also survives a power cut.
+        connection.executescript(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; "
+            f"PRAGMA journal_size_limit = {_LOG}"
+        )
+        return connection
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """Open a database whose folder cannot be written, where SQLite cannot place its helper files."""
+        connection = self._connect("mode=ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            log = self._path.with_name(f"{NAME}-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            return self._connect("immutable=1")
+        return connection
+
+    def _connect(self, option: str) -> sqlite3.Connection:
+        return connect(self._path, option, seconds=WAIT)
+
+    def _take_lock(self, seconds: float) -> sqlite3.Connection:
+        """Lock a file of its own, so that readers are never kept out."""
+        deadline = time.monotonic() + seconds
+        with translated(self.folder):
+            create_private(self.folder / _LOCK_NAME)
+            lock = connect(self.folder / _LOCK_NAME)
+            try:
+                while True:
+                    try:
+                        lock.execute("BEGIN EXCLUSIVE")
+                        return lock
+                    except sqlite3.DatabaseError as error:
+                        if code_of(error) in DAMAGE_CODES:
+                            raise RequestError(
+                                f"{_LOCK_NAME} in the index folder {shown(self.folder)} is damaged: remove it."
+                            ) from error
+                        if code_of(error) not in BUSY_CODES:
+                            raise
+                        if time.monotonic() >= deadline:
+                            raise _busy(self.folder) from error
+                    time.sleep(0.05)
+            except BaseException:
+                lock.close()
+                raise
+
+    def _move_aside(self) -> Path:
+        """Rename the database and its helper files; return the new path."""
+        number = 1
+        while (aside := self.folder / f"{NAME}.damaged-{number}").exists():
+            number += 1
+        for suffix in ("", "-wal", "-shm"):
+            part = self._path.with_name(NAME + suffix)
+            if part.exists():
+                part.replace(f"{aside}{suffix}")
+        return aside
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _busy(folder: Path) -> IndexBusy:
+    return IndexBusy(
+        f"{signed(folder)} is writing the index in {shown(folder)}: wait until it has finished, then try again."
+    )

@@ -1,0 +1,225 @@
+"""The documents and passages in the database: write them, and read them back unharmed."""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.documents import Document
+
+from core.errors import damaged
+from retrieval.index.schema import next_generation
+from retrieval.index.vector_rows import Vectors, chunks, put_vector, text_hash
+from retrieval.library.sync_report import Status
+
+_OWN_METADATA = ("source", "page", "row", "offset", "date")
+
+_PASSAGES = (
+    "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, passages.seal, "
+    "path, origin, status, reason, documents.date, documents.seal "
+    "FROM passages JOIN documents ON documents.id = document"
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A file or source as the index knows it; ``id`` is 0 for one that is new."""
+
+    path: bytes
+    sha256: str | None = None
+    size: int = 0
+    mtime_ns: int = -1
+    status: Status = "indexed"
+    reason: str = ""
+    date: str | None = None
+    passages: int = 0
+    origin: str = "file"
+    id: int = 0
+
+    @property
+    def seal(self) -> int:
+        """What tells whether the row is what was written; how many passages it has is no part of it."""
+        return _document_seal(self.path, self.origin, self.status, self.reason, self.date)
+
+
+def get_records(connection: sqlite3.Connection, origin: str = "file") -> dict[bytes, Record]:
+    """Return every document of an origin by its path."""
+    rows = connection.execute(
+        "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, origin, id, seal "
+        "FROM documents WHERE origin = ? ORDER BY path",
+        (origin,),
+    )
+    records = {}
+    for *values, seal in rows:
+        record = Record(*values)
+        if not isinstance(record.path, bytes) or record.seal != seal:
+            raise damaged()
+        records[record.path] = record
+    return records
+
+
+def put_record(connection: sqlite3.Connection, record: Record) -> int:
+    """Write a document in place of the one of the same path, whose passages go; return its id."""
+    remove_records(connection, [record.id] if record.id else [])
+    cursor = connection.execute(
+        "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, origin, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(record.path, record.sha256, record.size, record.mtime_ns),
+            *(record.status, record.reason, record.date, record.origin, record.seal),
+        ),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def touch_records(connection: sqlite3.Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
+    """Write down the times of change of files whose content is as it was."""
+    connection.executemany("UPDATE documents SET mtime_ns = ?2 WHERE path = ?1 AND origin = 'file'", list(stamps))
+
+
+def remove_records(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Remove documents with their passages, words and vectors."""
+    connection.executemany("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in ids])
+    next_generation(connection)
+
+
+def unindex_files(connection: sqlite3.Connection) -> None:
+    """Remove the passages of all files, which are then due to be read again."""
+    connection.execute("DELETE FROM passages WHERE document IN (SELECT id FROM documents WHERE origin = 'file')")
+    connection.execute(
+        "UPDATE documents SET sha256 = NULL, mtime_ns = -1, passages = 0 WHERE origin = 'file' AND status = 'indexed'"
+    )
+
+
+def texts_without_file(connection: sqlite3.Connection) -> dict[int, str]:
+    """Return the passages that can be read from nowhere else, by id."""
+    return dict(
+        connection.execute(
+            "SELECT passages.id, text FROM passages JOIN documents ON documents.id = document WHERE origin = 'text'"
+        )
+    )
+
+
+def put_passages(
+    connection: sqlite3.Connection,
+    document: int,
+    passages: Sequence[Document],
+    vectors: Vectors,
+    names: Sequence[str | None] | None = None,
+) -> list[str]:
+    """Write the passages of a document with their vectors; return their ids."""
+    ids = []
+    for index, passage in enumerate(passages):
+        metadata = passage.metadata
+        name = names[index] if names else None
+        own = [metadata.get(key) for key in ("page", "row", "offset")]
+        numbers = [value if isinstance(value, int) else None for value in own]
+        day = metadata.get("date")
+        day = day if isinstance(day, str) else None
+        rest = {key: value for key, value in metadata.items() if key not in _OWN_METADATA}
+        extra = json.dumps(rest, default=str) if rest else None
+        text = passage.page_content
+        hash_ = text_hash(text)
+        seal = _seal(document, name, text, *numbers, day, extra)
+        cursor = connection.execute(
+            "INSERT INTO passages (document, name, text, page, row, offset, date, extra, hash, seal) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (document, name, text, *numbers, day, extra, hash_, seal),
+        )
+        id_ = int(cursor.lastrowid or 0)
+        put_vector(connection, id_, hash_, vectors[index])
+        ids.append(name or str(id_))
+    connection.execute("UPDATE documents SET passages = passages + ? WHERE id = ?", (len(ids), document))
+    next_generation(connection)
+    return ids
+
+
+def put_texts(
+    connection: sqlite3.Connection,
+    passages: Sequence[Document],
+    vectors: Vectors,
+    names: Sequence[str | None],
+) -> list[str]:
+    """Write passages that come from no file, each in place of the one of its name; return their ids."""
+    remove_passages(connection, [*ids_of_names(connection, [name for name in names if name]).values()])
+    by_source: dict[bytes, list[int]] = {}
+    for index, passage in enumerate(passages):
+        source = str(passage.metadata.get("source") or "").encode("utf-8", "replace")
+        by_source.setdefault(source, []).append(index)
+    known = get_records(connection, "text")
+    ids: dict[int, str] = {}
+    for source, indexes in by_source.items():
+        record = known.get(source)
+        document = record.id if record else put_record(connection, Record(source, origin="text"))
+        new = put_passages(
+            connection,
+            document,
+            [passages[index] for index in indexes],
+            vectors[indexes],
+            [names[index] for index in indexes],
+        )
+        ids |= dict(zip(indexes, new, strict=True))
+    return [ids[index] for index in range(len(passages))]
+
+
+def remove_passages(connection: sqlite3.Connection, ids: Sequence[int] | None) -> None:
+    """Remove passages with their words and vectors, or all of them."""
+    if ids is None:
+        connection.execute("DELETE FROM passages")
+        connection.execute("UPDATE documents SET passages = 0")
+    for some in chunks(ids or []):
+        marks = ",".join("?" * len(some))
+        counts = connection.execute(
+            f"SELECT count(*), document FROM passages WHERE id IN ({marks}) GROUP BY document",  # noqa: S608
+            some,
+        ).fetchall()
+        connection.execute(f"DELETE FROM passages WHERE id IN ({marks})", some)  # noqa: S608
+        connection.executemany("UPDATE documents SET passages = passages - ? WHERE id = ?", counts)
+    connection.execute("DELETE FROM documents WHERE origin = 'text' AND passages = 0")
+    next_generation(connection)
+
+
+def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:
+    """Return passages by id, each checked against the seal it was written under; unknown ids are left out."""
+    found = {}
+    for some in chunks(ids):
+        marks = ",".join("?" * len(some))
+        rows = connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", some)
+        for id_, document, name, text, page, row, offset, day, extra, seal, *of_document in rows:
+            path, origin, status, reason, document_day, document_seal = of_document
+            whole = isinstance(text, str) and isinstance(path, bytes)
+            whole = whole and _seal(document, name, text, page, row, offset, day, extra) == seal
+            if not whole or _document_seal(path, origin, status, reason, document_day) != document_seal:
+                raise damaged()
+            metadata: dict[str, Any] = json.loads(extra) if extra else {}
+            source = path.decode("utf-8", "replace")
+            metadata |= {"source": source, "page": page, "row": row, "offset": offset, "date": day or document_day}
+            found[id_] = Document(text, id=name or str(id_), metadata=metadata)
+    return found
+
+
+def ids_of_names(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
+    """Return the passages that have these ids, the caller's own or the index's."""
+    found: dict[str, int] = {}
+    for some in chunks(names):
+        marks = ",".join("?" * len(some))
+        rows = connection.execute(f"SELECT name, id FROM passages WHERE name IN ({marks})", some)  # noqa: S608
+        found |= dict(rows)
+        numbers = [int(name) for name in some if name.isdecimal() and name.isascii() and len(name) < 19]
+        marks = ",".join("?" * len(numbers))
+        rows = connection.execute(
+            f"SELECT id FROM passages WHERE name IS NULL AND id IN ({marks})",  # noqa: S608
+            numbers,
+        )
+        found |= {str(id_): id_ for (id_,) in rows}
+    return found
+
+
+def _document_seal(path: bytes, origin: str, status: Status, reason: str, date: str | None) -> int:
+    return _seal(path, origin, status, reason, date)
+
+
+def _seal(*values: object) -> int:
+    return zlib.crc32(repr(values).encode("utf-8", "backslashreplace"))

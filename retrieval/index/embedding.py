@@ -1,0 +1,141 @@
+"""Embed passages, each text once, and notice that the embedding model or the splitter changed."""
+
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from core.errors import RequestError
+from core.text import shown
+from retrieval.index.database import Database
+from retrieval.index.document_rows import texts_without_file, unindex_files
+from retrieval.index.schema import Snapshot, next_generation, set_meta
+from retrieval.index.vector_rows import (
+    BATCH,
+    Vectors,
+    drop_spare_vectors,
+    embed_query,
+    embed_texts,
+    known_vectors,
+    put_spare_vectors,
+    put_vector,
+    text_hash,
+)
+from retrieval.library.splitter import SplitSettings
+
+_SPARE = 8  # batches after which the vectors of a file that is not all embedded are kept
+
+
+class OtherDimensionError(RequestError):
+    """The model of the same name gives longer or shorter vectors than it did."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """The embedding model and the name it is remembered by."""
+
+    embeddings: Embeddings
+    name: str
+
+
+def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vectors:
+    """Return a vector for each text; those that the index knows are not embedded again."""
+    hashes = [text_hash(text) for text in texts]
+    with database.reading() as connection:
+        dimension = Snapshot.of(connection).dimension
+        known = known_vectors(connection, list(dict.fromkeys(hashes)))
+    missing = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in known}
+    waiting = list(missing)
+    unsaved: list[bytes] = []
+    for vectors in embed_texts(model.embeddings, list(missing.values()), model.name):
+        dimension = dimension or vectors.shape[1]
+        check_dimension(database, model, vectors, dimension)
+        done, waiting = waiting[: len(vectors)], waiting[len(vectors) :]
+        known |= dict(zip(done, vectors, strict=True))
+        unsaved += done
+        if waiting and len(unsaved) >= _SPARE * BATCH:
+            with database.writing() as connection:
+                agree(connection, database, model, dimension)
+                put_spare_vectors(connection, ((hash_, known[hash_].tobytes()) for hash_ in unsaved))
+            unsaved = []
+    return np.stack([known[hash_] for hash_ in hashes])
+
+
+def agree(connection: sqlite3.Connection, database: Database, model: Model, dimension: int) -> None:
+    """Write down the model with the first vectors; refuse vectors of any other from then on."""
+    snapshot = Snapshot.of(connection)
+    if not snapshot.embedding or not snapshot.dimension:
+        set_meta(connection, embedding=model.name, dimension=dimension)
+    elif snapshot.embedding != model.name:
+        raise RequestError(other_model(database, snapshot.embedding, model.name))
+
+
+def check_dimension(database: Database, model: Model, vectors: Vectors, dimension: int) -> None:
+    """Refuse vectors of another length than the index has, and have it indexed anew."""
+    given = vectors.shape[1]
+    if given == dimension:
+        return
+    if database.writable:
+        with database.writing() as connection:
+            set_meta(connection, dimension=0)  # no vectors are of use: the next sync sees it
+    raise OtherDimensionError(
+        f"The index in {shown(database.folder)} has vectors of {dimension} numbers and the embedding model "
+        f"{model.name} gives {given}: index its documents again."
+    )
+
+
+def other_model(database: Database, old: str, new: str) -> str:
+    """Say that the index was made with another model."""
+    return (
+        f"The index in {shown(database.folder)} was made with the embedding model {old}, not with {new}: "
+        "index its documents again, or choose the first."
+    )
+
+
+def reasons_to_settle(database: Database, model: Model, settings: SplitSettings) -> list[str]:
+    """Return a sentence for each setting that is not the one the index was made with."""
+    with database.reading() as connection:
+        snapshot = Snapshot.of(connection)
+    reasons = []
+    if snapshot.embedding and snapshot.embedding != model.name:
+        reasons.append(f"The embedding model changed from {snapshot.embedding} to {model.name}")
+    elif snapshot.embedding and not snapshot.dimension:
+        reasons.append(f"The embedding model {model.name} gives vectors of another length than before")
+    if snapshot.splitter and snapshot.splitter != asdict(settings):
+        old, new = snapshot.splitter, asdict(settings)
+        reasons.append(
+            f"The passages changed from {old.get('chunk_size')} characters overlapping by "
+            f"{old.get('overlap')} to {new['chunk_size']} overlapping by {new['overlap']}"
+        )
+    return [f"{reason}: everything was indexed anew." for reason in reasons]
+
+
+def settle(database: Database, model: Model, settings: SplitSettings) -> list[str]:
+    """Make the index agree with its settings; files are then read again, other texts embedded at once.
+
+    The new model is tried before anything is cleared. Returns the reasons.
+    """
+    reasons = reasons_to_settle(database, model, settings)
+    with database.reading() as connection:
+        snapshot = Snapshot.of(connection)
+        texts = texts_without_file(connection)
+    if not reasons:
+        if not snapshot.splitter:
+            with database.writing() as connection:
+                set_meta(connection, **asdict(settings))
+        return []
+    dimension = embed_query(model.embeddings, "dimension", model.name).shape[1]
+    batches = list(embed_texts(model.embeddings, list(texts.values()), model.name))
+    with database.writing() as connection:
+        unindex_files(connection)
+        drop_spare_vectors(connection)
+        for id_, vector in zip(texts, np.concatenate(batches) if batches else [], strict=True):
+            put_vector(connection, id_, text_hash(texts[id_]), vector)
+        # Another index: vectors in memory or in the file may have the ids of these and not their model.
+        set_meta(connection, index=uuid.uuid4().hex, embedding=model.name, dimension=dimension)
+        set_meta(connection, **asdict(settings))
+        next_generation(connection)
+    return reasons

@@ -1,0 +1,261 @@
+"""The tables of the index, and what it says of itself: SQLite is the truth, all else is derived from it."""
+
+import re
+import sqlite3
+import zlib
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import BaseModel, ConfigDict
+
+from core.errors import damaged
+
+FORMAT = 2
+
+SCHEMA = (
+    """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
+    """,
+    """
+CREATE TABLE roots (
+    path BLOB PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('file', 'folder')), seal INTEGER NOT NULL
+) WITHOUT ROWID
+    """,
+    """
+-- A path is bytes, for a file's name need not be text. sha256 is NULL for what must be read again,
+-- and mtime_ns is -1 where the time of change says nothing. Texts that were added without a file
+-- have origin 'text'. date is 'YYYY-MM-DD': the one that the document gives itself, else that of its
+-- file's last change; a passage may have its own.
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path BLOB NOT NULL,
+    origin TEXT NOT NULL CHECK (origin IN ('file', 'text')),
+    sha256 TEXT,
+    size INTEGER NOT NULL DEFAULT 0,
+    mtime_ns INTEGER NOT NULL DEFAULT -1,
+    status TEXT NOT NULL CHECK (status IN ('indexed', 'empty', 'failed')),
+    reason TEXT NOT NULL DEFAULT '',
+    date TEXT,
+    passages INTEGER NOT NULL DEFAULT 0,
+    seal INTEGER NOT NULL,
+    UNIQUE (path, origin)
+)
+    """,
+    """
+-- An id is never used again, so that the vectors of another generation can be told apart by id.
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    name TEXT UNIQUE,
+    text TEXT NOT NULL,
+    page INTEGER,
+    row INTEGER,
+    "offset" INTEGER,
+    date TEXT,
+    extra TEXT,
+    hash BLOB NOT NULL,
+    seal INTEGER NOT NULL
+)
+    """,
+    """
+CREATE INDEX passages_of_document ON passages (document)
+    """,
+    """
+CREATE INDEX passages_by_hash ON passages (hash)
+    """,
+    """
+CREATE TABLE vectors (
+    passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
+    vector BLOB NOT NULL,
+    seal INTEGER NOT NULL
+)
+    """,
+    """
+-- What a derived vector index that is older than this has to forget; pruned when it is written anew.
+CREATE TABLE removed (number INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL)
+    """,
+    """
+CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
+    INSERT INTO removed (passage) VALUES (old.passage);
+END
+    """,
+    """
+-- Vectors of a large file that is not all embedded yet: an interrupted run goes on from them.
+CREATE TABLE spare_vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL, seal INTEGER NOT NULL)
+    """,
+    """
+CREATE VIRTUAL TABLE words USING fts5 (
+    text, content = 'passages', content_rowid = 'id', tokenize = 'porter unicode61'
+)
+    """,
+    """
+CREATE TRIGGER passage_added AFTER INSERT ON passages BEGIN
+    INSERT INTO words (rowid, text) VALUES (new.id, new.text);
+END
+    """,
+    """
+CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
+    INSERT INTO words (words, rowid, text) VALUES ('delete', old.id, old.text);
+END
+    """,
+)
+_MOST_OBJECTS = 100  # that are looked at: an index has some twenty tables, indexes and triggers
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
+# What is read of a database that another version may have made. A view can be endless, as can what a column computes.
+_PLAIN = re.compile(r"CREATE (TABLE (?!(?i:.*\b(AS|GENERATED)\b))|(UNIQUE )?INDEX |TRIGGER |VIRTUAL TABLE words )")
+_SPACE = re.compile(r"\s+", re.ASCII)
+
+Object = tuple[str, str, str, str]
+
+
+def objects_of(connection: sqlite3.Connection) -> list[Object]:
+    """Return every table, index, trigger and view of a database in order: type, name, table and definition."""
+    rows = connection.execute(_OBJECTS, (_MOST_OBJECTS,)).fetchall()
+    return sorted((str(kind), str(name), str(of), _SPACE.sub(" ", str(sql))) for kind, name, of, sql in rows)
+
+
+@cache
+def made_objects() -> list[Object]:
+    """Return the objects of an index that was made by this version and not changed since."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return objects_of(connection)
+
+
+def knows_itself(objects: list[Object]) -> bool:
+    """Whether ``meta`` is the table that every version makes, so that it can be read before all else is compared."""
+    return [one for one in made_objects() if one[1] == "meta"] == [one for one in objects if one[1] == "meta"]
+
+
+def are_plain(objects: list[Object]) -> bool:
+    """Whether there is no more than tables that are tables, whatever version made them."""
+    return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MOST_OBJECTS
+
+
+_META = ("format", "index", "generation", "embedding", "dimension", "chunk_size", "overlap")
+LARGEST = 1 << 16  # numbers in a vector
+# Before the path of a root, in hexadecimal, this is a key of meta: the root's links are followed. The table of the
+# roots has no place for it, and another column would be another format, for which every index is made anew.
+_FOLLOW = "follow_links "
+
+
+class Reached(BaseModel):
+    """How much of an index's history something has seen: the highest passage id, and the last removal's number."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passage: int = 0
+    removal: int = 0
+
+    def includes(self, other: "Reached") -> bool:
+        """Whether all that ``other`` has seen is seen."""
+        return self.passage >= other.passage and self.removal >= other.removal
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One unchanging state of the index; ``index`` tells it from one that was begun anew.
+
+    ``passages`` counts them.
+    """
+
+    connection: sqlite3.Connection
+    index: str
+    generation: int
+    embedding: str
+    dimension: int
+    splitter: dict[str, int]
+    passages: int
+    reached: Reached
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection) -> "Snapshot":
+        """Describe what a connection sees; an index without passages has no embedding model yet."""
+        meta = get_meta(connection)
+        try:
+            if not 0 <= int(meta.get("dimension", 0)) < LARGEST:
+                raise damaged()
+            return cls(
+                connection,
+                index=meta["index"],
+                generation=int(meta["generation"]),
+                embedding=meta.get("embedding", ""),
+                dimension=int(meta.get("dimension", 0)),
+                splitter={key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta},
+                passages=_count(connection),
+                reached=_reached(connection),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged() from error
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute("SELECT coalesce(sum(passages), 0) FROM documents").fetchone()
+    return int(count)
+
+
+def _reached(connection: sqlite3.Connection) -> Reached:
+    last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence WHERE name IN ('passages', 'removed')"))
+    return Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0)))
+
+
+def get_meta(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return what the index says of itself."""
+    marks = ",".join("?" * len(_META))
+    return dict(connection.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", _META))  # noqa: S608
+
+
+def set_meta(connection: sqlite3.Connection, **values: object) -> None:
+    """Change what the index says of itself."""
+    rows = [(key, str(value)) for key, value in values.items()]
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+def next_generation(connection: sqlite3.Connection) -> None:
+    """Mark that passages changed, so that whatever is derived from them is brought up to date."""
+    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
+
+
+def get_roots(connection: sqlite3.Connection) -> dict[bytes, str]:
+    """Return the files and folders that the index follows, each with which of the two it is."""
+    roots = {}
+    for path, kind, seal in connection.execute("SELECT path, kind, seal FROM roots ORDER BY path"):
+        if not isinstance(path, bytes) or seal != _seal(path, kind):
+            raise damaged()
+        roots[path] = kind
+    return roots
+
+
+def get_followed(connection: sqlite3.Connection) -> set[bytes]:
+    """Return the roots whose links are followed wherever they lead."""
+    followed = set()
+    for key, seal in connection.execute("SELECT key, value FROM meta WHERE key GLOB ?", (f"{_FOLLOW}*",)):
+        try:
+            path = bytes.fromhex(key.removeprefix(_FOLLOW))
+        except ValueError as error:
+            raise damaged() from error
+        if seal != str(_seal(path, _FOLLOW)):
+            raise damaged()
+        followed.add(path)
+    return followed
+
+
+def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed: Collection[bytes] = ()) -> None:
+    """Follow files and folders, and those ``followed`` with their links, wherever they lead."""
+    rows = [(path, kind, _seal(path, kind)) for path, kind in roots.items()]
+    connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", rows)
+    connection.executemany("DELETE FROM meta WHERE key = ?", [(_FOLLOW + path.hex(),) for path in roots])
+    set_meta(connection, **{_FOLLOW + path.hex(): _seal(path, _FOLLOW) for path in roots if path in followed})
+
+
+def remove_root(connection: sqlite3.Connection, path: bytes) -> None:
+    """Follow a file or folder no longer."""
+    connection.execute("DELETE FROM roots WHERE path = ?", (path,))
+    connection.execute("DELETE FROM meta WHERE key = ?", (_FOLLOW + path.hex(),))
+
+
+def _seal(path: bytes, kind: str) -> int:
+    return zlib.crc32(path, zlib.crc32(kind.encode()))

@@ -1,0 +1,149 @@
+"""Open SQLite files safely, say who is writing them, and explain their errors."""
+
+import json
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from core.errors import IndexBusy, IndexDamaged, RequestError
+from core.files import NotRegularFileError, open_private, read_regular, require_regular, write_private
+from core.text import clean, shown
+
+_COMPANIONS = ("-wal", "-shm", "-journal")
+_LONGEST = 256_000_000  # bytes of one value, which are read into memory at once
+_creating = threading.Lock()
+
+
+def create_private(path: Path) -> None:
+    """Make the empty file of a new database, for its user alone; SQLite gives its helper files the same mode.
+
+    One that is there is not even opened: a process loses its locks on a file when it closes any descriptor of it.
+    """
+    with _creating, suppress(FileExistsError):
+        os.close(open_private(path, os.O_RDWR | os.O_EXCL))
+
+
+def connect(path: Path, option: str = "mode=rw", *, seconds: float = 0.0) -> sqlite3.Connection:
+    """Open a database that exists; ``option`` is SQLite's, ``seconds`` how long it waits for a lock.
+
+    The connection may be used by any thread and begins no transaction of its own. Raises ``NotRegularFileError``
+    where a file of the database is none, another ``OSError`` where there is none, and SQLite's errors.
+    """
+    require_regular(path)
+    for suffix in _COMPANIONS:
+        companion = path.with_name(path.name + suffix)
+        if companion.is_symlink() or (companion.exists() and not companion.is_file()):
+            raise NotRegularFileError(companion)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{option}",
+        uri=True,
+        timeout=seconds,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    # Not trusted_schema = OFF: SQLite 3.40 then refuses FTS5 in triggers. The schema is compared instead.
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_UNWRITABLE_CODES = (
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_AUTH),
+)
+_OWN_CODES = (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_MISUSE)
+
+
+@contextmanager
+def translated(folder: Path) -> Iterator[None]:
+    """Raise SQLite's and the system's errors as ``RequestError`` and its children.
+
+    The statements are fixed and the tables are checked when the database is opened; what fails for
+    no outward reason therefore fails because the file is not what was written.
+    """
+    try:
+        yield
+    except (NotRegularFileError, IsADirectoryError) as error:
+        name = shown(Path(error.filename2 or error.filename).name)
+        raise RequestError(
+            f"{name} in the index folder {shown(folder)} is not a regular file: remove it, then try again."
+        ) from error
+    except OSError as error:
+        raise RequestError(_unusable(folder, error.strerror or str(error))) from error
+    except UnicodeDecodeError as error:  # sqlite3 decodes names and texts before it looks at them
+        raise _damaged(folder, error) from error
+    except sqlite3.DatabaseError as error:
+        code = code_of(error)
+        if isinstance(error, sqlite3.ProgrammingError) or code in _OWN_CODES:
+            raise
+        if "fts5" in str(error) and "module" in str(error):
+            raise RequestError(
+                "This Python's SQLite has no FTS5: install a Python that has it, such as python.org's."
+            ) from error
+        if code in BUSY_CODES:
+            raise IndexBusy(f"The index in {shown(folder)} is being written: wait a moment, then try again.") from error
+        if code in _UNWRITABLE_CODES:
+            raise RequestError(_unusable(folder, str(error))) from error
+        raise _damaged(folder, error) from error
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """Return the primary result code, or 0 where the error is not SQLite's own."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def unwritable(folder: Path, reason: str) -> str:
+    """Say that a folder cannot be used, and what to do."""
+    return (
+        f"The index folder {shown(folder)} cannot be written ({reason.lower()}): "
+        "free some space on its disk, or make the folder writable."
+    )
+
+
+def _unusable(folder: Path, reason: str) -> str:
+    """Say why a folder that was there when it was opened cannot be used any more."""
+    if os.path.isdir(folder):  # noqa: PTH112 - Path's own raises where it may not look
+        return unwritable(folder, reason)
+    return f"The index folder {shown(folder)} cannot be found any more: put it back, or index its documents again."
+
+
+def _damaged(folder: Path, error: Exception) -> IndexDamaged:
+    return IndexDamaged(f"The index in {shown(folder)} is damaged ({error}): index its documents again.")
+
+
+_NAME = "writer.json"
+_LARGEST = 10_000  # bytes
+_LONGEST = 200  # characters of a command that are shown
+
+
+def sign(folder: Path) -> None:
+    """Leave word that this process is writing; where that cannot be written the lock does without."""
+    command = " ".join([Path(sys.argv[0]).name if sys.argv else "python", *sys.argv[1:2]])
+    word = {"process": os.getpid(), "command": command, "since": time.time()}
+    with suppress(OSError, ValueError):
+        write_private(folder / _NAME, json.dumps(word).encode())
+
+
+def unsign(folder: Path) -> None:
+    """Take the word back."""
+    with suppress(OSError):
+        (folder / _NAME).unlink()
+
+
+def signed(folder: Path) -> str:
+    """Say who is writing, as the beginning of a sentence."""
+    try:
+        word = json.loads(read_regular(folder / _NAME, _LARGEST))
+        process, command, since = int(word["process"]), str(word["command"]), float(word["since"])
+        began = time.strftime("%H:%M", time.localtime(since))
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        return "Another process"
+    name = " ".join(clean(command).split())[:_LONGEST]
+    return f"Process {process} ({name}, since {began})"

@@ -1,0 +1,176 @@
+"""Embed texts as unit vectors, and keep each vector in the database under a checksum."""
+
+import hashlib
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from langchain_core.embeddings import Embeddings
+
+from core.errors import ModelError, damaged
+
+BATCH = 64  # texts a call
+METRIC = "cosine, as the inner product of unit vectors"
+
+Vectors = npt.NDArray[np.float32]
+
+
+def embed_texts(embeddings: Embeddings, texts: Sequence[str], name: str) -> Iterator[Vectors]:
+    """Yield the vectors of up to ``BATCH`` texts at a time; ``name`` is the model's, for messages."""
+    for start in range(0, len(texts), BATCH):
+        batch = list(texts[start : start + BATCH])
+        yield _checked(embeddings.embed_documents(batch), len(batch), name)
+
+
+def embed_query(embeddings: Embeddings, query: str, name: str) -> Vectors:
+    """Return the query's vector, as a table of one row."""
+    return _checked([embeddings.embed_query(query)], 1, name)
+
+
+def _checked(raw: Sequence[Sequence[float]], count: int, name: str) -> Vectors:
+    """Bring vectors to unit length; a vector of zeros stays one."""
+    if len(raw) != count or not count or len({len(vector) for vector in raw}) != 1 or not len(raw[0]):
+        raise ModelError(f"The embedding model {name} did not give one vector for each text: name another.")
+    vectors = np.asarray(raw, dtype=np.float32)
+    if not np.isfinite(vectors).all():
+        raise ModelError(f"The embedding model {name} gave a vector that is no number: name another.")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+T = TypeVar("T")
+
+_VARIABLES = 500  # in one statement; older SQLite allows 999
+_MANY = 4_096  # vectors at a time: 6 MB of 384 numbers
+# CROSS: in this order, for both tables have that of the ids.
+VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
+
+
+def text_hash(text: str) -> bytes:
+    """Tell texts apart: equal texts have equal vectors."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def put_vector(connection: sqlite3.Connection, passage: int, hash_: bytes, vector: Vectors) -> None:
+    """Write the vector of a passage whose text has this hash."""
+    blob = vector.tobytes()
+    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (passage, blob, seal(hash_, blob)))
+
+
+def put_spare_vectors(connection: sqlite3.Connection, vectors: Iterable[tuple[bytes, bytes]]) -> None:
+    """Keep vectors of passages that are not written yet, as (hash of the text, vector's bytes)."""
+    rows = ((hash_, blob, seal(hash_, blob)) for hash_, blob in vectors)
+    connection.executemany("INSERT OR REPLACE INTO spare_vectors VALUES (?, ?, ?)", rows)
+
+
+def seal(hash_: bytes, blob: bytes) -> int:
+    """Tell whether a vector is what was written, and for this text."""
+    return zlib.crc32(blob, zlib.crc32(hash_))
+
+
+def has_spare_vectors(connection: sqlite3.Connection) -> bool:
+    """Whether vectors are left from a file that has been written since, or is no more."""
+    return connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone() is not None
+
+
+def drop_spare_vectors(connection: sqlite3.Connection) -> None:
+    """Remove the vectors that were kept for files not yet written."""
+    connection.execute("DELETE FROM spare_vectors")
+
+
+def known_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
+    """Return the vectors of texts that were embedded before, by the texts' hashes."""
+    found: dict[bytes, Vectors] = {}
+    for some in chunks(hashes):
+        marks = ",".join("?" * len(some))
+        for table in (
+            "SELECT hash, vector, vectors.seal FROM passages JOIN vectors ON passage = passages.id",
+            "SELECT hash, vector, seal FROM spare_vectors",
+        ):
+            for hash_, blob, seal_ in connection.execute(f"{table} WHERE hash IN ({marks})", some):
+                found[hash_] = _vector(hash_, blob, seal_)
+    return found
+
+
+def vectors_of(
+    connection: sqlite3.Connection, ids: Sequence[int], dimension: int
+) -> Iterator[tuple[list[int], Vectors]]:
+    """Yield (ids, vectors) of passages, many at a time."""
+    for some in chunks(ids):
+        marks = ",".join("?" * len(some))
+        rows = connection.execute(f"{VECTORS} WHERE passage IN ({marks})", some).fetchall()
+        if len(rows) != len(some):
+            raise damaged()
+        yield _stacked(rows, dimension)
+
+
+def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) -> Iterator[tuple[list[int], Vectors]]:
+    """Yield (ids, vectors) of all passages with a higher id, many at a time."""
+    rows = connection.execute(f"{VECTORS} WHERE passage > ? ORDER BY passage", (passage,))
+    while some := rows.fetchmany(_MANY):
+        yield _stacked(some, dimension)
+
+
+def some_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
+    """Return about ``count`` ids of passages from all over the index, the same ones every time."""
+    ids = np.fromiter((id_ for (id_,) in connection.execute("SELECT id FROM passages")), dtype=np.int64)
+    if len(ids) > count:
+        ids = np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
+    found: list[int] = ids.tolist()
+    return found
+
+
+def hashes_of(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, bytes]:
+    """Return the hash of each passage's text, as it was when the passage was written."""
+    found: dict[int, bytes] = {}
+    for some in chunks(ids):
+        marks = ",".join("?" * len(some))
+        found |= dict(connection.execute(f"SELECT id, hash FROM passages WHERE id IN ({marks})", some))  # noqa: S608
+    return found
+
+
+def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | None:
+    """Return the passages that were removed since, or ``None`` if that is not known any more."""
+    (first,) = connection.execute("SELECT coalesce(min(number), 0) FROM removed").fetchone()
+    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'removed'").fetchone()
+    if number < last and (not first or first > number + 1):
+        return None
+    return [id_ for (id_,) in connection.execute("SELECT passage FROM removed WHERE number > ?", (number,))]
+
+
+def count_passages(connection: sqlite3.Connection) -> int:
+    """Return how many passages there really are, whatever is written down beside their documents."""
+    return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
+
+
+def count_removed(connection: sqlite3.Connection) -> int:
+    """Return how many removals are remembered: a derived index may still have the vectors of these."""
+    return int(connection.execute("SELECT count(*) FROM removed").fetchone()[0])
+
+
+def forget_removed(connection: sqlite3.Connection, number: int) -> None:
+    """Drop the removals up to this number, which the derived index has seen."""
+    connection.execute("DELETE FROM removed WHERE number <= ?", (number,))
+
+
+def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:
+    vectors = [_vector(hash_, blob, seal_) for _, hash_, blob, seal_ in rows]
+    if any(len(vector) != dimension for vector in vectors):
+        raise damaged()
+    return [row[0] for row in rows], np.stack(vectors)
+
+
+def _vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
+    whole = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
+    if not whole or seal(hash_, blob) != seal_:
+        raise damaged()
+    return np.frombuffer(blob, dtype=np.float32)
+
+
+def chunks(values: Sequence[T]) -> Iterator[list[T]]:
+    """Cut values into lists that fit one statement."""
+    for start in range(0, len(values), _VARIABLES):
+        yield list(values[start : start + _VARIABLES])

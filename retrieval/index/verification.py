@@ -1,0 +1,100 @@
+"""Compare an index with what was written to it, and mend what differs."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from core.errors import IndexDamaged, damaged
+from core.text import shown
+from retrieval.index.database import Database
+from retrieval.index.document_rows import get_passages, get_records
+from retrieval.index.schema import Snapshot
+from retrieval.index.sqlite_files import translated
+from retrieval.index.store import PassageStore
+from retrieval.index.vector_file import save_derived
+from retrieval.index.vector_rows import hashes_of, text_hash, vectors_after
+from retrieval.library.sync_report import Advance, Progress, SyncReport, VerifyReport
+
+_MANY = 500  # passages at a time
+_MISCOUNTED = (
+    "SELECT id FROM documents WHERE passages != (SELECT count(*) FROM passages WHERE document = documents.id) LIMIT 1"
+)
+_WITHOUT_VECTOR = "SELECT id FROM passages WHERE id NOT IN (SELECT passage FROM vectors) LIMIT 1"
+
+
+def verify(
+    store: PassageStore, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
+) -> VerifyReport:
+    """Check an index, which ``sync`` fills anew where that is needed; see ``Library.verify``."""
+    database = store.database
+    mended: list[str] = []
+    problems: list[str] = []
+    try:
+        with translated(database.folder), database.reading() as connection:
+            _check_rows(connection, database.folder, progress)
+    except IndexDamaged:
+        database.start_over()
+        report = sync(progress)
+        mended += report.notes
+        mended.append(f"The index was made anew from its documents: {report.passages:,} passages.")
+    if not _words_agree(database):
+        with database.only_writer():
+            save_derived(database, store.vectors, words_changed=True)
+        mended.append("The words of the passages were not those of their texts: they were indexed anew.")
+    with translated(database.folder), database.reading() as connection:
+        snapshot = Snapshot.of(connection)
+        whole = not snapshot.dimension or store.vectors.is_whole(snapshot)
+        documents = len(get_records(connection))
+    fault = "The vector file was missing or damaged"
+    if not whole and database.writable:
+        with translated(database.folder), database.only_writer():
+            store.vectors.discard()
+            save_derived(database, store.vectors)
+        mended.append(f"{fault}: it was made anew from the vectors in the database.")
+    elif not whole:
+        problems.append(f"{fault}, and the folder is read-only: make {shown(database.folder)} writable.")
+    return VerifyReport(snapshot.passages, documents, mended, problems)
+
+
+def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress | None) -> None:
+    """Raise ``IndexDamaged`` unless every row is what was written, and all rows agree."""
+    begun = time.monotonic()
+    for statement in ("PRAGMA integrity_check(1)", "PRAGMA foreign_key_check", _MISCOUNTED, _WITHOUT_VECTOR):
+        for answer, *_ in connection.execute(statement):
+            if answer != "ok":
+                raise damaged()
+    for origin in ("file", "text"):
+        get_records(connection, origin)
+    snapshot = Snapshot.of(connection)
+    ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
+    for start in range(0, len(ids), _MANY):
+        if progress:
+            seconds = time.monotonic() - begun
+            left = seconds * (len(ids) - start) / start if start else None
+            progress(Advance(start, len(ids), start, seconds, folder, left))
+        texts = {
+            id_: passage.page_content for id_, passage in get_passages(connection, ids[start : start + _MANY]).items()
+        }
+        hashes = hashes_of(connection, list(texts))
+        if any(hashes.get(id_) != text_hash(text) for id_, text in texts.items()):
+            raise damaged()
+    for _ in vectors_after(connection, 0, snapshot.dimension):
+        pass
+    if progress and ids:
+        progress(Advance(len(ids), len(ids), len(ids), time.monotonic() - begun, folder, 0.0))
+
+
+def _words_agree(database: Database) -> bool:
+    """Whether the word index is that of the passages; made anew if not. One that is read-only is not looked at."""
+    if not database.writable:
+        return True
+    with database.only_writer():
+        try:
+            with translated(database.folder), database.writing() as connection:
+                connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+        except IndexDamaged:
+            with database.writing() as connection:
+                connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+            return False
+    return True

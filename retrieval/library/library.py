@@ -1,0 +1,276 @@
+"""A person's documents: which files and folders they are, and their index kept in step with them."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+from urllib.parse import unquote, urlsplit
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from core.errors import IndexDamaged, RequestError
+from core.text import shown
+from retrieval.filters import Condition, Filter
+from retrieval.index.database import WAIT, Database
+from retrieval.index.document_rows import get_records, remove_records
+from retrieval.index.embedding import OtherDimensionError, reasons_to_settle, settle
+from retrieval.index.manifest import remove_partial_files
+from retrieval.index.schema import add_roots, get_followed, get_roots, remove_root
+from retrieval.index.store import PassageStore, Search
+from retrieval.index.vector_file import save_derived, save_roots
+from retrieval.index.verification import verify
+from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_below, is_system
+from retrieval.library.splitter import SplitSettings
+from retrieval.library.sync import Sync
+from retrieval.library.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
+
+
+def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
+    """Return the index folder below ``home`` for these documents, the same one every time."""
+    resolved = sorted({os.fsencode(os.path.realpath(path)) for path in paths})
+    return home / hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
+
+
+class Library:
+    """Files and folders that are indexed, and the store to search them by.
+
+    Close it, or use it as a context manager.
+    """
+
+    def __init__(self, store: PassageStore, settings: SplitSettings) -> None:
+        """Follow the documents of an open store; use ``open``."""
+        self.store = store
+        self.settings = settings
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        embeddings: Embeddings,
+        *,
+        embedding_name: str,
+        split: SplitSettings | None = None,
+        search: Search = "hybrid",
+    ) -> Self:
+        """Open or create the library in ``folder``; nothing is embedded yet.
+
+        A folder that cannot be written is opened for reading, if there is a library in it.
+        """
+        store = PassageStore.open(folder, embeddings, embedding_name=embedding_name, search=search)
+        return cls(store, split or SplitSettings())
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no passage to search."""
+        return not any(source.passages for source in self.sources())
+
+    def add(self, paths: Iterable[str | Path], *, follow_links: bool | None = None) -> None:
+        """Remember files and folders; ``sync`` indexes them. All of them are fit, or none is added.
+
+        With ``follow_links``, what links in a folder lead to is indexed wherever it lies; ``None`` leaves a folder
+        that was added before as it was, and another without.
+        """
+        with self._database.reading() as connection:
+            known, before = get_roots(connection), get_followed(connection)
+        roots = dict(_root(path) for path in paths)
+        followed = before & roots.keys() if follow_links is None else set(roots) if follow_links else set()
+        new = {path: kind for path, kind in roots.items() if known.get(path) != kind}
+        for path, kind in new.items():
+            if kind == "folder":
+                _require_documents(path, followed)
+        changed = new | {path: roots[path] for path in followed ^ (before & roots.keys())}
+        if changed:
+            with self._database.only_writer():
+                with self._database.writing() as connection:
+                    add_roots(connection, changed, followed)
+                save_roots(self._database)
+
+    def remove(self, path: str | Path) -> None:
+        """Forget a file or folder that was added, and its passages, unless another root has them."""
+        with self._database.only_writer():
+            with self._database.writing() as connection:
+                roots = get_roots(connection)
+                named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - it may have become a link
+                target = named if named in roots else os.fsencode(os.path.realpath(path))
+                if target not in roots:
+                    raise RequestError(_not_a_root(target, roots))
+                remove_root(connection, target)
+                others = [root for root in roots if root != target]
+                below = [
+                    record.id
+                    for file, record in get_records(connection).items()
+                    if is_below(file, target) and not any(is_below(file, other) for other in others)
+                ]
+                remove_records(connection, below)
+            save_derived(self._database, self.store.vectors)
+
+    def sync(self, progress: Progress | None = None, *, seconds: float = WAIT) -> SyncReport:
+        """Bring the index in step with the disk, reading only files that changed.
+
+        A document that cannot be read is reported, and the others go on. When nothing changed,
+        nothing is written, and a folder that is read-only will do. Raises ``IndexBusy`` when something did and
+        another process writes for longer than ``seconds``.
+        """
+        try:
+            return self._sync(progress, seconds)
+        except OtherDimensionError:
+            return self._sync(progress, seconds)
+        except IndexDamaged:
+            self._database.start_over()
+            return self._sync(progress, seconds)
+
+    def sources(self) -> list[Source]:
+        """Return every document with its state, those that cannot be read among them."""
+        with self._database.reading() as connection:
+            records = get_records(connection)
+        return [
+            Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason, record.date, record.sha256)
+            for path, record in records.items()
+        ]
+
+    def skipped(self) -> list[Skipped]:
+        """Return what lies in the library's folders and is no document, as it is on the disk now."""
+        with self._database.reading() as connection:
+            roots, followed = get_roots(connection), get_followed(connection)
+        found = find_documents(roots, followed)
+        return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in found.skipped]
+
+    def verify(self, progress: Progress | None = None) -> VerifyReport:
+        """Compare everything in the index with what was written, and mend what is not; the disk is not looked at.
+
+        Raises ``RequestError`` when the index is damaged and its folder read-only.
+        """
+        return verify(self.store, self.sync, progress)
+
+    def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002 - as the store calls it
+        """Raise ``RequestError`` with the reason when there is nothing to ask."""
+        sources = self.sources()
+        if any(source.passages for source in sources):
+            if filter:
+                self._require_fitting(filter)
+            return
+        if not sources:
+            raise RequestError("There are no documents to ask: name files or folders that hold some.")
+        if len(sources) == 1:
+            raise RequestError(sources[0].reason)
+        raise RequestError(f"None of the {len(sources)} documents can be read; the first: {sources[0].reason}")
+
+    def _require_fitting(self, filter_: Filter) -> None:
+        with self._database.reading() as connection:
+            condition = Condition.of(connection, filter_)
+            if condition is None or len(condition):
+                return
+        raise RequestError(
+            f"No passage of the library fits {filter_.as_options()}: ask without it, or look at index --list."
+        )
+
+    @property
+    def _database(self) -> Database:
+        return self.store.database
+
+    def _sync(self, progress: Progress | None, seconds: float) -> SyncReport:
+        database, model = self._database, self.store.model
+        run = Sync(database, model, self.settings, progress)
+        plan = run.plan()
+        if not plan.empty or reasons_to_settle(database, model, self.settings):
+            with database.only_writer(seconds):
+                remove_partial_files(database.folder)
+                run.report.notes += settle(database, model, self.settings)
+                plan = run.plan()  # another process may have done it all while this one waited
+                run.carry_out(plan)
+                save_derived(database, self.store.vectors)
+        elif database.writable:
+            with suppress(RequestError), database.only_writer(seconds=0):
+                remove_partial_files(database.folder)
+                run.touch(plan)
+                save_derived(database, self.store.vectors)
+        run.finish(plan)
+        run.report.passages = sum(source.passages for source in self.sources())
+        run.report.notes[:0] = database.notes
+        database.notes.clear()
+        return run.report
+
+
+def _root(path: str | Path) -> tuple[bytes, str]:
+    """Return the real path of what is to be followed, and whether it is a file or a folder."""
+    real = os.path.realpath(path)
+    if any(is_system(os.fsencode(one)) for one in (os.path.abspath(path), real)):  # noqa: PTH100 - links as they are
+        raise RequestError(f"{shown(path)} is the system's own, in /proc, /sys or /dev: name a document elsewhere.")
+    try:
+        mode = Path(real).stat().st_mode
+    except (OSError, ValueError) as error:
+        raise RequestError(f"There is no file or folder {shown(path)}: check the path.") from error
+    if stat.S_ISDIR(mode):
+        return os.fsencode(real), "folder"
+    if stat.S_ISREG(mode):
+        return os.fsencode(real), "file"
+    raise RequestError(f"{shown(path)} is neither a file nor a folder: name one.")
+
+
+def _require_documents(folder: bytes, followed: Collection[bytes]) -> None:
+    found = find_documents({folder: "folder"}, followed)
+    if found.files:
+        return
+    name = shown(os.fsdecode(folder))
+    if any(reason == LINK_OUTSIDE for _, reason in found.skipped):
+        raise RequestError(
+            f"The folder {name} holds only links out of it: name what they lead to, or index it with --follow-links."
+        )
+    raise RequestError(
+        f"The folder {name} holds no PDF, DOCX, HTML, Markdown, text, CSV or JSONL file: put documents into it, or "
+        "name another."
+    )
+
+
+def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:
+    name = shown(os.fsdecode(path))
+    for root in roots:
+        if is_below(path, root):
+            return f"{name} is in the library with its folder {shown(os.fsdecode(root))}: move it out of there."
+    return f"{name} is not in the library: name a file or folder that was added."
+
+
+EMBEDDED = "sqlite"
+_WRITE = "write sqlite:///, and then the folder's whole path"
+_NO_FOLDER = f"SELFRAG_STORE names no folder: {_WRITE}."
+
+
+def open_store(url: str, embeddings: Embeddings, embedding_name: str) -> VectorStore:
+    """Open or make the store that a URL names: ``sqlite:///folder`` is the embedded one."""
+    folder = library_folder(url, None)
+    return PassageStore.open(folder, embeddings, embedding_name=embedding_name)
+
+
+def library_folder(url: str, default: Path | None) -> Path:
+    """Return the folder that a URL of the embedded store names; ``default`` is for one that names none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:  # half an IPv6 address
+        raise RequestError(_NO_FOLDER) from error
+    if parts.scheme != EMBEDDED:
+        raise RequestError(
+            f"There is no store for {parts.scheme or 'no scheme'} in SELFRAG_STORE: name a folder as sqlite:///folder."
+        )
+    path = unquote(parts.path)
+    if default is not None and path in ("", "/") and not parts.netloc:
+        return default
+    if parts.netloc or parts.query or parts.fragment or "\0" in path or not path.strip("/"):
+        raise RequestError(_NO_FOLDER)
+    try:
+        return Path(path.removeprefix("/") if path.startswith("/~") else path).expanduser()
+    except RuntimeError as error:  # there is no such user
+        raise RequestError(f"SELFRAG_STORE names a home that is not known, {shown(path[1:])}: {_WRITE}.") from error

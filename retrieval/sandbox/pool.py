@@ -1,0 +1,162 @@
+"""Read many documents in processes with limits, in order and ahead of whoever uses them."""
+
+import os
+from collections.abc import Iterator, Sequence
+from threading import Condition, Thread, current_thread
+from types import TracebackType
+
+from core.errors import RequestError
+from retrieval.sandbox.child import SECTION
+from retrieval.sandbox.process import ReaderProcess
+from retrieval.sandbox.replies import Reading, ReadLimits
+
+__all__ = ["ReadLimits", "Readers", "Reading"]
+
+_AHEAD = 4  # files for each worker
+_AHEAD_TEXT = 64_000_000  # characters of finished text
+_MOST_WORKERS = 4
+_LIMITS = ReadLimits()
+
+
+class Readers:
+    """Processes that read documents; they start with the first file and are gone on exit."""
+
+    def __init__(
+        self, limits: ReadLimits = _LIMITS, workers: int | None = None, *, command: Sequence[str] | None = None
+    ) -> None:
+        """Read with so many workers; ``command`` takes the place of the reader's own, for tests."""
+        self._limits = limits
+        self._command = command
+        count = max(1, workers if workers is not None else _default_workers())
+        self._processes = [self._new_process() for _ in range(count)]
+        self._run: _Run | None = None
+        self._closed = False
+
+    def _new_process(self) -> ReaderProcess:
+        return ReaderProcess(self._limits, self._command)
+
+    def __enter__(self) -> "Readers":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._closed = True
+        for process in self._processes:
+            process.kill()
+        if self._run:
+            self._run.stop()
+        for process in self._processes:
+            process.close()
+
+    @property
+    def note(self) -> str:
+        """Say what this system cannot keep a reader from that a document has taken over; empty if nothing."""
+        return next((process.note for process in self._processes if process.note), "")
+
+    def read(self, paths: Sequence[bytes]) -> Iterator[Reading]:
+        """Yield what became of each file, in the order of the paths.
+
+        One sequence of files is read at a time: a new one ends the one before. Raises ``RequestError``
+        when no process can be started.
+        """
+        if self._closed:
+            raise RuntimeError("These readers are closed: make new ones.")
+        if self._run:
+            self._run.stop()
+        self._processes = [self._new_process() if one.killed else one for one in self._processes]
+        run = self._run = _Run(paths, self._processes[: len(paths)])
+        try:
+            run.start()
+            for index in range(len(paths)):
+                yield run.wait_for(index)
+        finally:
+            run.stop()
+
+
+class _Run:
+    """One sequence of files, read by a thread for each process."""
+
+    def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:
+        self._paths = paths
+        self._changed = Condition()
+        self._next = 0  # the file to be read next
+        self._given = 0  # files that their user has had
+        self._done: dict[int, Reading | Exception] = {}
+        self._busy: set[ReaderProcess] = set()
+        self._stopped = False
+        self._most_ahead = _AHEAD * len(processes)
+        self._threads = [Thread(target=self._work, args=(process,), daemon=True) for process in processes]
+
+    def start(self) -> None:
+        """Begin to read."""
+        try:
+            for thread in self._threads:
+                thread.start()
+        except RuntimeError as error:
+            raise RequestError("No thread can be started to read documents: end other programs first.") from error
+
+    def wait_for(self, index: int) -> Reading:
+        """Return the reading of the file with this number, when it is there."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or index in self._done)
+            if self._stopped:
+                raise RuntimeError("These files are no longer read: the readers were closed or given others.")
+            outcome = self._done.pop(index)
+            self._given = index + 1
+            self._changed.notify_all()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def stop(self) -> None:
+        """Give up what is not read yet, and end the processes that are at it."""
+        with self._changed:
+            self._stopped = True
+            self._done.clear()
+            for process in self._busy:
+                process.kill()
+            self._changed.notify_all()
+        for thread in self._threads:
+            if thread.ident is not None and thread is not current_thread():
+                thread.join()
+
+    def _work(self, process: ReaderProcess) -> None:
+        while (index := self._take(process)) is not None:
+            try:
+                outcome: Reading | Exception = process.read(self._paths[index])
+            except Exception as error:  # noqa: BLE001 - raised again where the file is waited for
+                outcome = error
+            with self._changed:
+                self._busy.discard(process)
+                if not self._stopped:
+                    self._done[index] = outcome
+                self._changed.notify_all()
+        if process.killed:
+            process.close()
+
+    def _take(self, process: ReaderProcess) -> int | None:
+        """Return the number of the next file when it may be read, or None when all are."""
+        with self._changed:
+            self._changed.wait_for(self._may_go_on)
+            if self._stopped or self._next == len(self._paths):
+                return None
+            self._busy.add(process)
+            self._next += 1
+            return self._next - 1
+
+    def _may_go_on(self) -> bool:
+        if self._stopped or self._next in (self._given, len(self._paths)):
+            return True
+        return self._next - self._given < self._most_ahead and sum(map(_size, self._done.values())) < _AHEAD_TEXT
+
+
+def _size(outcome: Reading | Exception) -> int:
+    """Return the characters that a finished file keeps in memory."""
+    if isinstance(outcome, Exception) or outcome.loaded is None:
+        return 0
+    return sum(max(len(section.text), SECTION) for section in outcome.loaded.sections)
+
+
+def _default_workers() -> int:
+    """Leave a core to the model that embeds what is read."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(_MOST_WORKERS, cores - 1))

@@ -1,0 +1,286 @@
+"""Drive one process that reads documents, whatever they do to it."""
+
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock, Thread, Timer
+from typing import IO, NoReturn, cast
+
+from core.errors import RequestError, UnreadableDocument
+from core.text import shown
+from retrieval.documents.load import open_document
+from retrieval.sandbox.child import NO_MEMORY, Rules, needs_memory, not_opened, send
+from retrieval.sandbox.confinement import reading_calls
+from retrieval.sandbox.replies import Reading, ReadLimits, take_message, take_outcome, take_start
+
+_CHECKOUT = str(Path(__file__).resolve().parents[2])
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from retrieval.sandbox.child import main; main()"
+# -I leaves out what the environment and the working directory would add to the modules.
+_COMMAND = ("-I", "-B", "-X", "utf8", "-c", _PROGRAM, _CHECKOUT)
+_ENVIRONMENT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # without which Python may not start
+_START = 60.0  # seconds until a new process must be ready
+_LEAVE = 1.0  # seconds for a process that has closed its pipe to end by itself, which shows why
+_END = 10.0  # seconds until a killed process must be gone
+_FILES = 500  # that one process reads before a new one takes its place
+_HANDS_OVER = hasattr(socket, "send_fds")  # open files to another process; elsewhere that opens them itself
+_LACK = {  # by whether there is Landlock, and seccomp
+    (False, False): "read your other files and reach the network: Linux from 5.13 on, with libseccomp, prevents both",
+    (False, True): "read your other files: Linux from 5.13 on prevents it, where Landlock is not turned off",
+    (True, False): "reach the network and other programs: install libseccomp and, of requirements.txt, pyseccomp",
+}
+
+
+class ReaderProcess:
+    """A process that reads one file at a time; it is started when needed, and again when it is gone.
+
+    One thread at a time may call ``read`` and ``close``; any may call ``kill``.
+    """
+
+    def __init__(self, limits: ReadLimits, command: Sequence[str] | None = None) -> None:
+        self.killed = False
+        self.note = ""  # says of what a process that was started could not be kept from
+        self._limits = limits
+        self._command = command or (sys.executable, *_COMMAND)
+        self._lock = RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._opening: Future[int] = Future()
+        self._files = 0
+
+    def read(self, path: bytes) -> Reading:
+        """Return what became of a file, whatever it does to the process.
+
+        Raises ``RequestError`` when no process can be started.
+        """
+        try:
+            descriptor = self._open(path) if _HANDS_OVER else None
+        except CancelledError:  # killed, and nobody waits, or too late
+            return Reading(path, "failed", self._too_long(path))
+        except (UnreadableDocument, OSError, ValueError) as error:
+            return Reading(path, *not_opened(_name(path), error))
+        try:
+            used = self._process is not None
+            reading = self._ask(path, descriptor)
+            if reading is None and used:  # it was gone before it had the file: another than this may have done that
+                reading = self._ask(path, descriptor)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+        return reading or Reading(path, "failed", _crashed(path))
+
+    def kill(self) -> None:
+        """End the process at once and for good."""
+        with self._lock:
+            self.killed = True
+            self._opening.cancel()
+            if self._process:
+                _kill(self._process)
+
+    def close(self) -> None:
+        """End the process and wait until it is gone."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        _kill(process)
+        with suppress(subprocess.TimeoutExpired):  # it hangs in the kernel, on a dead network drive perhaps
+            process.wait(_END)
+        for pipe in _pipes(process):
+            with suppress(OSError):
+                pipe.close()
+        if self._channel:
+            self._channel.close()
+
+    def _open(self, path: bytes) -> int:
+        """Open a file for the process, which may open none; on a dead network drive that may never end.
+
+        Raises ``CancelledError`` when it takes too long or this is killed, else as ``open_document`` does.
+        """
+        with self._lock:
+            opening = self._opening = Future()
+            if self.killed:
+                opening.cancel()
+        try:
+            Thread(target=_open, args=(Path(os.fsdecode(_absolute(path))), opening), daemon=True).start()
+        except RuntimeError as error:
+            _refuse("no thread is left", error)
+        with suppress(TimeoutError):
+            return opening.result(self._limits.seconds)
+        opening.cancel()
+        return opening.result()
+
+    def _ask(self, path: bytes, descriptor: int | None) -> Reading | None:
+        """Return what the process makes of a file, None if it was gone before it had read its bytes."""
+        process = self._running()
+        requests, replies = _pipes(process)
+        self._files += 1
+        reading, worn = Reading(path, "failed"), True
+        clock = _Clock(process, self._limits.seconds)
+        try:
+            with clock:
+                if self._channel and descriptor is not None:
+                    socket.send_fds(self._channel, [b"f"], [descriptor])
+                send(requests, _absolute(path))
+                first = take_message(replies)
+                reading = take_start(reading, first)
+                reading, worn = take_outcome(reading, first, replies, self._limits)
+        except (OSError, EOFError):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LEAVE)
+            self.close()
+            return self._explain(reading, process.returncode, clock.expired)
+        except (ValueError, RecursionError):
+            reason = f"{_name(path)} made its reader answer nonsense: leave it out."
+            reading = replace(reading, status="failed", reason=reason)
+        finally:
+            if worn or clock.expired or self._files >= _FILES:
+                self.close()
+        return reading
+
+    def _explain(self, reading: Reading, code: int | None, expired: bool) -> Reading | None:
+        """Say why a process is gone, or None if it may not be the file's doing."""
+        name = _name(reading.path)
+        if expired or code == -getattr(signal, "SIGXCPU", 0):
+            return replace(reading, reason=self._too_long(reading.path))
+        if code == NO_MEMORY:
+            return replace(reading, reason=needs_memory(name, self._limits.memory))
+        return replace(reading, reason=_crashed(reading.path)) if reading.sha256 else None
+
+    def _too_long(self, path: bytes) -> str:
+        return f"{_name(path)} took longer than {self._limits.seconds:g} s to read: split it, or leave it out."
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self.killed:
+                raise RuntimeError("This process was ended: start another.")
+            if self._process:
+                return self._process
+            process, self._channel, files = _start(self._command)
+            self._process = process
+        self._files = 0
+        requests, replies = _pipes(process)
+        path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117 - it may be ''
+        calls = base64.b64encode(reading_calls(process.pid)).decode()
+        rules = Rules(self._limits.seconds, self._limits.memory, self._limits.text, path, calls, files)
+        try:
+            with _Clock(process, _START):
+                send(requests, json.dumps(rules._asdict()).encode())
+                ready = take_message(replies)
+        except (OSError, EOFError, ValueError, RecursionError):
+            ready = {}
+        if "ready" not in ready:
+            self.close()
+            _refuse("it ended at once")
+        lack = _LACK.get((ready.get("landlock") is True, ready.get("seccomp") is True))
+        self.note = f"A document that takes over the process that reads it could {lack}." if lack else ""
+        return process
+
+
+class _Clock:
+    """Kills a process that takes too long, and tells so in ``expired``."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.expired = False
+        self._process = process
+        self._timer = Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def _expire(self) -> None:
+        self.expired = True
+        _kill(self._process)
+
+    def __enter__(self) -> None:
+        try:
+            self._timer.start()
+        except RuntimeError as error:
+            _refuse("no thread is left", error)
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
+
+
+def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket | None, int | None]:
+    """Start a process; return with it a socket to hand it open files, and the descriptor of its own end there."""
+    try:
+        if not _HANDS_OVER:
+            return _new_process(command, ()), None, None
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                return _new_process(command, [theirs.fileno()]), ours, theirs.fileno()
+            except OSError:
+                ours.close()
+                raise
+    except OSError as error:
+        _refuse(error.strerror or str(error), error)
+
+
+def _new_process(command: Sequence[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start a process that shares neither the terminal nor the secrets of this one."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+        creationflags=flags,
+        pass_fds=inherited,
+    )
+
+
+def _open(path: Path, opening: "Future[int]") -> None:
+    """Open a file for whoever waits, and close it again if nobody does."""
+    try:
+        descriptor = open_document(path)
+    except Exception as error:  # noqa: BLE001 - raised again where the file is waited for
+        if opening.set_running_or_notify_cancel():
+            opening.set_exception(error)
+        return
+    if opening.set_running_or_notify_cancel():
+        opening.set_result(descriptor)
+    else:
+        os.close(descriptor)
+
+
+def _refuse(why: str, error: Exception | None = None) -> NoReturn:
+    raise RequestError(
+        f"The process that reads documents cannot be started ({why}): check the installation and free memory."
+    ) from error
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that was not waited for yet, and what it may have started."""
+    with suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    return cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
+
+
+def _absolute(path: bytes) -> bytes:
+    return path if os.path.isabs(path) else os.path.join(os.getcwdb(), path)  # noqa: PTH109, PTH117, PTH118
+
+
+def _crashed(path: bytes) -> str:
+    return f"{_name(path)} made its reader crash: save it anew with another program, or leave it out."
+
+
+def _name(path: bytes) -> str:
+    return shown(Path(os.fsdecode(path)).name)

@@ -1,0 +1,166 @@
+"""Look at what a reader says before it is believed: a document may have taken it over."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import IO, Any, Literal, NoReturn
+
+from core.text import clean
+from retrieval.documents.load import Loaded, Section
+from retrieval.sandbox.child import FRAME, SECTION, receive
+
+_REASON = 2_000  # characters
+_PAGES = 1 << 53
+_BYTES = 1 << 62
+_HASH = re.compile(r"[0-9a-f]{64}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True)
+class ReadLimits:
+    """What one file may cost: ``seconds`` of the clock, bytes of ``memory``, characters of ``text``.
+
+    Memory is address space beyond what a reader begins with. A section counts for 100 characters at least.
+    """
+
+    seconds: float = 120.0
+    memory: int = 2_000_000_000
+    text: int = 100_000_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What became of a file; ``reason`` is a sentence unless it was read.
+
+    ``unopened`` is to be tried again next time. ``sha256`` and ``size`` are of the bytes that were
+    parsed, and known of a file that made its reader hang or crash, too.
+    """
+
+    path: bytes
+    status: Literal["read", "empty", "failed", "unopened"]
+    reason: str = ""
+    sha256: str | None = None
+    size: int = 0
+    loaded: Loaded | None = None
+
+
+def take_message(stream: IO[bytes]) -> dict[str, Any]:
+    """Return one message.
+
+    This and the others here raise ``EOFError`` when the reader is gone, and ``ValueError`` or
+    ``RecursionError`` when what it says is not what a reader says.
+    """
+    return _object(_frame(stream, FRAME))
+
+
+def _frame(stream: IO[bytes], longest: int) -> bytes:
+    frame = receive(stream, longest)
+    if frame is None:
+        raise EOFError
+    return frame
+
+
+def _object(frame: bytes) -> dict[str, Any]:
+    message = json.loads(frame.decode(), parse_constant=_refuse_constant)
+    if not isinstance(message, dict):
+        raise ValueError("not an object")
+    return message
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def take_start(reading: Reading, first: dict[str, Any]) -> Reading:
+    """Note the hash and size of the bytes that are about to be parsed, if the file could be opened."""
+    if "status" in first:
+        return reading
+    sha256 = first.get("sha256")
+    if not isinstance(sha256, str) or not _HASH.fullmatch(sha256):
+        raise ValueError("not a hash")
+    return replace(reading, sha256=sha256, size=_count(first.get("size"), _BYTES))
+
+
+def take_outcome(
+    reading: Reading, first: dict[str, Any], stream: IO[bytes], limits: ReadLimits
+) -> tuple[Reading, bool]:
+    """Take the sections of a file and what became of it; tell besides whether the reader is worn out."""
+    sections: list[Section] = []
+    last = first if "status" in first else _take_sections(sections, stream, limits)
+    worn = last.get("worn") is not False
+    status, reason = last["status"], _sentence(last.get("reason", ""))
+    if status == "read" and sections:
+        loaded = Loaded(sections, _sentence(last.get("note")), _date(last.get("date")))
+        return replace(reading, status=status, loaded=loaded), worn
+    if status in ("empty", "failed", "unopened") and reason:
+        return replace(reading, status=status, reason=reason), worn
+    raise ValueError("no such outcome")
+
+
+def _take_sections(sections: list[Section], stream: IO[bytes], limits: ReadLimits) -> dict[str, Any]:
+    """Gather the sections, and return the message behind them."""
+    headers, texts = limits.text, 4 * limits.text  # bytes left: a character has four at most
+    while True:
+        frame = _frame(stream, FRAME)
+        message = _object(frame)
+        if "status" in message:
+            return message
+        headers -= len(frame)
+        known = message.get("sections")
+        if not isinstance(known, list) or not known:
+            raise ValueError("no sections")
+        text = _frame(stream, texts)
+        texts -= len(text)
+        sections += _sections(known, text.decode())
+        if headers < 0 or len(sections) * SECTION > limits.text:
+            raise ValueError("too many sections")
+
+
+def _sections(known: list[Any], text: str) -> list[Section]:
+    sections, start = [], 0
+    for entry in known:
+        if not isinstance(entry, list):
+            raise ValueError("not a section")
+        length, page, row, date, extra = entry
+        end = start + _count(length, len(text))
+        section = Section(text[start:end], _number(page), _number(row), _date(date), _extra(extra))
+        if not section.text.strip():
+            raise ValueError("a section without text")
+        sections.append(section)
+        start = end
+    if start != len(text):
+        raise ValueError("lengths that do not add up")
+    return sections
+
+
+def _count(value: object, most: int) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError("not a count")
+    return value
+
+
+def _number(value: object) -> int | None:
+    return None if value is None else _count(value, _PAGES)
+
+
+def _date(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and _DATE.fullmatch(value)):
+        return value
+    raise ValueError("not a date")
+
+
+def _extra(value: object) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    json.dumps(value, ensure_ascii=False).encode()  # fails on half a character, which no database takes
+    return value
+
+
+def _sentence(value: object) -> str:
+    """Take a sentence that is shown to people: on one line and without hidden characters."""
+    if not isinstance(value, str):
+        raise ValueError("not a sentence")
+    line = " ".join(clean(value[: 2 * _REASON]).split())
+    return line if len(line) <= _REASON else f"{line[:_REASON]}…"

@@ -1,0 +1,46 @@
+"""One loop in a thread serves every synchronous caller."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.background import in_background
+from core.errors import ModelError
+
+
+async def test_work_in_the_background_runs_inside_a_running_loop_and_raises_here() -> None:
+    async def work() -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"done": True}
+
+    async def broken() -> dict[str, Any]:
+        raise ModelError("gone")
+
+    assert in_background(work()) == {"done": True}
+    with pytest.raises(ModelError, match="gone"):
+        in_background(broken())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_work_in_the_background_of_a_forked_process_ends() -> None:
+    program = (
+        "import os, signal\n"
+        "from core.background import in_background\n"
+        "async def work(): return {}\n"
+        "in_background(work())\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    signal.alarm(10)\n"
+        "    in_background(work())\n"
+        "    os._exit(0)\n"
+        "raise SystemExit(os.waitpid(child, 0)[1])"
+    )
+    root = Path(__file__).parents[3]
+    assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0

@@ -1,0 +1,129 @@
+"""What surrounds a node: its budget, its step in the path, and its failures turned into state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+
+from core.errors import ModelError, RequestError
+from graph.context import Context, Limits, Services
+from graph.node_wrapper import LONGEST_QUESTION, anew, fenced, require_question
+from graph.state import SelfRAGState
+from models.usage import LimitReachedError
+from tests.scripted import ScriptedGenerator, services, state
+
+Node = Any
+
+
+async def through(node: Node, made: Services | None = None) -> dict[str, Any]:
+    """The state after a graph of this one node."""
+    graph = StateGraph(SelfRAGState, context_schema=Context)
+    made = made or services()
+    graph.add_node(node.__name__, fenced(node, made))
+    graph.add_edge(START, node.__name__)
+    graph.add_edge(node.__name__, END)
+    begun = state()
+    given: Any = {**begun, "usage": Overwrite(begun["usage"])}
+    after: dict[str, Any] = await graph.compile().ainvoke(given)
+    return after
+
+
+async def test_what_a_node_decided_goes_into_the_path_and_not_into_the_state() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"relevant": ["a"], "decided": {"relevant": 1}}
+
+    after = await through(grade)
+    assert after["relevant"] == ["a"]
+    (step,) = after["path"]
+    assert (step["node"], step["decided"]) == ("grade", {"relevant": 1})
+    assert 0 <= step["seconds"] < 60
+    assert "decided" not in after
+
+
+async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        raise ModelError("The key was refused.")
+
+    after = await through(grade)
+    assert after["stops"] == [{"reason": "model_failed", "failure": "The key was refused."}]
+    assert after["path"][0]["decided"] == {"stop": "model_failed", "failure": "The key was refused."}
+
+
+async def test_a_limit_that_a_node_ran_into_stops_the_run() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        generator: Any = services.generator
+        await generator.tab.admit(10**9)
+        return {"relevant": ["a"]}
+
+    after = await through(grade)
+    assert after["stops"] == [{"reason": "limit_tokens", "failure": None}]
+    assert after["relevant"] == []
+
+
+async def test_a_limit_that_a_critic_met_stops_the_run_though_the_node_went_on() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        generator: Any = services.generator
+        with pytest.raises(LimitReachedError):
+            await generator.tab.admit(10**9)
+        return {"relevant": ["a"]}
+
+    after = await through(grade)
+    assert after["stops"] == [{"reason": "limit_tokens", "failure": None}]
+    assert after["relevant"] == ["a"]
+    assert after["path"][0]["decided"]["stop"] == "limit_tokens"
+
+
+async def test_other_errors_are_not_swallowed() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        await through(grade)
+
+
+async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
+    seen: list[Context] = []
+
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        seen.append(runtime.context)
+        return {}
+
+    made = services(limits=Limits(rewrites=7))
+    await through(grade, made)
+    assert seen == [Context(limits=made.limits, thresholds=made.thresholds)]
+
+
+def test_a_question_starts_with_all_counters_anew() -> None:
+    used = state(rewrites_left=0, drafts_left=0, queries=["a", "b"], searched=2, relevant=["x"], accepted=True)
+    fresh = anew(used, Context())
+    assert (fresh["rewrites_left"], fresh["drafts_left"], fresh["queries"]) == (2, 2, [used["question"]])
+    assert (fresh["searched"], fresh["relevant"], fresh["accepted"]) == (0, [], False)
+    assert fresh["run"] != used["run"]
+    assert set(fresh) | {"question", "seconds", "answer", "outcome", "stop_reason", "citations"} == set(
+        SelfRAGState.__annotations__
+    )
+
+
+# Of each kind of character without a shape, one: zero width, a mark, a tag, a filler, a blank, half a character.
+UNSEEN = ["\u200b", " \u2060\ufeff\xad\n", "\u202e", "\U000e0041\U000e007f", "\u3164", "\u2800", "\x1b[31m", "\ud800"]
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t ", None, 3, *UNSEEN])
+def test_an_empty_question_is_refused(question: object) -> None:
+    with pytest.raises(RequestError, match="empty"):
+        require_question(question)
+
+
+def test_a_question_may_have_so_many_characters_and_no_more() -> None:
+    assert require_question("x" * LONGEST_QUESTION)
+    with pytest.raises(RequestError, match=r"100,000 characters: shorten it to 8,000"):
+        require_question("x" * 100_000)
+
+
+def test_a_generator_is_metered_apart_for_each_node() -> None:
+    made = services(ScriptedGenerator())
+    assert made.generator.tab is None  # type: ignore[attr-defined]

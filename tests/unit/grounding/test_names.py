@@ -1,0 +1,152 @@
+"""Which names of a claim its passages do not know: false alarms are as wrong as misses."""
+
+import pytest
+
+from grounding.names import Lexicon, missing_names, names
+
+ADA = "In London, Ada Lovelace wrote the notes. The notes were long."
+
+
+def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -> list[str]:
+    return missing_names(claim, text, question, text, elsewhere=elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The notes are Lovelace's.", ADA),
+        ("They are by ADA LOVELACE.", ADA),
+        ("It is in the Notes.", ADA),
+        ("It is Müller who wrote.", "Muller wrote."),
+        ("It is Muller who wrote.", "Müller wrote."),
+        ("It was Quirrel.", "Professor Quirrell did it."),
+        ("It was O’Brien.", "O'Brien did it."),
+        ("It is like McDonalds.", "McDonald's sells it."),
+        ("The Brazilian rate fell.", "In Brazil it fell."),
+        ("The rate of Brazil fell.", "Brazilian rates fell."),
+        ("It fell in the Netherlands.", "The Dutch rate fell."),
+        ("It is due in American states.", "It is due in the U.S. states of America."),
+        ("It came from Mr Smith.", "Smith sent it."),
+        ("It came from President Smith.", "Smith sent it."),
+        ("It is run by the ISS.", "The International Space Station runs."),
+        ("It is run by UNESCO.", "The United Nations Educational, Scientific and Cultural Organization runs it."),
+        ("It is run by the International Space Station.", "The international space station runs."),
+        ("It uses Retrieval-Augmented Generation.", "It uses retrieval augmented generation."),
+        ("It began in May.", "It began on 2021-05-03."),
+        ("It began in December.", "It began on Dec. 3."),
+        ("It is open in July.", "It is open from May to September."),
+        ("It is open on Wednesday.", "It is open Monday to Friday."),
+        ("It is open on Sundays.", "It is open daily."),
+        ("It stands in Section 3, see Table 2.", "It stands there."),
+        ("The fee is due from the Tenant.", "The lessee pays."),
+        ("He said “Nobody knows”.", "It is unknown."),
+        ("Note: Payment is due.", "It is due."),
+        ("Call `Babbage.run` or see https://Babbage.org.", "Call it."),
+        ("The Lessee Pays The Deposit To Lessor.", "Tenants pay landlords."),
+        ("THE LESSEE PAYS.", "Tenants pay."),
+        ("Scientists wrote it.", ADA),
+        ("World War II ended in VE day.", "World war ended in a day."),
+    ],
+)
+def test_a_name_may_stand_there_in_another_form_or_be_none(claim: str, text: str) -> None:
+    assert missing(claim, text) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "gone"),
+    [
+        ("The notes are by Babbage.", ADA, ["Babbage"]),
+        ("It was written by Dr. Babbage.", ADA, ["Babbage"]),
+        ("The notes are by Ada McCarthy.", ADA, ["McCarthy"]),
+        ("The notes were by the IPCC.", ADA, ["IPCC"]),
+        ("NASA wrote the notes.", ADA, ["NASA"]),
+        ("McCarthy wrote the notes.", ADA, ["McCarthy"]),
+        ("Robert Lovelace wrote the notes.", ADA, ["Robert"]),
+        ("Author Ada Lovelace wrote the notes.", ADA, []),
+        ("It began in June.", "It began on 3 May 2021.", ["June"]),
+        ("It is closed on Sunday.", "It is closed on Monday.", ["Sunday"]),
+        ("The rate fell in Austria.", "In Australia it fell.", ["Austria"]),
+        ("The rate fell in Slovenia.", "In Slovakia it fell.", ["Slovenia"]),
+        ("The rate fell in Łódź.", "In Kraków it fell.", ["Łódź"]),
+    ],
+)
+def test_a_name_that_stands_nowhere_is_missing(claim: str, text: str, gone: list[str]) -> None:
+    assert missing(claim, text) == gone
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "question", "gone"),
+    [
+        # the quote is about what it names itself
+        ("Brazil emitted 59 Gt.", "Global emissions were 59 Gt.", "How much did Brazil emit?", ["Brazil"]),
+        ("Brazil emitted 59 Gt.", "The world emitted 59 Gt.", "How much did Brazil emit?", ["Brazil"]),
+        ("Brazil's emissions were 59 Gt.", "Global emissions were 59 Gt.", "What did Brazil emit?", ["Brazil"]),
+        ("In Brazil it was 59 Gt.", "Globally, 59 Gt were emitted.", "What did Brazil emit?", ["Brazil"]),
+        ("Canada emitted 5 Gt.", "US emissions were 5 Gt.", "What did Canada emit?", ["Canada"]),
+        # the quote may be about what was asked for
+        ("Beyoncé was born in Houston.", "She was born in Houston.", "Where was Beyoncé born?", []),
+        ("Acme was founded in 1990.", "The company was founded in 1990.", "When was Acme founded?", []),
+        ("Acme pays yearly.", "Employees are paid yearly by their employer.", "How does Acme pay?", []),
+        # a part of the name stands there
+        ("Hillary Clinton signed.", "Clinton signed.", "Did Hillary Clinton sign?", []),
+        ("It was signed by Hillary Clinton.", "Clinton signed.", "Did Hillary Clinton sign?", []),
+        # nothing is asserted of it
+        ("No, Brazil did not sign.", "Germany signed.", "Did Brazil sign?", []),
+        ("Nothing is said of Brazil.", "Germany signed.", "Did Brazil sign?", []),
+        # another form of it stands there
+        ("Brazil emitted 59 Gt.", "Brazilian emissions were 59 Gt.", "How much did Brazil emit?", []),
+        ("The UK emitted 5 Gt.", "Britain emitted 5 Gt.", "How much did the UK emit?", []),
+        ("RAG searches first.", "Retrieval-augmented generation searches first.", "What does RAG do?", []),
+        # no capital tells that it is a name
+        ("Brazil emitted 59 Gt.", "Global emissions were 59 Gt.", "how much did brazil emit?", []),
+        ("Brazil emitted 59 Gt.", "Global emissions were 59 Gt.", "HOW MUCH DID BRAZIL EMIT?", []),
+        ("Emissions were 59 Gt.", "Global output was 59 Gt.", "Emissions?", []),
+    ],
+)
+def test_a_name_that_only_the_question_has(claim: str, text: str, question: str, gone: list[str]) -> None:
+    assert missing(claim, text, question) == gone
+
+
+@pytest.mark.parametrize(
+    ("claim", "gone"),
+    [("Babbage wrote it.", ["Babbage"]), ("Women wrote it.", []), ("Tenants wrote it.", []), ("Nobody wrote it.", [])],
+)
+def test_the_first_word_answers_a_question_for_somebody(claim: str, gone: list[str]) -> None:
+    assert missing(claim, ADA, "Who wrote it?") == gone
+    assert missing(claim, ADA, "What was written?") == []
+
+
+def test_what_is_known_elsewhere_counts_for_names_that_were_asked_for_alone() -> None:
+    text, question = "Global emissions were 59 Gt.", "How much did Brazil emit?"
+    assert missing("Brazil emitted 59 Gt.", text, question, elsewhere="brazil report") == []
+    assert missing("It was Peru that emitted it.", text, question, elsewhere="peru report") == ["Peru"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Die Wohnung ist schön und nicht teuer.", "Der Mieter zahlt 500 Euro und ist zufrieden."),
+        ("Die Miete ist am Ersten fällig und wird gezahlt.", "The rent is due on the first of the month."),
+        ("Le loyer est dû par Londres et les autres.", "The rent is due from the people of London."),
+    ],
+)
+def test_no_name_is_missed_where_capitals_or_languages_do_not_tell(claim: str, text: str) -> None:
+    assert missing(claim, text) == []
+
+
+def test_names_stand_in_runs() -> None:
+    found = list(names("Charles Babbage met Ada Lovelace's Mother in Paris. They spoke. “Peter” too."))
+    assert [one.text for one in found] == ["Charles", "Babbage", "Ada", "Lovelace", "Mother", "Paris", "Peter"]
+    assert [one.text for one in found if one.opens] == ["Charles", "Peter"]
+    assert found[2].run == ("Ada", "Lovelace")
+
+
+def test_a_long_text_is_searched_in_time() -> None:
+    import time
+
+    began = time.process_time()
+    text = "aaaa bbbb cccc " * 2000
+    for name in ("ABCABC", "Quirrell", "ABCDEFGHIJKL"):
+        Lexicon(text).has(name)
+    missing("Abc Def " * 300, text)
+    assert time.process_time() - began < 5

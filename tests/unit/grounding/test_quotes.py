@@ -1,0 +1,167 @@
+"""The quote that carries a claim, and the facts of a claim that stand nowhere."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from core.types import Passage
+from grounding.claims import statements, whole
+from grounding.quotes import LEAST_COVERAGE, LONGEST_QUOTE, find_quote, missing_facts, spans_of
+from tests.scripted import passage
+
+LEASE = passage(
+    "The lease runs for five years. The tenant pays the rent in advance. Dogs are not allowed in the garden."
+)
+SKY = passage("Air scatters blue light more than red.\nThe sea looks blue too.")
+
+
+def quoted(claim: str, passages: list[Passage], question: str = "") -> str | None:
+    quote = find_quote(claim, passages, question)
+    if quote is None:
+        return None
+    text = next(one["text"] for one in passages if one["id"] == quote["passage"])
+    return text[quote["start"] : quote["end"]]
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        ("The tenant pays rent in advance.", "The tenant pays the rent in advance."),
+        ("Rent is paid in advance by tenants.", "The tenant pays the rent in advance."),
+        ("The lease runs five years.", "The lease runs for five years."),
+        ("The lease runs 5 years.", "The lease runs for five years."),
+        ("Blue light is scattered more than red by air.", "Air scatters blue light more than red."),
+        (
+            "The lease runs five years and the tenant pays rent in advance.",
+            "The lease runs for five years. The tenant pays the rent in advance.",
+        ),
+        ("Bees make honey.", None),
+        ("The.", None),
+        ("", None),
+    ],
+)
+def test_a_quote_is_the_shortest_verbatim_span_that_carries_the_claim(claim: str, quote: str | None) -> None:
+    assert quoted(claim, [LEASE, SKY]) == quote
+
+
+def test_a_quote_carries_more_than_half_of_the_claim() -> None:
+    assert LEAST_COVERAGE == 0.5
+    half = [passage("alpha beta.")]
+    assert quoted("alpha beta gamma delta.", half) is None
+    assert quoted("alpha beta gamma.", half) == "alpha beta."
+
+
+def test_a_longer_quote_must_carry_clearly_more() -> None:
+    words = "amber basalt cobalt dolomite emerald feldspar gypsum halite iolite jasper kyanite lapis mica nickel onyx"
+    passages = [passage(f"{words.capitalize()}. {'Whereupon nothing further followed, ' * 7}pyrite.")]
+    assert quoted(f"{words} pyrite.", passages) == f"{words.capitalize()}."
+
+
+def test_words_of_the_question_carry_less() -> None:
+    passages = [passage("Aspirin is a common medicine weight."), passage("Its mass is 180 g.")]
+    claim = "Aspirin weight is 180 g."
+    assert quoted(claim, passages, "What is the weight of aspirin?") == "Its mass is 180 g."
+
+
+def test_of_equal_spans_the_earlier_passage_is_quoted() -> None:
+    passages = [passage("The sky is blue.", id="one"), passage("The sky is blue.", id="two")]
+    quote = find_quote("The sky is blue.", passages)
+    assert quote is not None
+    assert quote["passage"] == "one"
+
+
+def test_chinese_is_quoted_too() -> None:
+    assert quoted("天空是蓝色的。", [passage("海水很咸。天空是蓝色的。")]) == "天空是蓝色的。"
+
+
+def test_two_sentences_are_quoted_together_only_while_they_are_short() -> None:
+    long = "word " * (LONGEST_QUOTE // 5) + "end."
+    assert all(end - start <= LONGEST_QUOTE for start, end in spans_of(f"Short one. {long}")[2:])
+    assert len(spans_of("One is. Two are. Three be.")) == 5
+
+
+LONG = "Tolkien taught at Oxford. He was born in Bloemfontein in 1892. His son Christopher was born in Leeds in 1924."
+
+
+@pytest.mark.parametrize(
+    ("claim", "context", "quote"),
+    [
+        ("pay water", "The tenant must:", "The tenant must pay for water and gas."),
+        ("pay water", "The landlord must:", "The landlord must pay for the water main."),
+        ("pay water", "", "The tenant must pay for water and gas."),
+        ("fly", "The tenant must:", None),
+    ],
+)
+def test_the_lead_in_of_a_list_chooses_the_quote(claim: str, context: str, quote: str | None) -> None:
+    texts = "The landlord must pay for the water main. Dogs may stay. The tenant must pay for water and gas."
+    found = find_quote(claim, [passage(texts)], "", context)
+    assert (texts[found["start"] : found["end"]] if found else None) == quote
+
+
+def test_the_sentence_to_which_a_pronoun_refers_is_quoted_with_it() -> None:
+    found = find_quote("He was born in 1892.", [passage(LONG)], "", "Tolkien taught at Oxford.")
+    assert found is not None
+    assert LONG[found["start"] : found["end"]] == "Tolkien taught at Oxford. He was born in Bloemfontein in 1892."
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        ("Brazil emitted 59 Gt in 2019.", ["Brazil"]),
+        ("Brazil emitted 60 Gt in 2019.", ["60", "Brazil"]),
+        ("The net emissions of Brazil were 59 Gt in 2021.", ["2021", "Brazil"]),
+        ("The net emissions were 59 Gt in 2019.", []),
+    ],
+)
+def test_figures_and_names_are_looked_up_together(claim: str, missing: list[str]) -> None:
+    found = [passage("Global net emissions in 2019 were 59 Gt.", source="climate.md")]
+    assert missing_facts(claim, found, "How much did Brazil emit in 2021?") == missing
+
+
+@pytest.mark.parametrize(
+    ("source", "elsewhere", "missing"),
+    [
+        ("climate.md", [], ["Brazil"]),
+        ("brazil-2019.md", [], []),
+        ("Reports/BrazilReport.pdf", [], []),
+        ("climate.md", [passage("Brazil is large.", source="climate.md")], []),
+        ("climate.md", [passage("Brazil is large.", source="other.md")], ["Brazil"]),
+    ],
+)
+def test_a_name_that_was_asked_for_may_stand_elsewhere_in_the_document(
+    source: str, elsewhere: list[Passage], missing: list[str]
+) -> None:
+    found = [passage("Global net emissions were 59 Gt.", source=source)]
+    claim = "Brazil emitted 59 Gt."
+    assert missing_facts(claim, found, "How much did Brazil emit?", elsewhere=elsewhere) == missing
+
+
+def test_a_name_that_was_not_asked_for_must_stand_in_what_was_read() -> None:
+    found = [passage("The net emissions were 59 Gt.", source="brazil.md")]
+    assert missing_facts("The net emissions of Brazil were 59 Gt.", found, "How much was emitted?") == ["Brazil"]
+
+
+def test_a_fact_may_stand_in_any_of_the_passages() -> None:
+    assert missing_facts("In 1969 came Armstrong.", [passage("It was 1969."), passage("armstrong landed")], "") == []
+
+
+LIBRARY = Path(__file__).resolve().parents[3] / "data" / "library"
+
+
+@pytest.mark.parametrize("name", sorted(one.name for one in LIBRARY.iterdir() if one.suffix in (".md", ".txt")))
+def test_what_a_document_says_itself_never_lacks_a_fact(name: str) -> None:
+    text = (LIBRARY / name).read_text(encoding="utf-8")
+    for paragraph in text.split("\n\n"):
+        read = [passage(paragraph)]
+        for claim in statements(paragraph):
+            assert missing_facts(whole(claim.text, claim.context), read, "") == []
+
+
+def test_a_figure_is_missing_exactly_when_another_is_stated() -> None:
+    dice = random.Random(3)
+    for _ in range(300):
+        figure, other = dice.randint(13, 60), dice.randint(13, 60)
+        stated = [passage(f"The tower holds {other} bricks.")]
+        missing = missing_facts(f"The tower holds {figure} bricks.", stated, "")
+        assert missing == ([] if figure == other else [str(figure)])

@@ -1,0 +1,63 @@
+"""The forms in which words and figures are compared."""
+
+import pytest
+
+from grounding.stems import figures, numbers, plain_figure, stems
+
+
+@pytest.mark.parametrize(
+    ("figure", "plain"),
+    [
+        ("1,000", "1000"),
+        ("1,000,000.50", "1000000.5"),
+        ("1000.0", "1000"),
+        ("007", "7"),
+        ("0", "0"),
+        ("0.50", "0.5"),
+        ("3,5", "3.5"),
+        ("1.2.3", "1.2.3"),
+    ],
+)
+def test_a_figure_has_one_form(figure: str, plain: str) -> None:
+    assert plain_figure(figure) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "contained"),
+    [
+        ("twenty-one", "21"),
+        ("Forty two", "42"),
+        ("a hundred", "100"),
+        ("two thousand", "2000"),
+        ("1.25 billion", "1250000000"),
+        ("a dozen", "12"),
+        ("third", "3"),
+        ("1 234 567", "1234567"),
+        ("１２３", "123"),
+        ("$5m", "5"),
+    ],
+)
+def test_numbers_are_read_in_any_form(text: str, contained: str) -> None:
+    assert contained in numbers(text)
+
+
+def test_words_alone_are_no_figures() -> None:
+    assert figures("one or two, and 3") == {"3"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("pays", "paying"), ("scatters", "scattered"), ("TENANT'S", "tenants"), ("cafés", "café"), ("five", "5")],
+)
+def test_forms_of_a_word_are_one(one: str, other: str) -> None:
+    assert stems(one) == stems(other)
+
+
+def test_words_without_meaning_are_left_out() -> None:
+    assert stems("It is what it is, and the") == set()
+
+
+def test_what_a_caller_does_to_the_stems_changes_no_later_ones() -> None:
+    first = stems("The blue sky.")
+    first.clear()
+    assert stems("The blue sky.") == stems("a sky so blue")

@@ -1,0 +1,67 @@
+"""What was sent as a secret is not shown when it comes back, in whatever spelling."""
+
+import pytest
+
+from models.redaction import KEY_LENGTH, Secrets, without_password
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/v1", "https://host/v1"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080/v1"),
+        ("https://me:swordfish@host/v1?key=tuna#cod", "https://host/v1"),
+        ("http://us@er:swordfish@host:81/v1", "http://host:81/v1"),
+        ("http://user:12/swordfish@host/v1", "http://user:12"),
+        ("http://user:12#swordfish@host/v1", "http://user:12"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert without_password(url) == shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "bad key swordfish-1234",
+        "bad header Basic dXNAZXI6c2VjIHJldA==",
+        "user us@er unknown",
+        "password sec%20ret is wrong",
+        "password sec ret is wrong",
+        "no such host as us@er:sec%20ret@host",
+    ],
+)
+def test_every_part_of_what_was_sent_is_hidden(said: str) -> None:
+    secrets = Secrets("swordfish-1234", "http://us@er:sec%20ret@host/v1")
+    shown = secrets.redacted(said)
+    assert "[key]" in shown
+    assert not any(part in shown for part in ("swordfish", "dXNA", "us@er", "sec%20ret", "sec ret"))
+
+
+def test_a_key_is_hidden_as_json_writes_it() -> None:
+    assert "012345" not in Secrets('a"b\\c-012345').hidden('{"key": "a\\"b\\\\c-012345"}')
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "HF_TOKEN", "my_secret", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"])
+def test_keys_of_the_environment_are_hidden(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "swordfish-1234\n")
+    assert Secrets().hidden("bad swordfish-1234.") == "bad [key]."
+
+
+def test_the_password_of_a_proxy_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:swordfish@proxy:3128")
+    assert "swordfish" not in Secrets().hidden("proxy refused swordfish")
+
+
+def test_a_short_secret_is_hidden_where_it_stands_alone() -> None:
+    assert Secrets("up").hidden("Cannot look up the pupil: up.") == "Cannot look [key] the pupil: [key]."
+
+
+def test_words_that_are_keys_of_local_servers_stay_in_answers() -> None:
+    assert Secrets("lm-studio").hidden("Start lm-studio first.", KEY_LENGTH) == "Start lm-studio first."
+
+
+def test_what_has_no_secret_stays_as_it_is() -> None:
+    said = "The task_manager of a Bearer: 100 % “fine”\n"
+    assert Secrets(None, None).hidden(said) == said
+    assert Secrets("", "no address").hidden(said) == said

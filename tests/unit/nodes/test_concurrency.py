@@ -1,0 +1,61 @@
+import asyncio
+
+import pytest
+
+from nodes.concurrency import survivors, together
+
+
+async def test_calls_run_side_by_side_and_keep_their_order() -> None:
+    barrier = asyncio.Barrier(3)
+
+    async def call(number: int) -> int:
+        async with asyncio.timeout(5):
+            await barrier.wait()
+        return number
+
+    assert await together(call(number) for number in range(3)) == [0, 1, 2]
+
+
+async def test_the_first_error_ends_the_others() -> None:
+    ended = asyncio.Event()
+
+    async def endless() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.set()
+
+    async def broken() -> None:
+        await asyncio.sleep(0)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await together([endless(), broken()])
+    assert ended.is_set()
+
+
+async def test_nothing_is_no_call() -> None:
+    assert await together([]) == []
+
+
+async def say(answer: int | Exception) -> int:
+    await asyncio.sleep(0)
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+async def test_those_that_do_not_fail_survive_in_order() -> None:
+    answers: list[int | Exception] = [1, KeyError("a"), 2, IndexError("b"), 3]
+    assert await survivors([say(one) for one in answers], (LookupError,)) == [1, 2, 3]
+    assert await survivors([], (LookupError,)) == []
+
+
+async def test_when_none_survives_the_first_failure_is_raised() -> None:
+    with pytest.raises(KeyError, match="first"):
+        await survivors([say(KeyError("first")), say(IndexError("second"))], (LookupError,))
+
+
+async def test_another_error_than_the_expected_ends_all() -> None:
+    with pytest.raises(ValueError, match="odd"):
+        await survivors([say(1), say(ValueError("odd"))], (LookupError,))

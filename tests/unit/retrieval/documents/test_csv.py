@@ -1,0 +1,123 @@
+"""A table gives a text for each row, whatever separates its cells and however large they are."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from core.errors import UnreadableDocument
+from retrieval.documents.load import load
+from retrieval.documents.rows import read_csv
+from tests.unit.retrieval.documents.processor_time import bounded
+
+
+def rows(path: Path, data: bytes | str) -> list[tuple[int, str]]:
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return [(document.metadata["row"], document.page_content) for document in load(path)]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return tmp_path / "table.csv"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_rows_are_lines_of_column_and_value(table: Path, separator: str) -> None:
+    text = "name,dose,note\naspirin,100 mg,\nibuprofen,200 mg,with food\n".replace(",", separator)
+    assert rows(table, text) == [
+        (1, "name: aspirin\ndose: 100 mg"),
+        (2, "name: ibuprofen\ndose: 200 mg\nnote: with food"),
+    ]
+
+
+def test_commas_inside_a_text_do_not_decide_the_separator(table: Path) -> None:
+    text = 'id;text\n1;"one, two, three"\n2;four, five\n'
+    assert rows(table, text) == [(1, "id: 1\ntext: one, two, three"), (2, "id: 2\ntext: four, five")]
+
+
+def test_quoted_cells_may_hold_lines_quotes_and_separators(table: Path) -> None:
+    text = 'a,b\r\n"line one\r\nline ""two"", still",x\r\n'
+    assert rows(table, text) == [(1, 'a: line one\nline "two", still\nb: x')]
+
+
+def test_the_separator_line_of_spreadsheets_is_obeyed(table: Path) -> None:
+    assert rows(table, "sep=;\na;b\n1,5;2\n") == [(1, "a: 1,5\nb: 2")]
+
+
+def test_rows_are_counted_without_header_and_blank_lines(table: Path) -> None:
+    assert [row for row, _ in rows(table, "a,b\n\n1,2\n,\n\n3,4\n")] == [1, 2]
+
+
+def test_long_and_short_rows_lose_nothing(table: Path) -> None:
+    assert rows(table, "a,b\n1,2,3\n4\n") == [(1, "a: 1\nb: 2\ncolumn 3: 3"), (2, "a: 4")]
+
+
+def test_a_table_without_header_keeps_its_first_row(table: Path) -> None:
+    assert rows(table, "1,alpha\n2,beta\n")[0] == (1, "column 1: 1\ncolumn 2: alpha")
+
+
+def test_columns_of_one_name_are_numbered(table: Path) -> None:
+    assert rows(table, "a,a\nx,y\n") == [(1, "a: x\na 2: y")]
+
+
+def test_a_printed_list_of_strings_becomes_its_items(table: Path) -> None:
+    cell = str(["First passage.\nSecond line.", "It's another."]).replace('"', '""')
+    assert rows(table, f'context\n"{cell}"\n') == [(1, "context: First passage.\nSecond line.\n\nIt's another.")]
+
+
+@pytest.mark.parametrize("cell", ["['not closed", "['a', 1]", "['a'] + ['b']", "['a', __import__('os')]"])
+def test_what_only_looks_like_a_list_stays_as_it_is(table: Path, cell: str) -> None:
+    assert rows(table, f'context\n"{cell}"\n') == [(1, f"context: {cell}")]
+
+
+def test_a_cell_of_ten_megabytes_is_read_and_the_limit_is_put_back(table: Path) -> None:
+    limit = 131_072
+    csv.field_size_limit(limit)
+    ((row, text),) = rows(table, 'id,text\n1,"' + "word " * 2_000_000 + '"\n')
+    assert row == 1
+    assert len(text) > 9_999_000
+    assert csv.field_size_limit() == limit
+
+
+def test_nul_bytes_are_dropped(table: Path) -> None:
+    assert rows(table, b"a,b\nx\x00y,\x002\n") == [(1, "a: xy\nb: 2")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+def test_encodings(table: Path, encoding: str) -> None:
+    assert rows(table, "ville,café\nNoël,déjà\n".encode(encoding)) == [(1, "ville: Noël\ncafé: déjà")]
+
+
+def test_a_header_alone_is_unreadable(table: Path) -> None:
+    with pytest.raises(UnreadableDocument, match=r"^table.csv has a header and no rows: "):
+        rows(table, "a,b,c\n")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('first,address\nJohn,"120 any st., Anytown, WW"', "first: John\naddress: 120 any st., Anytown, WW"),
+        ('a,b,c\n1,"",""', "a: 1"),
+        ('a,b\n1,"ha ""ha"" ha"', 'a: 1\nb: ha "ha" ha'),
+        (
+            'key,val\n1,"{""type"": ""Point"", ""at"": [102.0, 0.5]}"',
+            'key: 1\nval: {"type": "Point", "at": [102.0, 0.5]}',
+        ),
+        ('a,b\n1,"ha \n""ha"" \nha"', 'a: 1\nb: ha \n"ha" \nha'),
+        ("a,b,c\n4,5,ʤ", "a: 4\nb: 5\nc: ʤ"),
+    ],
+)
+def test_the_dialects_of_csv_spectrum(table: Path, text: str, wanted: str, end: str) -> None:
+    assert rows(table, text.replace("\n", end)) == [(1, wanted)]
+
+
+@pytest.mark.parametrize("cell", ["1," * 50_000 + "x", "1" * 100_000 + "x", "1 " * 50_000 + "x"])
+def test_no_header_takes_the_square_of_its_size(cell: str) -> None:
+    with bounded():
+        assert read_csv(f'"{cell}",b\n1,2\n')
+
+
+@pytest.mark.parametrize("number", ["1", "-1.5", "+ 1,000.00 €", ".5%", "1 2", ", 3"])
+def test_a_number_in_the_first_row_makes_it_a_row(number: str) -> None:
+    assert read_csv(f'"{number}",b\n') == [(1, f"column 1: {number}\ncolumn 2: b")]

@@ -1,0 +1,134 @@
+"""A PDF gives its pages in sentences; one that cannot be read says why, and prints nothing."""
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from core.errors import UnreadableDocument
+from retrieval.documents.load import load, parse
+from retrieval.documents.pdf import DamagedError, EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf
+from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
+
+PARAGRAPH = (
+    "Grounded answers quote the passage that supports them, so that a reader can check each claim. "
+    "An answer without support is withheld, and the reader is told so in plain words instead. "
+)
+
+
+def unreadable(path: Path) -> str:
+    with pytest.raises(UnreadableDocument) as caught:
+        load(path)
+    return str(caught.value)
+
+
+def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "two.pdf"
+    path.write_bytes(pdf(["The first page speaks.", "", "The third page speaks."]))
+    documents = load(path)
+    today = date.today().isoformat()  # the day when it was made
+    assert [(d.page_content, d.metadata) for d in documents] == [
+        ("The first page speaks.", {"source": str(path), "page": 1, "row": None, "date": today}),
+        ("The third page speaks.", {"source": str(path), "page": 3, "row": None, "date": today}),
+    ]
+
+
+def test_wrapped_lines_are_sentences_again_and_headings_stay(tmp_path: Path) -> None:
+    path = tmp_path / "wrapped.pdf"
+    path.write_bytes(pdf([f"Support\n{PARAGRAPH}\nAbstention\n{PARAGRAPH}"]))
+    lines = load(path)[0].page_content.split("\n")
+    assert lines[0] == "Support"
+    assert "Abstention" in lines
+    assert "so that a reader can check each claim." in lines[1]
+
+
+def test_an_empty_password_is_tried(tmp_path: Path) -> None:
+    path = tmp_path / "open.pdf"
+    path.write_bytes(encrypted(pdf(["Readable without a password."]), ""))
+    assert load(path)[0].page_content == "Readable without a password."
+
+
+@pytest.mark.parametrize("algorithm", ["AES-256", "RC4-128"])
+def test_an_encrypted_file_says_so(tmp_path: Path, algorithm: str) -> None:
+    path = tmp_path / "secret.pdf"
+    path.write_bytes(encrypted(pdf(["Secret."]), "password", algorithm))
+    assert unreadable(path).startswith("secret.pdf is encrypted: save it without a password")
+
+
+@pytest.mark.parametrize("kept", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_a_truncated_file_says_so(tmp_path: Path, kept: float, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "cut.pdf"
+    data = pdf([PARAGRAPH * 3] * 4)
+    path.write_bytes(data[: int(len(data) * kept)])
+    assert unreadable(path) == "cut.pdf is truncated: get a complete copy of it."
+    assert caplog.records == []
+
+
+def test_without_its_end_mark_a_file_must_have_text_on_every_page(tmp_path: Path) -> None:
+    path = tmp_path / "tail.pdf"
+    path.write_bytes(pdf(["One.", "Two."]) + b" " * 5_000)
+    assert len(load(path)) == 2
+    path.write_bytes(pdf(["One.", ""]) + b" " * 5_000)
+    assert unreadable(path) == "tail.pdf is truncated: get a complete copy of it."
+
+
+def test_a_file_without_text_layer_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(pdf(["", ""]))
+    assert unreadable(path) == (
+        "scan.pdf has no text layer: run OCR on it, for example ocrmypdf, and index the result."
+    )
+
+
+def test_a_broken_page_does_not_cost_the_others(tmp_path: Path) -> None:
+    data = pdf(["The first page speaks.", "The second is broken.", "The third page speaks."])
+    # The first content stream after the first page's is made to declare a filter that fails.
+    parts = data.split(b"/Filter /FlateDecode")
+    broken = (
+        parts[0]
+        + b"/Filter /FlateDecode"
+        + parts[1]
+        + b"/Filter /NoSuchCodec"
+        + b"/Filter /FlateDecode".join(parts[2:])
+    )
+    loaded = parse(tmp_path / "partly.pdf", broken)
+    assert [section.page for section in loaded.sections] == [1, 3]
+    assert loaded.note == "partly.pdf: page 2 cannot be read."
+
+
+def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "nonsense.pdf"
+    path.write_bytes(b"%PDF-1.7\n" + b"<< /Kids [ " * 5_000 + b"\ntrailer << /Root 1 0 R >>\n%%EOF")
+    assert unreadable(path) == "nonsense.pdf is damaged: save it anew as PDF."
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("read", [pages_by_pdfium, pages_by_pypdf])
+def test_both_libraries_open_an_empty_password_and_know_a_real_one(read: Callable[[bytes], Pages]) -> None:
+    assert read(encrypted(pdf(["Readable."]), "")).texts == ["Readable."]
+    with pytest.raises(EncryptedError):
+        read(encrypted(pdf(["Secret."]), "password"))
+
+
+def test_a_word_that_the_page_breaks_is_whole_again() -> None:
+    text = "BT /F1 12 Tf 14 TL 50 700 Td (The evidence is what a reader needs to see in the evi-) Tj T* (dence.) Tj ET"
+    (section,) = parse(Path("a.pdf"), drawn(text)).sections
+    assert section.text == "The evidence is what a reader needs to see in the evidence."
+
+
+def test_text_beside_the_page_is_left_out() -> None:
+    text = "BT /F1 12 Tf 50 700 Td (Seen.) Tj 0 200 Td (Obey.) Tj -900 -200 Td (Obey.) Tj ET"
+    (section,) = parse(Path("a.pdf"), drawn(text)).sections
+    assert section.text == "Seen."
+    with pytest.raises(UnreadableDocument, match="has no text layer"):
+        parse(Path("a.pdf"), drawn("BT /F1 12 Tf 50 900 Td (Obey.) Tj ET"))
+
+
+def test_what_pdfium_cannot_open_is_read_with_pypdf() -> None:
+    broken = b"\n" * 1_100 + pdf(["Readable."])  # pdfium seeks the head in the first 1,024 bytes
+    with pytest.raises(DamagedError):
+        pages_by_pdfium(broken)
+    assert parse(Path("a.pdf"), broken).sections[0].text == "Readable."

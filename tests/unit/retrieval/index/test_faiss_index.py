@@ -1,0 +1,96 @@
+"""Exact and approximate indexes find the nearest, lose what is removed, and come back from their bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from retrieval.index import faiss_index as nearest
+from retrieval.index.vector_rows import Vectors
+
+if TYPE_CHECKING:
+    from retrieval.index.faiss_index import Index
+
+COUNT, DIMENSION = 3_000, 32
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Vectors:
+    chance = np.random.default_rng(1)
+    centres = chance.standard_normal((60, DIMENSION))
+    raw = centres[chance.integers(0, 60, COUNT)] + 0.5 * chance.standard_normal((COUNT, DIMENSION))
+    return np.asarray(raw / np.linalg.norm(raw, axis=1, keepdims=True), dtype=np.float32)
+
+
+@pytest.fixture(params=["exact", "lists"])
+def index(request: pytest.FixtureRequest, vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> Index:
+    if request.param == "lists":
+        monkeypatch.setattr(nearest, "EXACT", 1_000)
+        monkeypatch.setattr(nearest, "_LEAST_PROBED", 24)
+    made = nearest.make(DIMENSION, COUNT, lambda count: vectors[:count])
+    made.add_with_ids(vectors, np.arange(10, 10 + COUNT))
+    assert hasattr(made, "nlist") == (request.param == "lists")
+    return made
+
+
+def best(vectors: Vectors, query: Vectors, ids: np.ndarray, count: int) -> set[int]:
+    scores = vectors[ids - 10] @ query[0]
+    return set(ids[np.argsort(-scores)[:count]].tolist())
+
+
+def recall(index: Index, vectors: Vectors, only: np.ndarray | None = None) -> float:
+    among = np.arange(10, 10 + COUNT) if only is None else only
+    hits = 0
+    for number in range(0, COUNT, 100):
+        query = vectors[number : number + 1]
+        hits += len(best(vectors, query, among, 10) & set(nearest.search(index, query, 10, only)))
+    return hits / (10 * COUNT / 100)
+
+
+def test_the_nearest_are_found(index: Index, vectors: Vectors) -> None:
+    assert recall(index, vectors) >= 0.85
+
+
+def test_among_a_few_the_nearest_are_found(index: Index, vectors: Vectors) -> None:
+    assert recall(index, vectors, np.arange(10, 10 + COUNT, 7)) >= 0.85
+    assert nearest.search(index, vectors[:1], 10, np.array([500])) == [500]
+    assert nearest.search(index, vectors[:1], 10, np.array([], dtype=np.int64)) == []
+
+
+def test_what_is_removed_is_found_no_more(index: Index, vectors: Vectors) -> None:
+    gone = nearest.search(index, vectors[:1], 20)
+    nearest.remove(index, [*gone, 999_999])
+    assert index.ntotal == COUNT - 20
+    assert not set(nearest.search(index, vectors[:1], 50)) & set(gone)
+    nearest.remove(index, [])
+
+
+def test_an_index_comes_back_from_its_bytes(index: Index, vectors: Vectors) -> None:
+    again = nearest.undump(nearest.dump(index), DIMENSION)
+    assert again is not None
+    assert nearest.search(again, vectors[5:6], 10) == nearest.search(index, vectors[5:6], 10)
+    assert nearest.undump(nearest.dump(index), DIMENSION + 1) is None
+    assert nearest.undump(np.frombuffer(b"no index" * 9, dtype=np.uint8), DIMENSION) is None
+
+
+def test_an_index_of_another_kind_is_refused(vectors: Vectors) -> None:
+    import faiss
+
+    graph = faiss.IndexHNSWFlat(DIMENSION, 8, faiss.METRIC_INNER_PRODUCT)
+    assert nearest.undump(faiss.serialize_index(graph), DIMENSION) is None
+    far = faiss.IndexIDMap2(faiss.IndexFlatL2(DIMENSION))
+    assert nearest.undump(faiss.serialize_index(far), DIMENSION) is None
+
+
+def test_an_index_that_grew_or_shrank_much_suits_no_more(index: Index) -> None:
+    assert nearest.suits(index, COUNT)
+    assert not nearest.suits(index, 100 * nearest.EXACT)
+    if hasattr(index, "nlist"):
+        assert not nearest.suits(index, 10)
+
+
+def test_no_index_takes_more_bytes_than_are_read_of_its_file(index: Index) -> None:
+    least = COUNT * DIMENSION * (1 if hasattr(index, "nlist") else 4)
+    assert least < len(nearest.dump(index)) <= nearest.most_bytes(DIMENSION, COUNT) < 3 * COUNT * 4 * DIMENSION + 1e6

@@ -1,0 +1,58 @@
+"""The manifest is replaced whole or not at all, and names any file there can be."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from retrieval.index.manifest import (
+    Manifest,
+    quoted,
+    read_manifest,
+    remove_partial_files,
+    unquoted,
+    write_in_one_step,
+    write_manifest,
+)
+
+MANIFEST = Manifest(
+    format=1,
+    index="x",
+    embedding="bow",
+    dimension=64,
+    metric="cosine",
+    splitter={"chunk_size": 500, "overlap": 50},
+    roots={"/docs": "folder"},
+)
+
+
+def test_a_manifest_comes_back(tmp_path: Path) -> None:
+    write_manifest(tmp_path, MANIFEST)
+    assert read_manifest(tmp_path) == MANIFEST
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_in_one_step(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_in_one_step(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "vectors.faiss.123.partial").write_bytes(b"half")
+    remove_partial_files(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [b"/plain name.txt", "/naïve/日本.md".encode(), b"/bad\xff\n%41", b"C:\\x"])
+def test_any_path_is_written_as_text_and_back(path: bytes) -> None:
+    assert unquoted(quoted(path)) == path
+    assert quoted(path).isascii()

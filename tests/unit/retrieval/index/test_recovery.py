@@ -1,0 +1,93 @@
+"""What is taken over from a damaged database ends, wherever its tables lead."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from retrieval.index import recovery as module
+from retrieval.index.recovery import _rows, salvage
+
+SQL = "SELECT id, text FROM things"
+
+
+@pytest.fixture
+def things() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("CREATE TABLE things (id INTEGER PRIMARY KEY, text TEXT)")
+    connection.executemany("INSERT INTO things VALUES (?, ?)", [(number, f"t{number}") for number in range(1, 2_501)])
+    return connection
+
+
+class Broken:
+    """A database in which some ids cannot be read, and which may lead back to the beginning."""
+
+    def __init__(self, connection: sqlite3.Connection, bad: range, *, leads_back: bool = False) -> None:
+        self.connection = connection
+        self.bad = bad
+        self.leads_back = leads_back
+        self.asked = 0
+
+    def execute(self, sql: str, values: tuple[int, ...]) -> sqlite3.Cursor:
+        self.asked += 1
+        if self.leads_back and values[0] > 0:
+            return self.connection.execute(f"{SQL} WHERE id < ? ORDER BY id LIMIT 9", (values[0] + 1,))
+        first, last = (values[0] + 1, values[0] + values[1]) if " > " in sql else (values[0], values[0])
+        if any(first <= one <= last for one in self.bad):
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        return self.connection.execute(sql, values)
+
+
+def taken(broken: Broken) -> list[int]:
+    return [row[0] for rows in _rows(broken, SQL, "id") for row in rows]  # type: ignore[arg-type]
+
+
+def test_all_but_the_damaged_rows_are_taken(things: sqlite3.Connection) -> None:
+    assert taken(Broken(things, range(0))) == list(range(1, 2_501))
+    found = taken(Broken(things, range(1_500, 1_503)))
+    assert found == [*range(1, 1_500), *range(1_503, 2_501)]
+
+
+def test_a_table_that_cannot_be_read_at_all_is_given_up(
+    things: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_IN_VAIN", 5_000)
+    assert taken(Broken(things, range(100_000))) == []
+
+
+def test_a_table_that_leads_back_is_left(things: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_IN_VAIN", 5_000)
+    broken = Broken(things, range(0), leads_back=True)
+    assert taken(broken) == list(range(1, 1_001))
+    assert broken.asked <= 6
+
+
+def test_what_is_no_database_gives_nothing(tmp_path: Path, things: sqlite3.Connection) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"no database" * 100)
+    salvage(path, things)
+    salvage(tmp_path / "nowhere", things)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", ["meta", "roots", "documents", "passages", "vectors", "spare_vectors"])
+def test_what_is_no_table_gives_nothing_and_ends(tmp_path: Path, things: sqlite3.Connection, name: str) -> None:
+    path, columns = tmp_path / "x", "(key, value, id, passage, hash, path, kind, seal)"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for table in ("meta", "roots", "documents", "passages", "vectors", "spare_vectors"):
+            connection.execute(f"CREATE TABLE {table} {columns}")
+        connection.execute("INSERT INTO meta (key, value) VALUES ('embedding', 'x'), ('dimension', '3')")
+        connection.execute("CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT)")
+        connection.execute(f"DROP TABLE {name}")
+        endless = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+        connection.execute(f"CREATE VIEW {name} {columns} AS {endless} SELECT 'index', x, x, x, x, x, x, x FROM n")  # noqa: S608
+    salvage(path, things)
+    assert things.total_changes == 2_500
+
+
+@pytest.mark.timeout(30)
+def test_a_fifo_in_the_place_of_a_database_gives_nothing(tmp_path: Path, things: sqlite3.Connection) -> None:
+    os.mkfifo(tmp_path / "x")
+    salvage(tmp_path / "x", things)

@@ -1,0 +1,208 @@
+"""The store keeps LangChain's contract, finds by words and by meaning, and repeats nothing."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+
+from core.errors import ModelError, RequestError
+from retrieval.index.store import PassageStore
+from tests.unit.retrieval.fakes import BagOfWords
+
+TEXTS = [
+    "Points on a mortgage are fees paid to the lender.",
+    "Aspirin has a molecular weight of 180.16.",
+    "The invoice XJ-4711 was paid in May.",
+    "Running shoes help runners who run.",
+]
+
+
+class Meaning(Embeddings):
+    """Know two things: a text is about feelings or it is not."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        about_feelings = any(word in text.lower() for word in ("joy", "glad", "happy"))
+        return [1.0, 0.0] if about_feelings else [0.0, 1.0]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PassageStore]:
+    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow") as store:
+        store.add_texts(TEXTS, [{"source": f"s{index}", "page": index + 1} for index in range(4)])
+        yield store
+
+
+def test_a_passage_found_says_where_it_is_from_and_how_near(store: PassageStore) -> None:
+    (found,) = store.similarity_search("points on a mortgage", k=1)
+    assert found.page_content == TEXTS[0]
+    assert found.id == found.metadata["id"] == "1"
+    assert {key: found.metadata[key] for key in ("source", "page", "row", "offset")} == {
+        "source": "s0",
+        "page": 1,
+        "row": None,
+        "offset": None,
+    }
+    assert found.metadata["score"] == 1.0
+    assert 0.3 < found.metadata["similarity"] < 1
+
+
+@pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
+def test_each_way_of_searching_finds_the_passage(store: PassageStore, search: str) -> None:
+    (found,) = store.similarity_search("molecular weight of aspirin", k=1, search=search)  # type: ignore[arg-type]
+    assert found.page_content == TEXTS[1]
+
+
+def test_words_are_found_in_other_forms(store: PassageStore) -> None:
+    assert store.similarity_search("runner", k=1, search="bm25")[0].page_content == TEXTS[3]
+
+
+def test_an_unknown_way_of_searching_is_an_error(store: PassageStore) -> None:
+    with pytest.raises(ValueError, match="search is 'magic'"):
+        store.similarity_search("x", search="magic")  # type: ignore[arg-type]
+
+
+def test_a_store_is_searched_as_it_was_opened_where_a_call_does_not_say(tmp_path: Path) -> None:
+    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow", search="bm25") as store:
+        store.add_texts(TEXTS)
+        assert store.similarity_search("nowhere in it", k=4) == []
+        assert len(store.similarity_search("nowhere in it", k=4, search="hybrid")) == 4
+
+
+def test_hybrid_finds_what_only_one_side_knows(tmp_path: Path) -> None:
+    texts = ["Joy is catching.", "The part XJ-4711 is grey.", "Trains run hourly.", "Bread is baked at night."]
+    with PassageStore.from_texts(texts, Meaning(), folder=tmp_path) as store:
+        assert store.similarity_search("XJ-4711", k=1)[0].page_content == texts[1]
+        assert store.similarity_search("what makes people happy", k=1)[0].page_content == texts[0]
+        assert store.similarity_search("what makes people happy", k=4, search="bm25") == []
+        tied = store.similarity_search_with_score("XJ-4711", k=3, search="vectors")
+        assert len({round(score, 6) for _, score in tied}) == 1
+
+
+def test_copies_do_not_fill_the_places(tmp_path: Path) -> None:
+    copies = ["The same  mortgage text."] * 300 + ["the same mortgage TEXT."] * 5
+    with PassageStore.from_texts([*copies, *TEXTS], BagOfWords(), folder=tmp_path) as store:
+        for search in ("hybrid", "vectors"):
+            found = store.similarity_search("the same mortgage text", k=4, search=search)  # type: ignore[arg-type]
+            assert len({" ".join(d.page_content.lower().split()) for d in found}) == 4
+
+
+def test_fewer_passages_than_asked_for_are_all_given(store: PassageStore) -> None:
+    assert len(store.similarity_search("mortgage", k=10)) == 4
+    assert store.similarity_search("mortgage", k=0) == []
+
+
+@pytest.mark.parametrize("question", ["", "?", "\x00\ud800", 'AND "', "x" * 100_000])
+def test_any_question_gets_an_answer(store: PassageStore, question: str) -> None:
+    assert len(store.similarity_search(question, k=2)) == 2
+
+
+def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
+    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow") as store:
+        assert store.similarity_search("anything") == []
+
+
+async def test_a_retriever_takes_k_for_each_call(store: PassageStore) -> None:
+    retriever = store.as_retriever()
+    assert len(await retriever.ainvoke("mortgage")) == 4
+    assert len(await retriever.ainvoke("mortgage", k=2)) == 2
+    assert len(retriever.invoke("mortgage", k=3)) == 3
+    (only,) = await retriever.ainvoke("aspirin", k=1, search="bm25")
+    assert only.page_content == TEXTS[1]
+
+
+def test_a_retriever_may_demand_a_score(store: PassageStore) -> None:
+    retriever = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.9})
+    assert [document.page_content for document in retriever.invoke("points on a mortgage")] == [TEXTS[0]]
+
+
+def test_passages_are_got_by_id_in_the_order_asked_for(store: PassageStore) -> None:
+    assert [document.page_content for document in store.get_by_ids(["3", "nonsense", "1", "99"])] == [
+        TEXTS[2],
+        TEXTS[0],
+    ]
+
+
+def test_deleted_passages_are_found_no_more(store: PassageStore) -> None:
+    assert store.delete(["1"])
+    assert store.get_by_ids(["1"]) == []
+    for search in ("hybrid", "vectors", "bm25"):
+        found = store.similarity_search("points on a mortgage", k=9, search=search)  # type: ignore[arg-type]
+        assert TEXTS[0] not in [document.page_content for document in found]
+    store.delete()
+    assert store.similarity_search("mortgage") == []
+
+
+def test_an_id_of_ones_own_is_kept_and_replaces(store: PassageStore) -> None:
+    assert store.add_texts(["Old text on tulips."], [{"colour": "red"}], ids=["mine"]) == ["mine"]
+    assert store.add_documents([Document("New text on tulips.", id="mine", metadata={"colour": "blue"})]) == ["mine"]
+    (found,) = store.get_by_ids(["mine"])
+    assert (found.id, found.page_content, found.metadata["colour"]) == ("mine", "New text on tulips.", "blue")
+    texts = [document.page_content for document in store.similarity_search("tulips", k=9)]
+    assert "New text on tulips." in texts
+    assert "Old text on tulips." not in texts
+
+
+def test_a_deleted_id_is_never_given_again(store: PassageStore) -> None:
+    store.delete(["4"])
+    assert store.add_texts(["Another."]) == ["5"]
+
+
+def test_an_equal_text_is_embedded_once(tmp_path: Path) -> None:
+    model = BagOfWords()
+    with PassageStore.from_texts(["twice", "twice", "once"], model, folder=tmp_path) as store:
+        store.add_texts(["once"])
+    assert sorted(model.texts) == ["once", "twice"]
+
+
+def test_texts_are_embedded_in_batches(tmp_path: Path) -> None:
+    model = BagOfWords()
+    PassageStore.from_texts([f"text {number}" for number in range(150)], model, folder=tmp_path).close()
+    assert model.calls == [64, 64, 22]
+
+
+def test_the_order_of_ids_is_that_of_the_texts(tmp_path: Path) -> None:
+    sources = [{"source": name} for name in "abab"]
+    with PassageStore.from_texts(TEXTS, BagOfWords(), sources, folder=tmp_path) as store:
+        ids = store.add_texts(["e", "f", "g"], [{"source": name} for name in "xax"])
+        assert [document.page_content for document in store.get_by_ids(ids)] == ["e", "f", "g"]
+
+
+def test_a_store_of_another_model_is_refused(tmp_path: Path) -> None:
+    PassageStore.from_texts(TEXTS, BagOfWords(), folder=tmp_path, embedding_name="first").close()
+    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="second") as store:
+        with pytest.raises(RequestError, match="made with the embedding model first, not with second"):
+            store.similarity_search("x")
+        with pytest.raises(RequestError, match="made with the embedding model first"):
+            store.add_texts(["x"])
+
+
+def test_a_model_that_gives_nonsense_is_named(tmp_path: Path) -> None:
+    class Broken(BagOfWords):
+        def vector(self, text: str) -> list[float]:
+            return [float("nan")] * 4
+
+    with PassageStore.open(tmp_path, Broken(), embedding_name="broken") as store:
+        with pytest.raises(ModelError, match="embedding model broken"):
+            store.add_texts(["x"])
+        assert store.get_by_ids(["1"]) == []
+
+
+async def test_many_threads_read_while_one_writes(store: PassageStore) -> None:
+    retriever = store.as_retriever()
+
+    async def ask() -> int:
+        return len(await retriever.ainvoke("points on a mortgage", k=4))
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(lambda: [store.add_texts([f"extra text {number}"]) for number in range(20)])
+        counts = await asyncio.gather(*(ask() for _ in range(60)))
+        writing.result()
+    assert set(counts) == {4}
+    assert len(store.similarity_search("extra text", k=50)) == 24

@@ -1,0 +1,33 @@
+"""The pace of a sync is that of its bytes, and small files have some as well."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.library.library import time_left as module
+from retrieval.library.sync_report import Advance, Pace
+
+FILES = [(Path("large.pdf"), 7_000), (Path("a.txt"), 0), (Path("b.txt"), 0)]
+
+
+def test_the_time_left_is_that_of_the_bytes_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([100.0, 100.0, 108.0, 110.0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
+    told: list[Advance] = []
+    pace = Pace(FILES, told.append)
+    pace.tell(0)
+    pace.passages = 20
+    pace.tell(1)
+    pace.tell(3)
+    assert told == [
+        Advance(0, 3, 0, 0.0, Path("large.pdf"), None),
+        Advance(1, 3, 20, 8.0, Path("a.txt"), 2.0),
+        Advance(3, 3, 20, 10.0, Path("b.txt"), 0.0),
+    ]
+
+
+def test_nothing_is_told_when_there_is_nothing_to_do() -> None:
+    told: list[Advance] = []
+    Pace([], told.append).tell(0)
+    Pace(FILES, None).tell(1)
+    assert told == []

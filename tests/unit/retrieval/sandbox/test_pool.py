@@ -1,0 +1,198 @@
+"""Many files read by processes: in order, ahead of their user, and not too far ahead."""
+
+import os
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from core.errors import RequestError
+from retrieval.documents.load import Loaded, Section
+from retrieval.sandbox.pool import Readers, Reading, ReadLimits
+from tests.unit.retrieval.sandbox.children import Marks, child, children, write
+
+PATIENCE = 60  # seconds: nothing takes so long but what never happens
+
+
+def texts(readings: list[Reading]) -> list[str]:
+    return ["".join(section.text for section in one.loaded.sections) if one.loaded else one.reason for one in readings]
+
+
+def test_a_document_is_read_as_it_is_in_this_process(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,age\nÅsa,40\nBo,50\n", encoding="utf-8")
+    with Readers() as readers:
+        (reading,) = readers.read([os.fsencode(tmp_path / "a.csv")])
+    assert reading.loaded == Loaded([Section("name: Åsa\nage: 40", row=1), Section("name: Bo\nage: 50", row=2)])
+    assert (reading.status, reading.size, reading.reason) == ("read", 23, "")
+
+
+def test_all_that_is_known_of_a_section_arrives(tmp_path: Path) -> None:
+    body = """
+        def parse(path, data):
+            many = [Section("x" * 400_000, page=n, date="2024-05-06", extra={"n": n}) for n in range(1, 8)]
+            return Loaded([*many, Section("😀 end", row=9)], note="A note.", date="2020-01-01")
+    """
+    with Readers(command=child(tmp_path, body)) as readers:
+        (reading,) = readers.read(write(tmp_path / "d", ["a.txt"]))
+    many = [Section("x" * 400_000, page=n, date="2024-05-06", extra={"n": n}) for n in range(1, 8)]
+    assert reading.loaded == Loaded([*many, Section("😀 end", row=9)], "A note.", "2020-01-01")
+
+
+def test_readings_keep_the_order_of_the_paths(tmp_path: Path) -> None:
+    body = """
+        def parse(path, data):
+            time.sleep(0.02 * (int(path.stem) % 3))
+            return text(path.stem)
+    """
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(40)])
+    with Readers(workers=3, command=child(tmp_path, body)) as readers:
+        readings = list(readers.read(paths))
+    assert [one.path for one in readings] == paths
+    assert texts(readings) == [str(number) for number in range(40)]
+
+
+def test_a_slow_file_does_not_hold_up_those_behind_it(tmp_path: Path) -> None:
+    marks = Marks(tmp_path)
+    body = """
+        def parse(path, data):
+            if path.stem != "slow": mark()
+            for _ in range(4) if path.stem == "slow" else (): os.read(marks, 1)
+            return text(path.stem)
+    """
+    paths = write(tmp_path / "d", ["slow.txt", *(f"{number}.txt" for number in range(6))])
+    with Readers(ReadLimits(seconds=PATIENCE), workers=2, command=child(tmp_path, body, marks)) as readers:
+        assert texts(list(readers.read(paths))) == ["slow", "0", "1", "2", "3", "4", "5"]
+
+
+def test_files_are_read_ahead_but_not_far_ahead(tmp_path: Path) -> None:
+    marks = Marks(tmp_path)
+    body = "def parse(path, data): mark(); return text(path.stem)"
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(30)])
+    with Readers(workers=1, command=child(tmp_path, body, marks)) as readers:
+        readings = readers.read(paths)
+        next(readings)
+        marks.wait_for(5)  # the one that was taken, and four
+        time.sleep(0.5)
+        assert marks.count() == 5
+        assert len(list(readings)) == 29
+
+
+def test_much_text_is_not_kept_waiting(tmp_path: Path) -> None:
+    marks = Marks(tmp_path)
+    body = "def parse(path, data): mark(); return text('a' * 40_000_000)"
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(5)])
+    with Readers(workers=1, command=child(tmp_path, body, marks)) as readers:
+        readings = readers.read(paths)
+        next(readings)
+        marks.wait_for(3)  # the one that was taken, and two with 80 million characters
+        time.sleep(0.5)
+        assert marks.count() == 3
+        assert len(list(readings)) == 4
+
+
+def test_one_process_reads_hundreds_of_files_and_then_makes_room(tmp_path: Path) -> None:
+    command = child(tmp_path, "def parse(path, data): return text(os.getpid())")
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(510)])
+    with Readers(workers=1, command=command) as readers:
+        pids = texts(list(readers.read(paths)))
+    assert len(set(pids[:500])) == 1
+    assert len(set(pids)) == 2
+
+
+def test_one_process_serves_several_calls(tmp_path: Path) -> None:
+    command = child(tmp_path, "def parse(path, data): return text(os.getpid())")
+    paths = write(tmp_path / "d", ["a.txt"])
+    with Readers(workers=1, command=command) as readers:
+        assert texts(list(readers.read(paths))) == texts(list(readers.read(paths)))
+
+
+def test_a_process_that_has_grown_is_replaced(tmp_path: Path) -> None:
+    body = """
+        kept = []
+        def parse(path, data):
+            if path.stem == "big": kept.append(bytearray(b"a") * 400_000_000)
+            return text(os.getpid())
+    """
+    paths = write(tmp_path / "d", ["a.txt", "big.txt", "b.txt"])
+    with Readers(workers=1, command=child(tmp_path, body)) as readers:
+        first, big, last = texts(list(readers.read(paths)))
+    assert first == big != last
+
+
+def test_no_process_is_started_before_the_first_file_and_none_is_left(tmp_path: Path) -> None:
+    before = children()
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(20)])
+    with Readers(workers=2) as readers:
+        readings = readers.read(paths)
+        assert children() == before
+        next(readings)
+        assert children() > before
+    assert children() == before
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_who_stops_early_leaves_no_process(tmp_path: Path, workers: int) -> None:
+    before = children()
+    body = """
+        def parse(path, data):
+            while path.stem != "0": time.sleep(1)
+            return text(path.stem)
+    """
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(20)])
+    with Readers(workers=workers, command=child(tmp_path, body)) as readers:
+        for reading in readers.read(paths):
+            assert reading.status == "read"
+            break
+    assert children() == before
+
+
+def test_an_exception_leaves_no_process(tmp_path: Path) -> None:
+    before = children()
+    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(20)])
+    with pytest.raises(ZeroDivisionError), Readers(workers=2) as readers:  # noqa: PT012
+        for number, _ in enumerate(readers.read(paths)):
+            1 / (2 - number)
+    assert children() == before
+
+
+def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
+    body = """
+        def parse(path, data):
+            while path.stem == "slow": time.sleep(1)
+            return text(path.stem)
+    """
+    first, second = write(tmp_path / "d", ["0.txt", "slow.txt"]), write(tmp_path / "e", ["1.txt", "2.txt"])
+    with Readers(workers=1, command=child(tmp_path, body)) as readers:
+        former = readers.read(first)
+        assert texts(list(islice(former, 1))) == ["0"]
+        assert texts(list(readers.read(second))) == ["1", "2"]
+        with pytest.raises(RuntimeError, match="no longer read"):
+            next(former)
+
+
+def test_closed_readers_read_no_more(tmp_path: Path) -> None:
+    paths = write(tmp_path / "d", ["a.txt", "b.txt"])
+    with Readers() as readers:
+        readings = readers.read(paths)
+        next(readings)
+    with pytest.raises(RuntimeError, match="no longer read"):
+        next(readings)
+    with pytest.raises(RuntimeError, match="closed"):
+        next(readers.read(paths))
+
+
+@pytest.mark.parametrize("command", [["/no/such/program"], ["/bin/true"], ["/bin/echo", "hello"]])
+def test_a_process_that_cannot_be_started_is_named_in_one_sentence(tmp_path: Path, command: list[str]) -> None:
+    before = children()
+    with (
+        Readers(command=command) as readers,
+        pytest.raises(RequestError, match=r"reads documents cannot be started .*: check the installation"),
+    ):
+        list(readers.read(write(tmp_path / "d", ["a.txt"])))
+    assert children() == before
+
+
+def test_no_files_need_no_process() -> None:
+    with Readers() as readers:
+        assert list(readers.read([])) == []

@@ -1,0 +1,142 @@
+"""What a reader says is believed only where it is what a reader says."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from retrieval.documents.load import Loaded, Section
+from retrieval.sandbox.child import send
+from retrieval.sandbox.replies import Reading, ReadLimits, take_message, take_outcome, take_start
+
+HASH = "0" * 64
+START = {"sha256": HASH, "size": 5}
+READ = {"status": "read", "note": "", "date": None, "worn": False}
+FIRST = Reading(b"/a.txt", "failed")
+
+
+def stream(*frames: Any) -> io.BytesIO:
+    """Return frames as a reader sends them: bytes as they are, all else as JSON."""
+    out = io.BytesIO()
+    for frame in frames:
+        send(out, frame if isinstance(frame, bytes) else json.dumps(frame).encode())
+    out.seek(0)
+    return out
+
+
+def take(*frames: Any, text: int = 10_000) -> tuple[Reading, bool]:
+    replies = stream(*frames)
+    first = take_message(replies)
+    return take_outcome(take_start(FIRST, first), first, replies, ReadLimits(text=text))
+
+
+def sections(*known: Any) -> dict[str, Any]:
+    return {"sections": list(known)}
+
+
+def test_sections_keep_all_that_is_known_of_them() -> None:
+    first = [3, 1, None, "2024-02-29", {"author": "Ø", "tags": [1]}]
+    reading, worn = take(
+        START, sections(first, [2, None, 7, None, None]), "äöüno".encode(), {**READ, "note": "n", "date": "2024-01-01"}
+    )
+    assert reading.loaded == Loaded(
+        [Section("äöü", page=1, date="2024-02-29", extra={"author": "Ø", "tags": [1]}), Section("no", row=7)],
+        "n",
+        "2024-01-01",
+    )
+    assert (reading.status, reading.reason, reading.sha256, reading.size, worn) == ("read", "", HASH, 5, False)
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "worn"),
+    [
+        ({"status": "empty", "reason": "It is.", "worn": False}, "empty", False),
+        ({"status": "failed", "reason": "It did.", "worn": True}, "failed", True),
+        ({"status": "unopened", "reason": "It is shut.", "worn": 0}, "unopened", True),
+    ],
+)
+def test_a_file_without_text_has_a_reason(last: dict[str, Any], status: str, worn: bool) -> None:
+    assert take(last) == (Reading(b"/a.txt", status, last["reason"]), worn)  # type: ignore[arg-type]
+    assert take(START, last) == (Reading(b"/a.txt", status, last["reason"], HASH, 5), worn)  # type: ignore[arg-type]
+
+
+def test_a_reason_is_one_line_without_what_steers_a_terminal_and_is_not_endless() -> None:
+    reading, _ = take({"status": "failed", "reason": "a\n\x1b[31mb\u202e" + "c" * 9_000})
+    assert reading.reason.startswith("a bccc")
+    assert len(reading.reason) < 2_100
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (b"not json",),
+        (b"\xff",),
+        (b"[" * 100_000,),
+        (b"[1]",),
+        (b"NaN",),
+        ({},),
+        ({"sha256": 3, "size": 5}, READ),
+        ({"sha256": HASH.upper()[:-1] + "G", "size": 5}, READ),
+        ({"sha256": HASH, "size": "5"}, READ),
+        ({"sha256": HASH, "size": -1}, READ),
+        ({"sha256": HASH, "size": True}, READ),
+        ({"sha256": HASH, "size": 10**30}, READ),
+        (START, READ),  # read, and no text
+        (START, {"status": "failed", "reason": ""}),
+        (START, {"status": "failed", "reason": 3}),
+        (START, {"status": ["failed"], "reason": "x"}),
+        (START, {"status": "done", "reason": "x"}),
+        (START, {"ready": True}),
+        (START, sections(), b"", READ),
+        (START, sections(5), b"hello", READ),
+        (START, sections("abcde"), b"hello", READ),
+        (START, sections([5]), b"hello", READ),
+        (START, sections([5.0, None, None, None, None]), b"hello", READ),
+        (START, sections([-5, None, None, None, None]), b"hello", READ),
+        (START, sections([4, None, None, None, None]), b"hello", READ),
+        (START, sections([9, None, None, None, None]), b"hello", READ),
+        (START, sections([5, None, None, None, None]), b"     ", READ),
+        (START, sections([5, None, None, None, None]), b"hell\xff", READ),
+        (START, sections([1, None, None, None, None]), "\ud800".encode("utf-8", "surrogatepass"), READ),
+        (START, sections([5, "1", None, None, None]), b"hello", READ),
+        (START, sections([5, True, None, None, None]), b"hello", READ),
+        (START, sections([5, 2**64, None, None, None]), b"hello", READ),
+        (START, sections([5, None, 1.5, None, None]), b"hello", READ),
+        (START, sections([5, None, None, "2024", None]), b"hello", READ),
+        (START, sections([5, None, None, None, "extra"]), b"hello", READ),
+        (START, sections([5, None, None, None, {"a": "\ud800"}]), b"hello", READ),
+        (START, b'{"sections": [[5, null, null, null, {"a": NaN}]]}', b"hello", READ),
+        (START, sections([5, None, None, None, None]), b"hello", {**READ, "note": None}),
+        (START, sections([5, None, None, None, None]), b"hello", {**READ, "date": 20240101}),
+    ],
+)
+def test_what_is_no_reply_is_refused(frames: tuple[Any, ...]) -> None:
+    with pytest.raises((ValueError, RecursionError)):
+        take(*frames)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (sections([1_001, None, None, None, None]), b"a" * 1_001),  # of four bytes a character, 250 allowed
+        (sections(*[[1, None, None, None, None]] * 3), b"abc"),  # each counts for 100
+        (sections([1, None, None, None, {"a": "b" * 300}]), b"a"),
+    ],
+)
+def test_more_text_than_allowed_is_refused(frames: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        take(START, *frames, READ, text=250)
+
+
+def test_batches_add_up_to_what_is_allowed() -> None:
+    batch = (sections([600, None, None, None, None]), b"a" * 600)
+    assert take(START, batch[0], b"a" * 600, READ, text=250)[0].status == "read"
+    with pytest.raises(ValueError, match="a frame of 600 bytes"):
+        take(START, *batch, *batch, READ, text=250)
+
+
+@pytest.mark.parametrize("frames", [(), (START,), (START, sections([5, None, None, None, None]))])
+def test_a_reader_that_is_gone_has_not_replied(frames: tuple[Any, ...]) -> None:
+    with pytest.raises(EOFError):
+        take(*frames)
