@@ -307,7 +307,7 @@ except KeyboardInterrupt:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=45)
         finally:
             process.kill()
     assert (process.returncode, err) == (130, "")
