@@ -48,9 +48,9 @@ async def test_a_reply_is_asked_for_as_told_and_paid_for_as_reported() -> None:
 
 async def test_what_pydantic_warns_of_in_a_reply_of_another_shape_is_not_shown() -> None:
     class WarningChat(ScriptedChat):
-        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
             warnings.warn("Pydantic serializer warnings:\n  Expected `Usage`, got [1, 2]", UserWarning, stacklevel=1)
-            return super()._generate(*args, **kwargs)
+            return await super()._agenerate(*args, **kwargs)
 
     assert (await ask(WarningChat(script=[reply("Air scatters.")]))).text == "Air scatters."
 
