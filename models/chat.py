@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from threading import Lock
@@ -171,6 +172,8 @@ class Chat:
                 # A client's connections hold on to their loop, so that the dictionary alone would never forget one.
                 for ended in [one for one in list(self._clients) if one.is_closed()]:
                     self._clients.pop(ended, None)
+                # Of a reply that is not as the protocol has it; what is used of it is looked at here.
+                warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
                 self._clients[loop] = (self._make(), asyncio.Semaphore(self._concurrency))
             return self._clients[loop]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -151,7 +152,8 @@ def first_token(reply: AIMessage) -> Mapping[str, float] | None:
     for entry in _candidates(reply.response_metadata.get("logprobs")):
         token, value = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
         if isinstance(token, str) and isinstance(value, int | float) and value <= 1e-6:
-            found[token] = max(found.get(token, -math.inf), float(value))
+            with suppress(OverflowError):  # an integer that no float can hold
+                found[token] = max(found.get(token, -math.inf), float(value))
     return found or None
 
 

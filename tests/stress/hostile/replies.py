@@ -281,7 +281,8 @@ def _reply(
     fault = told(world) + Fault(carry=lambda sent: wire(world, sent))
     world.server.always = lambda asked: fault if not kinds or asked.kind in kinds else None
     run, provider = way
-    environment: dict[str, str | None] = {**PROVIDER, "OPENAI_API_BASE": world.server.base_url} if provider else {}
+    address = f"http://user:{world.password}@127.0.0.1:{world.server.port}/v1"
+    environment: dict[str, str | None] = {**PROVIDER, "OPENAI_API_BASE": address} if provider else {}
     world.call(run, [QUESTION, "--docs", str(world.docs), *options], environment=environment)
 
 

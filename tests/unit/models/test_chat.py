@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+import warnings
 from email.utils import formatdate
 from typing import Any
 
 import httpx
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatResult
 
 from core.errors import ModelError
 from models import failures
@@ -42,6 +44,15 @@ async def test_a_reply_is_asked_for_as_told_and_paid_for_as_reported() -> None:
         "output_tokens": 6,
         "estimated": False,
     }
+
+
+async def test_what_pydantic_warns_of_in_a_reply_of_another_shape_is_not_shown() -> None:
+    class WarningChat(ScriptedChat):
+        async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+            warnings.warn("Pydantic serializer warnings:\n  Expected `Usage`, got [1, 2]", UserWarning, stacklevel=1)
+            return await super()._agenerate(*args, **kwargs)
+
+    assert (await ask(WarningChat(script=[reply("Air scatters.")]))).text == "Air scatters."
 
 
 @pytest.mark.parametrize(

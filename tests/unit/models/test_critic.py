@@ -90,6 +90,7 @@ def test_the_probability_of_each_label(
         ([("yes", -0.1), ("yes", -5.0)], {"yes": -0.1}),
         ([("yes", "high"), (None, -1.0)], None),
         ([("yes", math.nan)], None),
+        ([("yes", -0.1), ("no", -(10**400))], {"yes": -0.1}),
         ([("yes", 0.0)], {"yes": 0.0}),
         ([], None),
     ],
