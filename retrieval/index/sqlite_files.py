@@ -120,7 +120,7 @@ def _damaged(folder: Path, error: Exception) -> IndexDamaged:
 
 _NAME = "writer.json"
 _LARGEST = 10_000  # bytes
-_LONGEST = 200  # characters of a command that are shown
+_LONGEST_COMMAND = 200  # characters of a command that are shown
 
 
 def sign(folder: Path) -> None:
@@ -137,7 +137,7 @@ def unsign(folder: Path) -> None:
         (folder / _NAME).unlink()
 
 
-def signed(folder: Path) -> str:
+def lock_holder(folder: Path) -> str:
     """Say who is writing, as the beginning of a sentence."""
     try:
         word = json.loads(read_regular(folder / _NAME, _LARGEST))
@@ -145,5 +145,5 @@ def signed(folder: Path) -> str:
         began = time.strftime("%H:%M", time.localtime(since))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return "Another process"
-    name = " ".join(clean(command).split())[:_LONGEST]
+    name = " ".join(clean(command).split())[:_LONGEST_COMMAND]
     return f"Process {process} ({name}, since {began})"
