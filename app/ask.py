@@ -58,7 +58,7 @@ def ask(options: argparse.Namespace) -> int:
 
 def check(question: str, options: argparse.Namespace) -> None:
     """Refuse at once what cannot be answered, before any model is loaded."""
-    from graph.node_wrapper import require_question
+    from graph.initial_state import require_question
 
     require_question(question)
     require_docs(options.docs)

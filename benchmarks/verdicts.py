@@ -27,7 +27,7 @@ from evaluation.scores import contains, tokens
 from evaluation.selection import select
 from evaluation.statistics import auc_estimate
 from graph.context import Context, Services
-from graph.node_wrapper import initial_state
+from graph.initial_state import initial_state
 from graph.state import SelfRAGState
 from models.usage import Budget, NodeBudget
 from nodes.grade_documents import grade_documents

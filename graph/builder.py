@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 
 from graph.compiled import SelfRAGGraph
 from graph.context import MOST_STEPS, Context, Services
-from graph.edges import Edge, after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
+from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
 from graph.node_wrapper import wrap_node
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
@@ -41,22 +41,22 @@ def build_graph(
         graph.add_node(node.__name__, wrap_node(node, services))
 
     graph.add_edge(START, "decide")
-    graph.add_conditional_edges("decide", Edge(after_decide), ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges("decide", after_decide, ["retrieve", "direct_generate", "finish"])
 
     # Search until something is relevant: the re-query loop.
     graph.add_edge("retrieve", "grade_documents")
     graph.add_conditional_edges(
         "grade_documents",
-        Edge(after_grade_documents),
+        after_grade_documents,
         ["generate", "rewrite_query", "direct_generate", "finish"],
     )
-    graph.add_conditional_edges("rewrite_query", Edge(after_rewrite_query), ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges("rewrite_query", after_rewrite_query, ["retrieve", "direct_generate", "finish"])
 
     # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop.
-    graph.add_conditional_edges("generate", Edge(after_generate), ["hallucination_check", "answer_check", "select"])
+    graph.add_conditional_edges("generate", after_generate, ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")
-    graph.add_conditional_edges("select", Edge(after_select), ["generate", "rewrite_query", "finish"])
+    graph.add_conditional_edges("select", after_select, ["generate", "rewrite_query", "finish"])
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
-
-from langchain_core.runnables import Runnable, RunnableConfig
+from typing import Literal
 
 from graph.state import SelfRAGState
 
@@ -64,20 +61,3 @@ def _search_again(state: SelfRAGState) -> Literal["rewrite_query", "direct_gener
 
 def _may_fall_back(state: SelfRAGState) -> bool:
     return state["fallback"] and state["best"] is None
-
-
-class Edge(Runnable[SelfRAGState, str | list[str]]):
-    """One of these functions as LangGraph calls it: at once, where it would send a plain one to a thread."""
-
-    def __init__(self, leads: Callable[[SelfRAGState], Any]) -> None:
-        self.name = leads.__name__
-        self._leads = leads
-
-    def invoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> str | list[str]:  # noqa: A002
-        """Where the node leads."""
-        destination: str | list[str] = self._leads(input)
-        return destination
-
-    async def ainvoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> str | list[str]:  # noqa: A002
-        """Where the node leads."""
-        return self.invoke(input)

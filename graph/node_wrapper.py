@@ -1,28 +1,26 @@
-"""What surrounds every node: its budget, its timing, and its failures turned into state."""
+"""What surrounds every node: its share of the budget, its timing, and its failures turned into state."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-import uuid
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable
 from typing import Any, Protocol
 
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Overwrite
 
-from core.errors import ModelError, RequestError
-from core.text import is_blank
-from core.types import Step, Stop, no_usage
+from core.errors import ModelError
+from core.types import Step, Stop
 from graph.context import Context, Services
 from graph.execution import current_execution
+from graph.initial_state import initial_state, with_checkpointed_filter
 from graph.state import SelfRAGState
 from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserve
-from retrieval.filters import Filter
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
-LONGEST_QUESTION = 8_000
+FIRST, LAST = "decide", "finish"
 Update = dict[str, Any]
 
 
@@ -37,8 +35,8 @@ class Node(Protocol):
     def __call__(self, state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> Awaitable[Any]: ...
 
 
-# Kept back for those after it, so that a run which ends early ends with a checked answer if it can. The grade of one
-# passage, a draft and one claim are the least that lead to one.
+# Kept back for the nodes that follow, so that a run which ends early can still end with a checked answer. The least
+# that leads to one is the grade of one passage, a draft, and one claim.
 BEFORE_CHECKS = 0.15
 RESERVES = {
     "decide": Reserve(1, BEFORE_CHECKS),
@@ -48,29 +46,26 @@ RESERVES = {
 }
 
 
-def wrap_node(node: Node, services: Services) -> WrappedNode:
-    """The node as LangGraph runs it, sync or async: with_budget, timed, its failures written to the state."""
+def wrap_node(node: Node, services: Services) -> RunnableLambda[SelfRAGState, Update]:
+    """Return the node as LangGraph runs it, sync or async: budgeted, timed, its failures written to the state."""
     name = node.__name__
-    first, last = name == "decide", name == "finish"
 
-    async def turn(state: SelfRAGState, runtime: Runtime[Context]) -> Update:
+    async def run(state: SelfRAGState, runtime: Runtime[Context]) -> Update:
         began = time.perf_counter()
         context = services.completed(runtime.context)
-        fresh = initial_state(state, context) if first else {}
+        fresh = initial_state(state, context) if name == FIRST else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         context = with_checkpointed_filter(context, now)
-        run = current_execution().run_of(now, context, services.retriever)
-        budget = NodeBudget(run.total, RESERVES.get(name, NOTHING_RESERVED))
-        if first and context.mode != "never":
-            run.search.begin(now["queries"][0], context.k, context.filter)
+        shared = current_execution().run_of(now, context, services.retriever)
+        budget = NodeBudget(shared.budget, RESERVES.get(name, NOTHING_RESERVED))
         failure: str | None = None
         alarm = asyncio.timeout(max(0.0, budget.seconds_left()) + GRACE_SECONDS)
         try:
             async with alarm:
-                update = await node(now, run.services(services, budget), runtime.override(context=context))
+                update = await node(now, shared.services_for(services, budget), runtime.override(context=context))
         except LimitReachedError:
             update = {}
-        except TimeoutError:  # of a search, which embeds the query on another machine perhaps
+        except TimeoutError:  # of a search, which may embed the query on another machine
             if not alarm.expired():
                 raise
             update, budget.limit = {}, "limit_seconds"
@@ -85,83 +80,16 @@ def wrap_node(node: Node, services: Services) -> WrappedNode:
             decided=update.pop("decided", {}) | ({"stop": stops[0]["reason"], "failure": failure} if stops else {}),
         )
         reduced: Update = {"usage": budget.spent, "path": [step], "stops": stops}
-        if first:
+        if name == FIRST:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
-            if update.get("route") == "direct":
-                run.search.drop()
-        if last:
-            update["seconds"] = run.total.seconds_spent()
+        if name == LAST:
+            update["seconds"] = shared.budget.seconds_spent()
         return {**fresh, **update, **reduced}
 
-    return WrappedNode(name, turn)
+    async def in_loop(state: SelfRAGState) -> Update:
+        return await run(state, get_runtime(Context))
 
+    def in_thread(state: SelfRAGState) -> Update:
+        return current_execution().wait_for(run(state, get_runtime(Context)))
 
-class WrappedNode(Runnable[SelfRAGState, Update]):
-    """A node that LangGraph runs as it is, sync or async: `RunnableLambda` would look into it anew at each turn."""
-
-    def __init__(
-        self, name: str, turn: Callable[[SelfRAGState, Runtime[Context]], Coroutine[Any, Any, Update]]
-    ) -> None:
-        self.name = name
-        self._turn = turn
-
-    def invoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
-        """Run the node on the loop in the background."""
-        return current_execution().wait_for(self._turn(input, get_runtime(Context)))
-
-    async def ainvoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
-        """Run the node here."""
-        return await self._turn(input, get_runtime(Context))
-
-
-def initial_state(state: SelfRAGState, context: Context) -> Update:
-    """The state at the start of a question, whatever an earlier question of the thread left behind.
-
-    Raises `RequestError` for a question that is empty or too long.
-    """
-    question = require_question(state.get("question"))
-    return {
-        "run": uuid.uuid4().hex,
-        "decision": None,
-        "queries": [question.strip()],
-        "route": "retrieve",
-        "searched": 0,
-        "filter": context.filter.model_dump(mode="json") if context.filter else None,
-        "rewrites_left": context.effective_limits.rewrites,
-        "drafts_left": context.effective_limits.drafts,
-        "fallback": context.fallback == "direct",
-        "passages": [],
-        "verdicts": {},
-        "relevant": [],
-        "drafts": [],
-        "drafted": [],
-        "claims": [],
-        "uses": [],
-        "best": None,
-        "accepted": False,
-        "answer": "",
-        "outcome": None,
-        "stop_reason": None,
-        "citations": [],
-        "usage": no_usage(),
-        "path": [],
-        "stops": [],
-    }
-
-
-def with_checkpointed_filter(context: Context, state: SelfRAGState) -> Context:
-    """The context with the filter that the question began with, also where who takes it up again gives none."""
-    kept = state.get("filter")
-    return context.model_copy(update={"filter": Filter.model_validate(kept) if kept else None})
-
-
-def require_question(question: object) -> str:
-    """The question, if it can be asked. Raises `RequestError` for one that is empty or too long."""
-    if not isinstance(question, str) or is_blank(question):
-        raise RequestError("The question is empty: ask something.")
-    if len(question) > LONGEST_QUESTION:
-        raise RequestError(
-            f"The question has {len(question):,} characters: shorten it to {LONGEST_QUESTION:,}, "
-            "and put long texts into documents."
-        )
-    return question
+    return RunnableLambda(in_thread, in_loop, name=name)

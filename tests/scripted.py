@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 
 from core.types import Candidate, Claim, Draft, Passage, Usage, Verdict
 from graph.context import Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
-from graph.node_wrapper import initial_state
+from graph.initial_state import initial_state
 from graph.state import SelfRAGState
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice

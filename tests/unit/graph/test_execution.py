@@ -10,7 +10,9 @@ from langchain_core.documents import Document
 
 from core.types import Step, no_usage
 from graph.context import Context, Limits
-from graph.execution import CachedCritic, Execution, PrefetchingRetriever, VerdictCache, budget_of, current_execution
+from graph.critic_cache import CachedCritic, VerdictCache
+from graph.execution import Execution, budget_of, current_execution
+from graph.prefetch import PrefetchingRetriever
 from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
@@ -97,7 +99,7 @@ class Slow(ScriptedRetriever):
 async def test_a_search_begun_ahead_is_made_once() -> None:
     retriever = Slow()
     ahead = PrefetchingRetriever(retriever)
-    ahead.begin("why", 4)
+    ahead.prefetch("why", 4)
     await asyncio.sleep(0)
     assert retriever.queries == ["why"]
     retriever.told.set()
@@ -110,7 +112,7 @@ async def test_another_search_than_that_begun_is_made_anew() -> None:
     retriever = Slow()
     retriever.told.set()
     ahead = PrefetchingRetriever(retriever)
-    ahead.begin("why", 4)
+    ahead.prefetch("why", 4)
     await asyncio.sleep(0)
     await ahead.ainvoke("why", k=5)
     await ahead.ainvoke("how", k=4)
@@ -121,7 +123,7 @@ async def test_a_search_begun_ahead_is_used_within_the_same_filter_alone() -> No
     retriever = Filtering(always=["So."])
     ahead = PrefetchingRetriever(retriever)
     some, others = Filter(sources=("a.md",)), Filter(sources=("b.md",))
-    ahead.begin("why", 4, some)
+    ahead.prefetch("why", 4, some)
     await asyncio.sleep(0)
     await ahead.ainvoke("why", k=4, filter=others)
     await ahead.ainvoke("why", k=4)
@@ -133,7 +135,7 @@ async def test_a_search_begun_ahead_is_used_within_the_same_filter_alone() -> No
 async def test_a_filter_of_no_condition_is_none() -> None:
     retriever = ScriptedRetriever(always=["So."])
     ahead = PrefetchingRetriever(retriever)
-    ahead.begin("why", 4, Filter())
+    ahead.prefetch("why", 4, Filter())
     await ahead.ainvoke("why", k=4)
     assert retriever.queries == ["why"]
 
@@ -141,9 +143,9 @@ async def test_a_filter_of_no_condition_is_none() -> None:
 async def test_a_search_that_is_not_needed_is_ended() -> None:
     retriever = Slow()
     ahead = PrefetchingRetriever(retriever)
-    ahead.begin("why", 4)
+    ahead.prefetch("why", 4)
     await asyncio.sleep(0)
-    ahead.drop()
+    ahead.cancel()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert retriever.ended == 1
@@ -151,13 +153,13 @@ async def test_a_search_that_is_not_needed_is_ended() -> None:
 
 async def test_a_search_that_failed_fails_where_it_is_needed_and_nowhere_else() -> None:
     ahead = PrefetchingRetriever(ScriptedRetriever())
-    ahead.begin("why", 4)
+    ahead.prefetch("why", 4)
     await asyncio.sleep(0)
     with pytest.raises(NotScriptedError):
         await ahead.ainvoke("why", k=4)
-    ahead.begin("how", 4)
+    ahead.prefetch("how", 4)
     await asyncio.sleep(0)
-    ahead.drop()
+    ahead.cancel()
 
 
 def test_a_search_of_another_loop_is_made_anew() -> None:
@@ -165,7 +167,7 @@ def test_a_search_of_another_loop_is_made_anew() -> None:
     ahead = PrefetchingRetriever(retriever)
 
     async def begin() -> None:
-        ahead.begin("why", 4)
+        ahead.prefetch("why", 4)
         await asyncio.sleep(0)
 
     async def use() -> None:

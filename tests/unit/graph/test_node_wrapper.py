@@ -11,7 +11,8 @@ from langgraph.types import Overwrite
 
 from core.errors import ModelError, RequestError
 from graph.context import Context, Limits, Services
-from graph.node_wrapper import LONGEST_QUESTION, initial_state, require_question, wrap_node
+from graph.initial_state import LONGEST_QUESTION, initial_state, require_question
+from graph.node_wrapper import wrap_node
 from graph.state import SelfRAGState
 from models.usage import LimitReachedError
 from tests.scripted import ScriptedGenerator, services, state
