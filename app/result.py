@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core.types import Candidate, Citation, Claim
+from graph.candidates import is_supported
 from graph.state import SelfRAGState
-from nodes.select import is_supported
 
 
 def result_of(state: SelfRAGState) -> dict[str, Any]:

@@ -49,10 +49,7 @@ class Trace:
 
     def step(self, node: str, update: SelfRAGState) -> None:
         """Print what the node decided."""
-        from langgraph.types import Overwrite
-
-        path: Any = update["path"]
-        step = (path.value if isinstance(path, Overwrite) else path)[-1]
+        step = update["path"][-1]
         within = shortened(self._within.as_options(), 60) if node == "retrieve" and self._within else ""
         self._screen.line(
             ("{:20}", node, "bold"),

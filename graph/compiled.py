@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import StateUpdate
+from langgraph.types import Overwrite, StateUpdate
 
 from graph.context import Context
 from graph.execution import Execution
@@ -48,7 +48,7 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         thread = ThreadPoolExecutor(1, "self-rag stream")
         try:
             while (chunk := thread.submit(context.run, step).result()) is not END_OF_STREAM:
-                yield chunk
+                yield unwrapped(chunk)
         finally:
             execution.cancel()
             thread.shutdown()
@@ -71,7 +71,7 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
             while True:
                 with self._entered(execution):
                     chunk = await step
-                yield chunk
+                yield unwrapped(chunk)
                 step = steps.__anext__()
         except StopAsyncIteration:
             return
@@ -100,3 +100,16 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         """While the graph is at work, and not while the caller looks at what came of it."""
         with execution.current(), tracing(self.tracing):
             yield
+
+
+def unwrapped(chunk: Any) -> Any:
+    """Return what is streamed with the values that ``decide`` overwrites as they are.
+
+    Chunks are ``(namespace, mode, chunk)``, ``(mode, chunk)`` or an update by node; deeper there is no `Overwrite`.
+    """
+    if isinstance(chunk, tuple):
+        return tuple(map(unwrapped, chunk))
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("decide"), dict):
+        return chunk
+    update = {key: value.value if isinstance(value, Overwrite) else value for key, value in chunk["decide"].items()}
+    return {**chunk, "decide": update}

@@ -144,10 +144,12 @@ class Services:
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: Limits = field(default_factory=Limits)
     fits: Fits = field(default_factory=Fits)
+    budget: NodeBudget | None = None
 
     def with_budget(self, budget: NodeBudget) -> Services:
-        """The same services, paying from ``budget``."""
-        return replace(self, generator=self.generator.with_budget(budget), critic=self.critic.with_budget(budget))
+        """Return the same services for one node, whose calls are charged to ``budget``."""
+        generator, critic = self.generator.with_budget(budget), self.critic.with_budget(budget)
+        return replace(self, generator=generator, critic=critic, budget=budget)
 
     def completed(self, context: Context | None) -> Context:
         """The context with every setting present: LangGraph passes None where a caller gave none."""

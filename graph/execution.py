@@ -35,7 +35,7 @@ class Run:
 
 
 class Execution:
-    """One call of ``invoke``, ``stream`` or the like: what its nodes share, and those that run for a synchronous one."""
+    """One call of ``invoke``, ``stream`` or the like: what its nodes share, and which of them are running."""
 
     def __init__(self) -> None:
         self.run: Run | None = None

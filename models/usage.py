@@ -1,10 +1,10 @@
-"""What a question has cost so far, and the fence that it may not cross."""
+"""What a question may cost, and what it has cost so far."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.types import LimitReason, Usage, add_usage, no_usage
 
@@ -19,7 +19,7 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True)
 class Reserve:
-    """What a node leaves for those after it: so many calls, and this share of all tokens and of all seconds."""
+    """What a node leaves to others: so many calls, and this share of all tokens and of all seconds."""
 
     calls: int = 0
     share: float = 0.0
@@ -30,10 +30,10 @@ NOTHING_RESERVED = Reserve()
 
 @dataclass
 class Budget:
-    """The budget of one question. Calls are admitted against the most they can cost, then settled with what they did.
+    """The budget of one question. A call is admitted if the most it can cost fits, and then charged what it did cost.
 
-    ``began`` is in seconds of ``time.monotonic()``. What calls under way may cost is held back, so that calls made side
-    by side cannot cross the limit together. A total belongs to one event loop.
+    ``began`` is in seconds of ``time.monotonic()``. The most that running calls can cost is held, so that concurrent
+    calls cannot exceed a limit together. A budget belongs to one event loop.
     """
 
     calls: int
@@ -43,68 +43,80 @@ class Budget:
     spent: Usage = field(default_factory=no_usage)
     held_calls: int = 0
     held_tokens: int = 0
-    _settled: asyncio.Event = field(default_factory=asyncio.Event, repr=False, compare=False)
+    _charged: asyncio.Event = field(default_factory=asyncio.Event, repr=False, compare=False)
 
     async def admit(self, most: int, reserve: Reserve = NOTHING_RESERVED) -> None:
         """Hold one call of at most ``most`` tokens, input and output together, or raise `LimitReachedError`.
 
-        A call that would fit but for what others hold waits until they are settled, which is mostly for far less.
+        A call that would fit but for what running calls hold waits until these are charged, mostly far less.
         """
         while True:
             if self.seconds_left(reserve) <= 0:
                 raise LimitReachedError("limit_seconds")
-            if self.spent["model_calls"] + self.held_calls + 1 + reserve.calls > self.calls:
+            if self.calls_made() + 1 + reserve.calls > self.calls:
                 raise LimitReachedError("limit_calls")
             free = self.tokens * (1 - reserve.share) - self.spent["input_tokens"] - self.spent["output_tokens"]
             if most > free:
                 raise LimitReachedError("limit_tokens")
             if most + self.held_tokens <= free:
                 break
-            self._settled.clear()
-            await self._settled.wait()
+            self._charged.clear()
+            await self._charged.wait()
         self.held_calls += 1
         self.held_tokens += most
 
+    def calls_made(self) -> int:
+        """Calls so far, running ones among them."""
+        return self.spent["model_calls"] + self.held_calls
+
     def charge(self, most: int, cost: Usage) -> None:
-        """Replace a held call by what it cost."""
+        """Replace a held call by its cost."""
         self.held_calls -= 1
         self.held_tokens -= most
         self.spent = add_usage(self.spent, cost)
-        self._settled.set()
+        self._charged.set()
 
     def adopt_checkpointed_usage(self, spent: Usage) -> None:
-        """Count what was spent without this total: by a node that finished beside one with which its process died."""
+        """Adopt checkpointed usage when resuming after a crash."""
         if spent["model_calls"] > self.spent["model_calls"]:
             self.spent = spent
 
     def seconds_left(self, reserve: Reserve = NOTHING_RESERVED) -> float:
-        """Seconds until the end of those given, or until what is reserved of them; negative after it."""
+        """Seconds until the limit, less the reserve; negative after it."""
         return self.seconds * (1 - reserve.share) - self.seconds_spent()
 
     def seconds_spent(self) -> float:
-        """Seconds since the question was asked, without those in which an interrupted run stood still."""
+        """Seconds since the question was asked, without those between an interruption and its resumption."""
         return time.monotonic() - self.began
 
 
 @dataclass
 class NodeBudget:
-    """One node's share of a total: what this node spent, and the limit that it ran into, if any."""
+    """One node's view of the budget: what it leaves to others, what it spent, and the limit that it reached, if any."""
 
     total: Budget
     reserve: Reserve = NOTHING_RESERVED
     spent: Usage = field(default_factory=no_usage)
     limit: LimitReason | None = None
+    made: int = 0  # calls of this node, running ones among them
+
+    def __post_init__(self) -> None:
+        """Remember how many calls were made before this node began."""
+        self._before = self.total.calls_made()
 
     async def admit(self, most: int) -> None:
-        """As `Budget.admit`, leaving the node's reserve; remembers the limit."""
+        """As `Budget.admit`, less the reserve; what concurrent nodes called since is taken from the reserve."""
+        by_others = self.total.calls_made() - self._before - self.made
+        reserve = replace(self.reserve, calls=max(0, self.reserve.calls - by_others))
         try:
-            await self.total.admit(most, self.reserve)
+            await self.total.admit(most, reserve)
         except LimitReachedError as reached:
             self.limit = reached.reason
             raise
+        self.made += 1
 
     def charge(self, most: int, cost: Usage) -> None:
-        """As `Budget.charge`; adds to this node's own."""
+        """As `Budget.charge`; added to what this node spent."""
         self.total.charge(most, cost)
         self.spent = add_usage(self.spent, cost)
 
@@ -113,6 +125,6 @@ class NodeBudget:
         return self.total.seconds_left(self.reserve)
 
     def out_of_time(self) -> LimitReachedError:
-        """The error of a node that may take no more; remembers the limit."""
+        """Return the error of a node whose time is up."""
         self.limit = "limit_seconds"
         return LimitReachedError(self.limit)

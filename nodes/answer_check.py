@@ -9,14 +9,22 @@ from langgraph.runtime import Runtime
 from core.types import Draft, Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from nodes.concurrency import gather, others_first
+from grounding.claims import statements
+from models.usage import Reserve
+from nodes.concurrency import gather, off_loop
 from prompts.answer_check import USEFULNESS
 from prompts.delimiters import as_data
 
 
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Rate every draft at once, from 1 to 5."""
-    await others_first()  # where calls are short, an answer that is not rated beats one that is not checked
+    """Rate every draft at once, from 1 to 5, leaving the calls that the support check beside this needs.
+
+    Where calls are short, an answer that is checked and not rated beats one that is rated and not checked.
+    """
+    if services.budget:
+        checked = [draft["text"] for draft in state["drafts"] if draft["passages"] and not draft["declined"]]
+        claims = [await off_loop(len(text), statements, text) for text in checked]
+        services.budget.reserve = Reserve(calls=sum(map(len, claims)))
     uses = await gather(_use(draft, state, services, runtime.context.explain) for draft in state["drafts"])
     return {"uses": uses, "decided": {"usefulness": uses}}
 

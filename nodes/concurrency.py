@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-TURNS = 10
 SHORT = 10_000  # characters, which take milliseconds
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,12 +23,6 @@ async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
-
-
-async def others_first() -> None:
-    """Let what runs side by side with this get as far as its model calls."""
-    for _ in range(TURNS):
-        await asyncio.sleep(0)
 
 
 async def gather_successful(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:

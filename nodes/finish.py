@@ -9,11 +9,11 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Candidate, Citation, Outcome, StopReason
+from graph.candidates import is_supported, outcome_of
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import places
 from nodes.concurrency import off_loop
-from nodes.select import is_supported, supported, useful
 
 MARKS = {
     "partially supported": " [only partly supported by the documents]",
@@ -37,30 +37,6 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         "citations": citations,
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
-
-
-def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReason]:
-    """The outcome table of the design, by the best candidate and why the run ended.
-
-    With hard constraints no candidate is an answer that has an unsupported claim or is rated below 3.
-    """
-    best = state["best"]
-    stop = state["stops"][0]["reason"] if state["stops"] else None
-    if best is None:
-        return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
-    if context.constraints == "hard" and not best["draft"]["declined"] and not (supported(best) and useful(best)):
-        return "abstained", stop or ("not_useful" if supported(best) else "claims_unsupported")
-    if not best["draft"]["passages"]:
-        if context.mode == "never":
-            return "direct", stop or "mode_never"
-        return "direct", stop or ("fallback" if state["route"] == "fallback" else "not_needed")
-    if best["draft"]["declined"]:
-        return "abstained", stop or "declined"
-    if supported(best):
-        return "grounded", stop or ("accepted" if useful(best) else "not_useful")
-    if any(is_supported(claim) for claim in best["claims"]):
-        return "partially_grounded", stop or "claims_unsupported"
-    return "abstained", stop or "claims_unsupported"
 
 
 def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:

@@ -9,12 +9,12 @@ from langgraph.runtime import Runtime
 
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
+from graph.candidates import best_of, round_of
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import declines, whole
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
-from nodes.select import best_of, round_of
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
+from graph.candidates import outcome_of
 from graph.context import Context
-from nodes.finish import citations_of, finish, marked, outcome_of
+from nodes.finish import citations_of, finish, marked
 from tests.scripted import candidate_of, claim, draft, roomy_budget, runtime, services, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])

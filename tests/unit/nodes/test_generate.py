@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
+from graph.candidates import candidate, rank
 from graph.context import Limits
 from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from nodes.generate import MOST_COMPLAINTS, generate
-from nodes.select import candidate, rank
 from tests.scripted import ScriptedGenerator, claim, draft, passage, roomy_budget, runtime, services, state, verdict
 
 FOUND: dict[str, Any] = {

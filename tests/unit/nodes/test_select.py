@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from graph.candidates import candidate, rank, supported
 from graph.context import Weights
 from models.critic import by_probability
-from nodes.select import candidate, rank, select, supported
+from nodes.select import select
 from prompts.answer_check import USEFULNESS
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
