@@ -62,7 +62,7 @@ FRAGMENTS: dict[str, str] = {
     "line break": "\n",
     "blank line": "\n\n",
     "space": " ",
-    "budget": "\t",
+    "tab": "\t",
     "list": "\n- ",
     "numbers": "\n1. ",
     "heading": "\n# A\n",

@@ -26,7 +26,7 @@ UNSHOWN: dict[str, str] = {
     "next line": f"\x85error: {MARK}.",
     "line separator": f"\u2028{MARK}",
     "paragraph separator": f"\u2029{MARK}",
-    "vertical budget": f"\x0berror: {MARK}.",
+    "vertical tab": f"\x0berror: {MARK}.",
     "form feed": f"\x0c{MARK}",
     "file separator": f"\x1c{MARK}",
     "surrogate": "\udcff\udc9b",
