@@ -122,7 +122,7 @@ ENTRIES: dict[str, Entry] = {
 NAMES: dict[str, str] = {
     "plain": "plain",
     **UNSHOWN,
-    "255 bytes": "n" * 251,
+    "255 bytes": "n" * 250,
     "no text": os.fsdecode(b"\xff\xfe\x80"),
     "dash": "--help",
     "spaces": "  a  ",
