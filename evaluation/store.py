@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from errors import RequestError
 from evaluation.json_lines import open_lines, unwritable
@@ -18,7 +19,7 @@ from retrieval.errors import shown
 
 NAME = "records.jsonl"
 START = b'{"fingerprint": "'
-KEYS = frozenset(Record.__annotations__)
+RECORD = TypeAdapter(Record)
 Key = tuple[str, str, str]
 
 
@@ -100,8 +101,7 @@ def entry_of(line: bytes) -> tuple[str, Record] | None:
     try:
         entry: Any = json.loads(line)
         fingerprint, record = entry["fingerprint"], entry["record"]
-        names = fingerprint, record["system"], record["example"], record["question"]
-        whole = record.keys() >= KEYS and all(isinstance(name, str) for name in names)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        RECORD.validate_python(record, strict=True)
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
-    return (fingerprint, cast("Record", record)) if whole else None
+    return (fingerprint, cast("Record", record)) if isinstance(fingerprint, str) else None
