@@ -111,7 +111,9 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
         if provider != "openai":
             return provider_chat(name, call_seconds=seconds, concurrency=most)
         name = model
-    return openai_chat(name, base_url=url or settings.openai_api_base, api_key=key, call_seconds=seconds, concurrency=most)
+    return openai_chat(
+        name, base_url=url or settings.openai_api_base, api_key=key, call_seconds=seconds, concurrency=most
+    )
 
 
 def prefixes_of(settings: Settings) -> Prefixes:
