@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options is not None and options.debug:
             import traceback
 
-            print(clean(traceback.format_exc()), end="", file=sys.stderr)
+            from models.redaction import Secrets
+
+            print(Secrets().redacted(clean(traceback.format_exc())), end="", file=sys.stderr)
         if isinstance(error, SelfRAGError):
             print_error(str(error))
             return error.exit_code

@@ -111,7 +111,9 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
         if provider != "openai":
             return provider_chat(name, call_seconds=seconds, concurrency=most)
         name = model
-    return openai_chat(name, base_url=url, api_key=key, call_seconds=seconds, concurrency=most)
+    return openai_chat(
+        name, base_url=url or settings.openai_api_base, api_key=key, call_seconds=seconds, concurrency=most
+    )
 
 
 def prefixes_of(settings: Settings) -> Prefixes:
@@ -147,7 +149,7 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
 
         seconds = settings.selfrag_call_seconds or REMOTE_CALL_SECONDS
         if name.startswith("openai:"):
-            url, key = settings.openai_base_url, settings.key
+            url, key = settings.openai_base_url or settings.openai_api_base, settings.key
             return openai_embeddings(name, base_url=url, api_key=key, call_seconds=seconds, run=in_background), name
         return provider_embeddings(name, call_seconds=seconds, run=in_background), name
     from models.embeddings import NAME, MiniLM

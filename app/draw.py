@@ -23,7 +23,7 @@ def graph(options: argparse.Namespace) -> int:
         return 0
     path: Path = options.output
     if path.suffix not in (".svg", ".png", ".mmd"):
-        raise RequestError(f"{path.name} cannot be drawn: name a file that ends in .svg, .png or .mmd.")
+        raise RequestError(f"The picture {path.name} cannot be drawn: name a file that ends in .svg, .png or .mmd.")
     try:
         if path.exists() and not path.is_file():  # a FIFO would wait for its reader
             raise NotRegularFileError(path)

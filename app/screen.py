@@ -27,9 +27,17 @@ if TYPE_CHECKING:
 Part = tuple[str, str | float, str]
 
 
+LONGEST_ERROR = 1_000  # characters: what was given may be a path or an argument of any length
+
+
 def print_error(text: str) -> None:
-    """What went wrong, on stderr, also in quiet."""
-    print(f"error: {one_line(text)}", file=sys.stderr)
+    """What went wrong, on stderr, also in quiet: one line that can be read, without secrets."""
+    from models.redaction import Secrets
+
+    line = Secrets().redacted(one_line(text))
+    if len(line) > LONGEST_ERROR:
+        line = f"{line[: LONGEST_ERROR // 2]} … {line[-LONGEST_ERROR // 2 :]}"
+    print(f"error: {line}", file=sys.stderr)
 
 
 class Screen:

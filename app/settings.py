@@ -30,6 +30,7 @@ class Settings(BaseSettings):
 
     openai_api_key: SecretStr | None = None
     openai_base_url: str | None = None
+    openai_api_base: str | None = None
     selfrag_chat_model: str | None = None
     selfrag_critic_model: str | None = None
     selfrag_embedding_model: str | None = None
@@ -58,7 +59,7 @@ class Settings(BaseSettings):
     selfrag_call_seconds: float | None = Field(None, gt=0)
     selfrag_concurrency: int | None = Field(None, ge=1, le=1000)
 
-    @field_validator("openai_api_key", "openai_base_url", mode="before")
+    @field_validator("openai_api_key", "openai_base_url", "openai_api_base", mode="before")
     @classmethod
     def _is_trimmed(cls, given: object) -> object:
         """What was pasted may end in a line break, or be nothing else."""
@@ -72,7 +73,7 @@ class Settings(BaseSettings):
             raise PydanticCustomError("key", "it holds a character that no key has, so copy it again")
         return key
 
-    @field_validator("openai_base_url")
+    @field_validator("openai_base_url", "openai_api_base")
     @classmethod
     def _is_an_address(cls, url: str | None) -> str | None:
         if url is None:

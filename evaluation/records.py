@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, Protocol
+
+from typing_extensions import TypedDict  # that of Python 3.11 cannot be validated
 
 from core.types import Passage
 
@@ -90,6 +92,14 @@ class Cost(TypedDict):
     estimated: bool
 
 
+class Cited(TypedDict, total=False):
+    """A passage that an answer rests on, and the part of it that is quoted."""
+
+    source: str | None
+    passage: str
+    quote: str
+
+
 class Record(TypedDict):
     """What one system said to one example.
 
@@ -110,7 +120,7 @@ class Record(TypedDict):
     queries: list[str]
     seen: list[Seen]
     said: list[Said]
-    citations: list[dict[str, Any]]
+    citations: list[Cited]
     usefulness: float | None
     cost: Cost
     decisions: list[dict[str, Any]]

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from core.types import UNKNOWN, Candidate, Passage, Verdict
 from evaluation.fingerprint import fingerprint
-from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
+from evaluation.records import Cited, Cost, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Services
 from graph.state import SelfRAGState
@@ -79,7 +79,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         queries=state["queries"],
         seen=[_seen(passage, state["verdicts"].get(passage["id"])) for one in searches[:1] for passage in one],
         said=_said(best) if best else [],
-        citations=[dict(citation) for citation in state["citations"]],
+        citations=[cast("Cited", dict(citation)) for citation in state["citations"]],
         usefulness=best["usefulness"] if best and best["use"] else None,
         cost=Cost(**state["usage"], seconds=state["seconds"]),
         decisions=_decisions(state, searches),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from core.errors import RequestError
 from core.files import FILE_MODE, FOLDER_MODE
@@ -17,7 +18,7 @@ from evaluation.records import Example, Record, System
 
 NAME = "records.jsonl"
 START = b'{"fingerprint": "'
-KEYS = frozenset(Record.__annotations__)
+RECORD = TypeAdapter(Record)
 Key = tuple[str, str, str]
 
 
@@ -99,8 +100,7 @@ def entry_of(line: bytes) -> tuple[str, Record] | None:
     try:
         entry: Any = json.loads(line)
         fingerprint, record = entry["fingerprint"], entry["record"]
-        names = fingerprint, record["system"], record["example"], record["question"]
-        whole = record.keys() >= KEYS and all(isinstance(name, str) for name in names)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        RECORD.validate_python(record, strict=True)
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
-    return (fingerprint, cast("Record", record)) if whole else None
+    return (fingerprint, cast("Record", record)) if isinstance(fingerprint, str) else None

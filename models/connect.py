@@ -130,7 +130,7 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
             package = getattr(error, "name", None) or "its integration package"
             raise ModelError(f"{spec} needs a package that is not installed: pip install {package}.") from error
         except Exception as error:  # noqa: BLE001 - each provider's package raises its own
-            raise ModelError(f"{spec} cannot be used: {said_by(error, Secrets())}") from None
+            raise ModelError(f"{spec} cannot be used ({said_by(error, Secrets())}).") from None
         guard_provider(model, spec, Guard(call_seconds, address=remedies.address))
         return model
 

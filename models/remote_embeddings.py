@@ -112,7 +112,7 @@ def provider_embeddings(spec: str, *, call_seconds: float, run: Run) -> RemoteEm
         model = init_embeddings(spec, **_settings_of(spec.partition(":")[0]))
     except Exception as error:  # noqa: BLE001 - each provider's package raises its own
         said = said_by(error, Secrets())
-        raise RequestError(f"The embedding model {spec} cannot be used: {said}") from None
+        raise RequestError(f"The embedding model {spec} cannot be used ({said}).") from None
     remedies = remedies_of(spec, **NAMED)
     guard_provider(model, spec, Guard(call_seconds, MOST_BYTES, MOST_PARTS, remedies.address))
     return RemoteEmbeddings(model.aembed_documents, spec, call_seconds=call_seconds, run=run, remedies=remedies)

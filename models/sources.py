@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.files import open_private, read_regular, write_private
+from models.failures import said_by
+from models.redaction import Secrets
 
 HUB_SECONDS = 1.5  # to find out whether the hub answers, name resolution included
 STALL_SECONDS = 30.0  # without a byte, after which a connection to the hub counts as lost
@@ -90,7 +92,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
         except httpx2.HTTPError as error:
             failures = 0 if size_of(partial) > held else failures + 1
             if failures == 3:
-                raise UnavailableError(f"the connection to the hub was lost ({error})") from error
+                raise UnavailableError(f"the connection to the hub was lost ({said_by(error, Secrets())})") from error
         else:
             if size_of(partial) <= held:
                 raise UnavailableError("the hub sent another file than expected")

@@ -31,7 +31,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.01)
 
 
-@pytest.fixture(params=["openai", "azure_openai", "ollama"])
+@pytest.fixture(params=["openai", "openai by LangChain's name", "azure_openai", "ollama"])
 def embed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Embed:
     """Embed texts with the model of a server at an address, in each of the ways to name it."""
 
@@ -41,10 +41,13 @@ def embed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Em
         monkeypatch.setenv("OLLAMA_HOST", url)
         for name in ("AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"):
             monkeypatch.setenv(name, KEY)
+        provider, _, by_another_name = request.param.partition(" ")
+        addresses = {("openai", False): "openai_base_url", ("openai", True): "openai_api_base"}
+        address = addresses.get((provider, bool(by_another_name)))
         settings = Settings(
-            selfrag_embedding_model=f"{request.param}:small",
-            openai_api_key=KEY if request.param == "openai" else None,
-            openai_base_url=f"{url}/v1" if request.param == "openai" else None,
+            selfrag_embedding_model=f"{provider}:small",
+            openai_api_key=KEY if provider == "openai" else None,
+            **({address: f"{url}/v1"} if address else {}),
             selfrag_call_seconds=seconds,
         )
         return embeddings_of(settings)[0].embed_documents(texts)

@@ -159,12 +159,17 @@ def from_python(question: str, docs: str) -> int:
     """The README's own example."""
     from app.compose import context_of, services_of
     from app.libraries import open_docs
-    from app.screen import Screen
+    from app.screen import Screen, print_error
     from app.settings import load_settings
+    from core.errors import RequestError
     from graph.builder import build_graph
 
     settings = load_settings()
-    library = open_docs([docs], settings, Screen(quiet=True))
+    try:
+        library = open_docs([docs], settings, Screen(quiet=True))
+    except RequestError as error:
+        print_error(str(error))
+        return error.exit_code
     library.sync()
     graph = build_graph(services_of(settings, library.store.as_retriever()))
     graph.invoke({"question": question}, context=context_of(settings))  # type: ignore[arg-type]

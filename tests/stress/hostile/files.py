@@ -86,7 +86,7 @@ ANY = {name: change for name, change in CHANGES.items() if not name.startswith(O
 def _file(world: World, dice: Random, target: Callable[[World], Run], change: Change) -> None:
     path, words, environment = target(world)
     change(world, path)
-    may_write = [world.work / "graph.svg"]
+    may_write = [world.work / "graph.svg", *([world.root / "home/new file"] if words[0] == "graph" else [])]
     world.run(
         *words, environment=environment, may_write=may_write, real_embeddings=True, memory=6_000_000_000, seconds=30
     )

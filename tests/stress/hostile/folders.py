@@ -101,7 +101,7 @@ ENTRIES: dict[str, Entry] = {
     "a link to the environment": _link(lambda world: "/proc/self/environ"),
     "a link to a descriptor": _link(lambda world: "/proc/self/fd/0"),
     "a link to the memory": _link(lambda world: "/proc/self/mem"),
-    "a link to the root of proc": _link(lambda world: "/proc/self/root"),
+    "a link to proc": _link(lambda world: "/proc/self"),
     "a link to zeros": _link(lambda world: "/dev/zero"),
     "a link to a terminal": _link(lambda world: "/dev/tty"),
     "a link to the system": _link(lambda world: "/sys/kernel/notes"),
@@ -122,7 +122,7 @@ ENTRIES: dict[str, Entry] = {
 NAMES: dict[str, str] = {
     "plain": "plain",
     **UNSHOWN,
-    "255 bytes": "n" * 251,
+    "255 bytes": "n" * 250,
     "no text": os.fsdecode(b"\xff\xfe\x80"),
     "dash": "--help",
     "spaces": "  a  ",

@@ -49,7 +49,8 @@ def _words(ended: Ended) -> list[str]:
 
 def _said(ended: Ended) -> Iterator[str]:
     text = ended.err + (ended.out if ended.terminal else "")
-    if noise := NOISE.search(text):
+    asked_for = "Traceback" if "--debug" in _words(ended) else None
+    if (noise := NOISE.search(text)) and noise.group() != asked_for:
         yield f"noise: {text[noise.start() : noise.start() + 200]!r}"
     errors = [line for line in text.split("\n") if line.startswith("error: ")]
     if ended.code in (2, 3) and not ended.terminal:

@@ -13,7 +13,7 @@ import pytest
 
 from app import ask as module
 from app.ask import ask, check
-from app.screen import Screen
+from app.screen import Screen, print_error
 from app.show import Trace, show
 from core.errors import RequestError
 from retrieval.filters import Filter
@@ -107,3 +107,15 @@ def test_a_reader_that_leaves_is_no_error(option: str) -> None:
     )
     os.close(writer)
     assert (ended_.returncode, ended_.stderr) == (0, b"")
+
+
+def test_an_error_is_short_and_holds_no_secret(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever raised it: a hub may answer with what it was never sent."""
+    monkeypatch.setenv("OPENAI_API_KEY", "swordfish-in-the-lake")
+    print_error(f"There is no file {'x/' * 10_000}: swordfish-in-the-lake, check the path.")
+    err = capsys.readouterr().err
+    assert len(err) < 1_100
+    assert err.startswith("error: There is no file x/x")
+    assert err.endswith("[key], check the path.\n")

@@ -1,8 +1,10 @@
 """Records survive whatever ends a run, and stand for the same system and question alone."""
 
+import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +141,20 @@ def test_a_record_without_a_name_is_a_damaged_line(path: Path) -> None:
     path.write_text(line + line.replace('"record": {', '"record": {"x": ' + "[" * 900))
     with Store(path) as store:
         assert store.damaged == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("seen", 7), ("seen", ["x"]), ("said", [{"text": None}]), ("citations", "x"), ("queries", None), ("cost", {})],
+)
+def test_a_record_of_other_types_is_a_damaged_line(path: Path, field: str, value: Any) -> None:
+    """Whoever summarises the records takes them as they are typed."""
+    filled(path, "1")
+    entry = json.loads(path.read_text())
+    entry["record"][field] = value
+    path.write_text(json.dumps(entry) + "\n")
+    with Store(path) as store:
+        assert (store.damaged, store.latest(OURS, example("1"))) == (1, None)
 
 
 def test_the_lock_is_for_the_user_alone(path: Path) -> None:
