@@ -29,17 +29,17 @@ bench: ## what a question costs, what faults and kills do, and which attacks suc
 	$(PYTHON) -m benchmarks.latency
 	$(PYTHON) -m benchmarks.cost --peers
 	$(PYTHON) -m benchmarks.pictures
-	$(PYTHON) -m benchmarks.critics
-	$(PYTHON) -m benchmarks.faults
-	$(PYTHON) -m benchmarks.kills
+	$(PYTHON) -m tests.stress.critics
+	$(PYTHON) -m tests.stress.faults
+	$(PYTHON) -m tests.stress.graph_kills
 	$(PYTHON) -m benchmarks.injection --raginject --most 36
 
 bench-index: ## what the index does at a million passages, when killed and when harmed: about half an hour
 	$(PYTHON) -m benchmarks.index.ingestion
 	$(PYTHON) -m benchmarks.index.peers
 	$(PYTHON) -m benchmarks.index.recall
-	$(PYTHON) -m benchmarks.index.kills
-	$(PYTHON) -m benchmarks.index.flips
+	$(PYTHON) -m tests.stress.index_kills
+	$(PYTHON) -m tests.stress.bit_flips
 	$(PYTHON) -m benchmarks.index.scale
 
 stress-smoke: ## a few hostile inputs of each kind: about a minute

@@ -33,7 +33,7 @@ WORD_TOKENS, QUERY_TOKENS = 20, 80
 CODE = (
     *("benchmarks/peers/peer.py", "benchmarks/peers/prompts.py", "prompts/generate.py", "prompts/direct_generate.py"),
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/embeddings.py", "retrieval"),
-    *("nodes/retrieve.py", "evidence"),
+    *("nodes/retrieve.py", "grounding"),
 )
 GRADE: dict[str, Any] = {
     "type": "json_schema",

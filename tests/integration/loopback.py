@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from benchmarks.faults.misbehaviour import Wire, whole
+from tests.stress.faults.misbehaviour import Wire, whole
 
 
 @dataclass(frozen=True)

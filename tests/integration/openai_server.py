@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.faults.misbehaviour import CUT, HANG, Fault, Wire, completion_of, say, sent, status, whole
 from models.critic import WHY
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
@@ -25,6 +24,7 @@ from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from tests.stress.faults.misbehaviour import CUT, HANG, Fault, Wire, completion_of, say, sent, status, whole
 
 __all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "serving", "status"]
 

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.faults.misbehaviour import FAULTS
-from benchmarks.holds import violations
 from graph.builder import build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
@@ -18,6 +16,8 @@ from models.generator import Generator
 from tests.integration.faults.test_replies import CASES, SLOW
 from tests.integration.openai_server import CHOICES, OpenAIServer
 from tests.scripted import ScriptedRetriever
+from tests.stress.faults.misbehaviour import FAULTS
+from tests.stress.holds import violations
 
 QUESTION = "Why does the tenant pay the monthly rent?"
 RENT = "The tenant pays the monthly rent in advance."

@@ -8,13 +8,13 @@ from typing import Any, cast
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 
-from benchmarks.holds import violations
 from core.errors import ModelError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
 from retrieval.filters import Filter
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
+from tests.stress.holds import violations
 
 QUESTION = "Why is the sky blue?"
 AIR = "Air scatters blue light more than red light."

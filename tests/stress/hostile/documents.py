@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from benchmarks.index.kill_documents import KINDS as SOUND_KINDS
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat, stream
 from tests.stress.hostile.invariants import UNSHOWN
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import QUESTION, World
+from tests.stress.index_kills.libraries import KINDS as SOUND_KINDS
 from tests.unit.retrieval.documents.docx_files import core, docx, styles
 from tests.unit.retrieval.documents.pdfs import drawn
 

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 
-from benchmarks.index.flip_harm import harm
+from tests.stress.bit_flips.harm import harm
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World
@@ -95,7 +95,7 @@ CHANGES: dict[str, Change] = {
     "passages many": _manifest(
         vectors={"sha256": "0" * 64, "passages": 2**62, "reached": {"passage": 1, "removal": 0}}
     ),
-    "bytes exchanged": lambda world, path: None,  # as `benchmarks.index.flips` does it, below
+    "bytes exchanged": lambda world, path: None,  # as `tests.stress.bit_flips` does it, below
     "closed": lambda world, path: path.chmod(0) if path.is_file() else None,
     "an index of faiss's that is none": _content(b"IxFI" + bytes([255] * 200)),
     "a pickle": _content(b"cos\nsystem\n(S'touch pickled'\ntR."),

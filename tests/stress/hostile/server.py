@@ -7,9 +7,9 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from benchmarks.faults.misbehaviour import Fault, Wire, whole
 from benchmarks.index.bag_of_words import BagOfWords
 from tests.integration.openai_server import OpenAIServer
+from tests.stress.faults.misbehaviour import Fault, Wire, whole
 
 Embedded = dict[str, Any]
 

@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.fit_critic import Rows, claim_rows, fitted, graded, passage_rows, thresholds
 from evaluation.records import Example, Gold
 from models.calibration import Fits, expit, log_odds
+from training.fit_critic import Rows, claim_rows, fitted, graded, passage_rows, thresholds
 
 TOWER = "The tower is 80 m tall. It was built in 1911."
 LEASE = "The lease runs for five years. The rent is paid monthly."

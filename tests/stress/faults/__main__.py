@@ -1,6 +1,6 @@
 """Ask many questions of a server of whose replies a share goes wrong; look at what must hold of each.
 
-    python -m benchmarks.faults [--questions 2000] [--share 0.2] [--seed 1] [--at-once 24] [--call-seconds 1]
+    python -m tests.stress.faults [--questions 2000] [--share 0.2] [--seed 1] [--at-once 24] [--call-seconds 1]
 
 Settings and limits are drawn anew for each question, and every other one is streamed. Nothing may be violated: each
 question ends with an outcome that follows from its recorded verdicts, within its limits by the server's own count, and
@@ -20,10 +20,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from benchmarks.faults.server import serving
-from benchmarks.faults.shelf import THINGS, Shelf, passages
 from benchmarks.figures import aligned, ended, listed
-from benchmarks.holds import violations
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
@@ -31,6 +28,9 @@ from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from tests.stress.faults.server import serving
+from tests.stress.faults.shelf import THINGS, Shelf, passages
+from tests.stress.holds import violations
 
 HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay a run on a busy machine
 

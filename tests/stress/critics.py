@@ -1,6 +1,6 @@
 """Critics that always say no, always say yes, or answer at random: what a question then costs, and what it may claim.
 
-    python -m benchmarks.critics [--questions 200] [--seed 1] [--most 20000]
+    python -m tests.stress.critics [--questions 200] [--seed 1] [--most 20000]
 
 Each is put before this program's graph and before the loop that tutorials draw, in the same run: retrieve, grade,
 rewrite until something is relevant; generate, check, generate until it is supported; rewrite until it is useful; with
@@ -26,7 +26,6 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.figures import write_figures
-from benchmarks.holds import violations
 from core.types import Usage, Verdict
 from graph.builder import SelfRAG, build_graph
 from graph.context import Limits, Services
@@ -40,6 +39,7 @@ from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from tests.stress.holds import violations
 
 CALL = Usage(model_calls=1, input_tokens=300, cached_input_tokens=0, output_tokens=1, estimated=False)
 TOKENS = CALL["input_tokens"] + CALL["output_tokens"]

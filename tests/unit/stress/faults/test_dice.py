@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from benchmarks.faults.dice import ODDS, reply_to
 from prompts.choice import Choice
 from prompts.delimiters import numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.scripted import passage
+from tests.stress.faults.dice import ODDS, reply_to
 
 PASSAGES = numbered([passage("Air scatters light. Salt melts ice.")])
 

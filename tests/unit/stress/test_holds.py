@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.holds import deserved, violations
 from graph.context import Limits
 from graph.state import SelfRAGState
 from nodes.finish import marked
 from tests.scripted import candidate_of, claim, draft, passage, state, verdict
+from tests.stress.holds import deserved, violations
 
 AIR, SEA = "Air scatters blue light.", "The sea is salty."
 LIMITS = Limits(model_calls=8, tokens=1000)

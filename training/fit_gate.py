@@ -1,8 +1,8 @@
 """Fit the gate that spares passages a grade by what the search and the words tell; show what it spares and loses.
 
-    python -m benchmarks.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --write
-    python -m benchmarks.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 25-48 --check
-    python -m benchmarks.fit_gate data/questions.jsonl --check
+    python -m training.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --write
+    python -m training.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 25-48 --check
+    python -m training.fit_gate data/questions.jsonl --check
 
 No language model runs. A logistic regression is fitted to whether a passage that the first search found is gold; each
 passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
@@ -29,7 +29,6 @@ from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
 from benchmarks.figures import read_figures, write_figures
-from benchmarks.fit_critic import predictor, solve
 from core.errors import RequestError
 from core.types import Passage
 from evaluation.datasets import load
@@ -38,6 +37,7 @@ from evaluation.scores import holds_gold
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_evidence, too_unlikely
 from nodes.retrieve import as_passage
 from retrieval.index.store import PassageStore
+from training.fit_critic import predictor, solve
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages
@@ -222,7 +222,7 @@ def table(curve: dict[float, Tally], chosen: float) -> list[str]:
 def store(gate: Fit, levels: dict[str, float], questions: int, found: Tally, data: str) -> None:
     """Write the regression and its thresholds beside the embedding model's SHA-256, with where they come from."""
     provenance = {
-        "command": f"python -m benchmarks.fit_gate {data} --write",
+        "command": f"python -m training.fit_gate {data} --write",
         "fitted": date.today().isoformat(),
         "questions": str(questions),
         "passages": str(found["passages"]),

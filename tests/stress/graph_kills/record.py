@@ -14,9 +14,6 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.faults.dice import reply_to
-from benchmarks.faults.misbehaviour import Wire, sent
-from benchmarks.faults.server import NUMBER, Server
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
@@ -24,6 +21,9 @@ from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from tests.stress.faults.dice import reply_to
+from tests.stress.faults.misbehaviour import Wire, sent
+from tests.stress.faults.server import NUMBER, Server
 
 Done = Mapping[str, int]  # how many times each node of a question has finished
 

@@ -1,6 +1,6 @@
 """Damage an index at random, open it and ask: is the answer right, or is the damage said and mended?
 
-    python -m benchmarks.index.flips [--flips 1000] [--seed 1] [--only ROUND...]
+    python -m tests.stress.bit_flips [--flips 1000] [--seed 1] [--only ROUND...]
 
 An index of some 40 passages of five documents, with pages, rows and dates, is copied for each round. In four rounds of
 five one to thirty bytes flip in its database, its vector file or its manifest, at places that lie evenly over each of
@@ -30,10 +30,10 @@ from typing import Any
 
 from benchmarks.figures import aligned, ended, listed
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from benchmarks.index.flip_round import Answer, Bench, Question, Round, play
-from benchmarks.index.kill_documents import pdf_of, sentence
 from retrieval.index.document_rows import get_passages
 from retrieval.library.library import Library
+from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play
+from tests.stress.index_kills.libraries import pdf_of, sentence
 
 BATCH = 50  # rounds of one process
 HUNG_SECONDS = 60.0  # for one round
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--only", type=int, nargs="+", metavar="ROUND", help="play these again, and write nothing")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
-    PROCESSES.set_forkserver_preload(["benchmarks.index.flip_round", "faiss"])
+    PROCESSES.set_forkserver_preload(["tests.stress.bit_flips.rounds", "faiss"])
     began = time.perf_counter()
     rounds = []
     with tempfile.TemporaryDirectory() as folder:

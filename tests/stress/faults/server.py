@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-from benchmarks.faults.dice import reply_to
-from benchmarks.faults.misbehaviour import FAULTS, Wire, sent, status, whole
 from benchmarks.loopback import Loopback
+from tests.stress.faults.dice import reply_to
+from tests.stress.faults.misbehaviour import FAULTS, Wire, sent, status, whole
 
 NUMBER = re.compile(r"\bticket (\d+)\b")
 MOST_POURED = 64  # pieces, lest a server that pours for ever takes the processor from all that is measured
@@ -93,10 +93,10 @@ class Address(Loopback):
 @contextmanager
 def serving(seed: int, share: float) -> Iterator[Address]:
     """A server in another process, ended with the block."""
-    command = [sys.executable, "-m", "benchmarks.faults.server", "--seed", str(seed), "--share", str(share)]
+    command = [sys.executable, "-m", "tests.stress.faults.server", "--seed", str(seed), "--share", str(share)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None  # noqa: S101 - piped above
-        assert process.stdout is not None  # noqa: S101
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             yield Address(int(process.stdout.readline()))
         finally:

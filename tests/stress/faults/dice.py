@@ -11,7 +11,6 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.faults.misbehaviour import Completion, completion_of
 from models.critic import WHY
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
@@ -21,6 +20,7 @@ from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from tests.stress.faults.misbehaviour import Completion, completion_of
 
 # How often each label is chosen: often enough that runs end in every way.
 ODDS: tuple[tuple[Choice, Mapping[str, float]], ...] = (

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from benchmarks.faults.misbehaviour import CUT, DRIP, FAULTS, HANG, TRUNCATED, Wire, completion_of, say, sent, status
+from tests.stress.faults.misbehaviour import CUT, DRIP, FAULTS, HANG, TRUNCATED, Wire, completion_of, say, sent, status
 
 SOUND = completion_of("The sky is blue.", [{"token": "The", "logprob": -0.1}], {"prompt_tokens": 9})
 

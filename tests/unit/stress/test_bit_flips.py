@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.index.flip_harm import FILES, OTHERS, Harm, harm
-from benchmarks.index.flip_round import MISSED, Answer, Question, Round, Try, lies, outcome_of
-from benchmarks.index.flips import counted, told
+from tests.stress.bit_flips.__main__ import counted, told
+from tests.stress.bit_flips.harm import FILES, OTHERS, Harm, harm
+from tests.stress.bit_flips.rounds import MISSED, Answer, Question, Round, Try, lies, outcome_of
 
 RIGHT = Answer("Points are fees.", "/docs/a.pdf", 3, None, 0, "2024-05-06")
 OTHER = Answer("Tulips are grown.", "/docs/b.csv", None, 2, 0, "2024-05-06")

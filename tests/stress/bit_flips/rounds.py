@@ -11,10 +11,10 @@ from random import Random
 from langchain_core.documents import Document
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from benchmarks.index.flip_harm import harm
 from core.errors import RequestError
 from retrieval.index.store import Search
 from retrieval.library.library import Library
+from tests.stress.bit_flips.harm import harm
 
 ASKED = 4  # questions a round
 CHECKED = 12  # questions after a check

@@ -1,6 +1,6 @@
 """Fit the small critic that corrects the embedded model's verdicts, on questions that no report uses.
 
-    python -m benchmarks.fit_critic ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --most 90
+    python -m training.fit_critic ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --most 90
 
 Each question is asked once with the corrections off, without rewrites or redrafts, and what the critic said is kept in
 the folder ``--out``, so that a second run goes on where the first stopped. Then two logistic regressions are fitted:
@@ -265,7 +265,7 @@ def store(
             "fits": fits,
             "thresholds": EMBEDDED.thresholds | levels,
             "provenance": {
-                "command": f"python -m benchmarks.fit_critic {options.dataset.name} --paragraphs {options.paragraphs} "
+                "command": f"python -m training.fit_critic {options.dataset.name} --paragraphs {options.paragraphs} "
                 f"--most {options.most} --write",
                 "fitted": date.today().isoformat(),
                 "questions": str(questions),

@@ -1,6 +1,6 @@
 """Kill indexing at random moments; look whether the index is readable and has everything that it had.
 
-    python -m benchmarks.index.kills [--kills 200] [--seed 1]
+    python -m tests.stress.index_kills [--kills 200] [--seed 1]
 
 Each life is a process that brings one index in step with a folder of documents of seven kinds, which between the lives
 grows, changes and shrinks, and with a second folder, which some lives then remove. Most lives get SIGKILL at a moment
@@ -33,10 +33,10 @@ from random import Random
 from typing import Any
 
 from benchmarks.figures import aligned, ended, listed
-from benchmarks.index.kill_documents import Folder
-from benchmarks.index.kill_inspection import Expected, Inspected, inspect, records_in
-from benchmarks.index.kill_life import FAILED, live
-from benchmarks.index.kill_orphans import adopt, children, survivors
+from tests.stress.index_kills.indexer import FAILED, live
+from tests.stress.index_kills.inspection import Expected, Inspected, inspect, records_in
+from tests.stress.index_kills.libraries import Folder
+from tests.stress.index_kills.orphans import adopt, children, survivors
 
 HUNG_SECONDS = 120.0
 ORPHAN_SECONDS = 10.0
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
-    PROCESSES.set_forkserver_preload(["benchmarks.index.kill_life", "faiss"])
+    PROCESSES.set_forkserver_preload(["tests.stress.index_kills.indexer", "faiss"])
     forkserver.ensure_running()  # it and its tracker are no orphans
     adopt()
     began = time.perf_counter()

@@ -1,6 +1,6 @@
 """Kill runs at random moments and resume them; look whether anything that was finished is paid for again.
 
-    python -m benchmarks.kills [--kills 200] [--seed 1] [--at-once 4]
+    python -m tests.stress.graph_kills [--kills 200] [--seed 1] [--at-once 4]
 
 Each life is a process that asks a few questions side by side of a model server in this process, with its checkpoints in
 one SQLite file, by ``invoke`` and ``ainvoke`` in turns. It is sent SIGKILL at a moment drawn evenly over the time that
@@ -29,10 +29,10 @@ import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from benchmarks.figures import aligned, ended, listed
-from benchmarks.holds import violations
-from benchmarks.kills.life import PLAIN, ROOMY, bound, context_of, live, opened, start_of, thread_of
-from benchmarks.kills.record import Call, Expected, Recorder, finished, recording
 from graph.state import SelfRAGState
+from tests.stress.graph_kills.life import PLAIN, ROOMY, bound, context_of, live, opened, start_of, thread_of
+from tests.stress.graph_kills.record import Call, Expected, Recorder, finished, recording
+from tests.stress.holds import violations
 
 HUNG_SECONDS = 120
 OWN = ("run", "seconds", "usage", "path")  # what two runs of one question may differ in
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=4)
     options = parser.parse_args()
-    PROCESSES.set_forkserver_preload(["benchmarks.kills.life", "langchain_openai"])
+    PROCESSES.set_forkserver_preload(["tests.stress.graph_kills.life", "langchain_openai"])
     began = time.perf_counter()
     tally = asyncio.run(kill_all(options.kills, options.seed, options.at_once))
     figures = {

@@ -13,12 +13,12 @@ from random import Random
 import pytest
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from benchmarks.index.kill_documents import KINDS, ROWS, Folder, sentence
-from benchmarks.index.kill_inspection import Expected, Inspected, inspect, lost, records_in, torn
-from benchmarks.index.kill_life import FAILED, Teller, live
-from benchmarks.index.kill_orphans import children
-from benchmarks.index.kills import Listener
 from retrieval.library.library import Library
+from tests.stress.index_kills.__main__ import Listener
+from tests.stress.index_kills.indexer import FAILED, Teller, live
+from tests.stress.index_kills.inspection import Expected, Inspected, inspect, lost, records_in, torn
+from tests.stress.index_kills.libraries import KINDS, ROWS, Folder, sentence
+from tests.stress.index_kills.orphans import children
 
 Planter = Callable[[str], Inspected]
 

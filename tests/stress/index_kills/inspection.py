@@ -14,11 +14,11 @@ from random import Random
 import numpy as np
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from benchmarks.index.kill_documents import ROWS
 from retrieval.index.schema import Snapshot, get_roots
 from retrieval.index.store import Search
 from retrieval.library.discovery import is_below
 from retrieval.library.library import Library
+from tests.stress.index_kills.libraries import ROWS
 
 ASKED = 3  # files an inspection
 

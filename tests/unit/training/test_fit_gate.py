@@ -3,7 +3,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.fit_gate import (
+from evaluation.records import Example, Gold
+from models.calibration import Fit, expit
+from tests.scripted import passage
+from training.fit_gate import (
     Search,
     fitted,
     least_similar,
@@ -14,9 +17,6 @@ from benchmarks.fit_gate import (
     tally,
     threshold,
 )
-from evaluation.records import Example, Gold
-from models.calibration import Fit, expit
-from tests.scripted import passage
 
 
 def search(name: str, gold: Sequence[bool], evidence: Sequence[dict[str, float]] | None = None) -> Search:

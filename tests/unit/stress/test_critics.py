@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from benchmarks.critics import CRITICS, FALSE, NO, TRUE, YES, Loop, Row, ask, drafted, graph_of, unfounded
 from prompts.choice import Choice
+from tests.stress.critics import CRITICS, FALSE, NO, TRUE, YES, Loop, Row, ask, drafted, graph_of, unfounded
 
 
 def judge(labels: dict[str, str]) -> Callable[[Choice], str]:
