@@ -26,7 +26,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from benchmarks.figures import write_figures
-from benchmarks.latency.replies import Model, json_of
+from benchmarks.latency.replies import Model
 from benchmarks.latency.shelf import Asked, Remembered, answerable, sample_shelf
 from graph.builder import build_graph
 from graph.context import Context, Services
@@ -62,7 +62,7 @@ class Ready:
         read = sum(len(one.text) for one in messages) // 4
         return AIMessage(
             reply.text,
-            response_metadata={"logprobs": json_of(reply)},
+            response_metadata={"logprobs": {"content": [{"top_logprobs": reply.candidates}]} if reply.top else None},
             usage_metadata={"input_tokens": read, "output_tokens": reply.tokens, "total_tokens": read + reply.tokens},
         )
 

@@ -20,11 +20,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.figures import write_figures
-from benchmarks.latency.server import Call, Pace, serving
+from benchmarks.latency.server import Call, Pace, TimedServer
 from benchmarks.latency.shelf import Remembered, answerable, sample_shelf
 from benchmarks.latency.ways import OURS, services_at
 from graph.builder import build_graph
 from graph.context import Context, Limits
+from tests.integration.loopback import in_another_process
 
 K = 4
 CALL_SECONDS = 0.3
@@ -51,8 +52,8 @@ async def measure(questions: int, pace: Pace, options: dict[str, Any], under_way
     context = Context(k=K, limits=PATIENCE)
     turn = asyncio.Semaphore(under_way or questions)
     done = 0
-    with serving(known, pace) as address:
-        graph = build_graph(services_at(address, OURS, retriever, **options))
+    with in_another_process(TimedServer, known, pace) as server:
+        graph = build_graph(services_at(server, OURS, retriever, **options))
 
         async def ask(question: str) -> str:
             nonlocal done
@@ -63,12 +64,12 @@ async def measure(questions: int, pace: Pace, options: dict[str, Any], under_way
             return str(state["outcome"])
 
         await ask(known[0].question)
-        address.calls_of(OURS)
+        server.call("calls_of", OURS)
         done = 0
         began, worked = time.perf_counter(), time.process_time()
         outcomes = await asyncio.gather(*(ask(one.question) for one in asked))
         seconds, processor = time.perf_counter() - began, time.process_time() - worked
-        calls = address.calls_of(OURS)
+        calls = server.call("calls_of", OURS)
     print(file=sys.stderr)
     if set(outcomes) != {"grounded"}:
         raise RuntimeError(f"not every question was grounded, but {sorted(set(outcomes))}")

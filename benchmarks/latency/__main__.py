@@ -24,9 +24,10 @@ from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
 from benchmarks.figures import write_figures
-from benchmarks.latency.server import Address, Call, Pace, serving
+from benchmarks.latency.server import Call, Pace, TimedServer
 from benchmarks.latency.shelf import Asked, Remembered, answerable
 from benchmarks.latency.ways import PLAIN, Way, ways_at
+from tests.integration.loopback import Remote, in_another_process
 
 K = 4
 
@@ -77,12 +78,12 @@ async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
     with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
         shelf = Remembered(library.store.as_retriever())
         asked = (await answerable(shelf, K, setting.relevant))[: most + 1]
-    with serving(asked, setting.pace) as address:
-        ways = ways_at(address, shelf, K)
+    with in_another_process(TimedServer, asked, setting.pace) as server:
+        ways = ways_at(server, shelf, K)
         names = list(ways)
         for number, one in enumerate(asked):
             shift = number % len(names)
-            turn = {name: await _turn(name, ways[name], one, address) for name in names[shift:] + names[:shift]}
+            turn = {name: await _turn(name, ways[name], one, server) for name in names[shift:] + names[:shift]}
             if number:
                 turns.append({name: turn[name] for name in names})
             print(f"\r{setting.name}: {number} of {len(asked) - 1}", end="", file=sys.stderr, flush=True)
@@ -90,9 +91,9 @@ async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
     return turns
 
 
-async def _turn(name: str, way: Way, one: Asked, address: Address) -> Turn:
+async def _turn(name: str, way: Way, one: Asked, server: Remote) -> Turn:
     seconds, answered = await way(one.question)
-    calls = address.calls_of(name)
+    calls = server.call("calls_of", name)
     if not answered:
         raise RuntimeError(f"{name} gave no answer at its first draft to: {one.question}")
     uncached = sum(call.input_tokens - call.cached_tokens for call in calls)

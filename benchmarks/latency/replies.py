@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -52,6 +51,13 @@ class Reply:
     text: str
     tokens: int
     top: Mapping[str, float] | None = None
+
+    @property
+    def candidates(self) -> list[dict[str, Any]] | None:
+        """The log-probabilities as the protocol gives them."""
+        return (
+            [{"token": one, "logprob": value, "bytes": None} for one, value in self.top.items()] if self.top else None
+        )
 
 
 class Model:
@@ -114,24 +120,6 @@ class PrefixCache:
 def count(text: str) -> int:
     """Tokens, roughly: a sign each, and one for every six letters that a word begins."""
     return len(TOKEN.findall(text))
-
-
-def json_of(reply: Reply) -> dict[str, Any] | None:
-    """The log-probabilities as the protocol gives them."""
-    if reply.top is None:
-        return None
-    top = [{"token": token, "logprob": value, "bytes": None} for token, value in reply.top.items()]
-    return {"content": [{**top[0], "top_logprobs": top}], "refusal": None}
-
-
-def questions_from(text: str) -> list[Asked]:
-    """The questions as `questions_to` wrote them."""
-    return [Asked(one["question"], tuple(one["relevant"]), one["answer"]) for one in json.loads(text)]
-
-
-def questions_to(asked: Sequence[Asked]) -> str:
-    """The questions on one line, for a server in another process."""
-    return json.dumps([vars(one) for one in asked])
 
 
 def _system_of(prompt: ChatPromptTemplate) -> str:

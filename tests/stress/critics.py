@@ -28,7 +28,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from benchmarks.figures import write_figures
 from core.types import Usage, Verdict
 from graph.builder import SelfRAG, build_graph
-from graph.context import Limits, Services
+from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.quotes import find_quote
 from models.usage import Tab
@@ -39,7 +39,7 @@ from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
-from tests.stress.holds import violations
+from tests.integration.graph.invariants import violations
 
 CALL = Usage(model_calls=1, input_tokens=300, cached_input_tokens=0, output_tokens=1, estimated=False)
 TOKENS = CALL["input_tokens"] + CALL["output_tokens"]
@@ -175,7 +175,7 @@ async def ask(graph: SelfRAG, question: str, row: Row) -> None:
     final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question})))
     row.calls.append(final["usage"]["model_calls"])
     row.outcomes[str(final["outcome"])] += 1
-    row.violated += violations(final, Limits(), question)
+    row.violated += violations(final, question, Context())
     if final["outcome"] == "grounded":
         row.unfounded += unfounded(final["answer"], [one["passage"] for one in final["citations"]], question)
 

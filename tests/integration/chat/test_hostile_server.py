@@ -17,8 +17,8 @@ from models.chat import Chat, answer_of
 from models.connect import openai_chat, provider_chat
 from models.failures import TransientModelError
 from tests.integration.loopback import json_reply, loopback
+from tests.integration.misbehaviour import Wire, whole
 from tests.scripted import roomy_tab
-from tests.stress.faults.misbehaviour import Wire, whole
 
 KEY = "swordfish-in-the-lake"
 ZEROS = 50_000_000

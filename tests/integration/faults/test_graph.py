@@ -14,10 +14,10 @@ from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
 from tests.integration.faults.test_replies import CASES, SLOW
+from tests.integration.graph.invariants import violations
+from tests.integration.misbehaviour import FAULTS
 from tests.integration.openai_server import CHOICES, OpenAIServer
 from tests.scripted import ScriptedRetriever
-from tests.stress.faults.misbehaviour import FAULTS
-from tests.stress.holds import violations
 
 QUESTION = "Why does the tenant pay the monthly rent?"
 RENT = "The tenant pays the monthly rent in advance."
@@ -46,7 +46,7 @@ async def ask(server: OpenAIServer, name: str, kinds: frozenset[str], *, streame
         else:
             final = await graph.ainvoke(start, context=context)
     await chat.aclose()
-    found = violations(final, limits, QUESTION)
+    found = violations(final, QUESTION, context)
     assert not found, found
     assert len(server.asked) <= final["usage"]["model_calls"] <= limits.model_calls
     return cast("SelfRAGState", final)

@@ -18,9 +18,9 @@ from models.generator import Generator
 from models.usage import LimitReachedError, Tab
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.grade_documents import RELEVANCE
+from tests.integration.misbehaviour import FAULTS, retry_at, say
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import roomy_tab
-from tests.stress.faults.misbehaviour import FAULTS, retry_at, say
 
 SKY: dict[str, Any] = {
     "question": "Why is the sky blue today?",

@@ -19,7 +19,7 @@ from models import failures
 from models.failures import TransientModelError
 from models.remote_embeddings import BATCH, BATCH_CHARACTERS, batches
 from tests.integration.loopback import Loopback, Sent, json_reply, loopback
-from tests.stress.faults.misbehaviour import HANG, Wire, whole
+from tests.integration.misbehaviour import HANG, Wire, whole
 
 KEY = "swordfish-in-the-lake"
 NO_VECTORS = r"openai:small (did not give one vector|sent what is no embedding)"

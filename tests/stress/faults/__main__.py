@@ -28,9 +28,10 @@ from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
-from tests.stress.faults.server import serving
-from tests.stress.faults.shelf import THINGS, Shelf, passages
-from tests.stress.holds import violations
+from tests.integration.graph.invariants import violations
+from tests.integration.loopback import in_another_process
+from tests.stress.faults.server import FaultyServer
+from tests.stress.faults.tickets import THINGS, Shelf, passages
 
 HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay a run on a busy machine
 
@@ -67,18 +68,18 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of usage that is none
     began = time.perf_counter()
-    with serving(options.seed, options.share) as server:
+    with in_another_process(FaultyServer, options.seed, options.share) as server:
         chat = openai_chat("faulty", base_url=server.base_url, api_key="none", call_seconds=options.call_seconds)
         graph = build_graph(Services(Generator(chat), Critic(chat), Shelf(passages())))
         asked = asyncio.run(ask_all(graph, chat, options.questions, options.seed, options.at_once))
-        record = server.record()
-    tally = counted(asked, record["requests"])
+        requests, faults = server.call("counts")
+    tally = counted(asked, requests)
     figures = {
         "questions": len(asked),
         "share": options.share,
         "seed": options.seed,
-        "requests": sum(record["requests"].values()),
-        "faults": record["faults"],
+        "requests": sum(requests.values()),
+        "faults": dict(faults),
         "outcomes": dict(tally.outcomes),
         "stop_reasons": dict(tally.reasons),
         "worst": tally.worst,
@@ -141,7 +142,7 @@ async def ask(graph: SelfRAG, number: int, seed: int) -> Asked:
     except Exception as error:  # noqa: BLE001 - any error that reaches the caller is what is looked for
         return Asked(number, limits, time.perf_counter() - began, violated=(f"it raised {error!r}",))
     seconds = time.perf_counter() - began
-    found = violations(final, limits, question, hard=context.constraints == "hard")
+    found = violations(final, question, context)
     return Asked(number, limits, seconds, final, tuple(found))
 
 

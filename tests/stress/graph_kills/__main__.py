@@ -30,9 +30,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from benchmarks.figures import aligned, ended, listed
 from graph.state import SelfRAGState
-from tests.stress.graph_kills.life import PLAIN, ROOMY, bound, context_of, live, opened, start_of, thread_of
-from tests.stress.graph_kills.record import Call, Expected, Recorder, finished, recording
-from tests.stress.holds import violations
+from tests.integration.graph.invariants import violations
+from tests.stress.graph_kills.recorder import Call, Expected, Recorder, finished
+from tests.stress.graph_kills.worker import PLAIN, bound, context_of, live, opened, start_of, thread_of
 
 HUNG_SECONDS = 120
 OWN = ("run", "seconds", "usage", "path")  # what two runs of one question may differ in
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=4)
     options = parser.parse_args()
-    PROCESSES.set_forkserver_preload(["tests.stress.graph_kills.life", "langchain_openai"])
+    PROCESSES.set_forkserver_preload(["tests.stress.graph_kills.worker", "langchain_openai"])
     began = time.perf_counter()
     tally = asyncio.run(kill_all(options.kills, options.seed, options.at_once))
     figures = {
@@ -83,10 +83,10 @@ def main() -> None:
 async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
     """Batches of questions until so many kills have struck, each batch until all of it is answered."""
     tally, dice, first = Tally(), Random(seed), 0
-    async with recording(seed) as (recorder, base_url):
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        async with Recorder(seed).listening() as recorder:
             while tally.kills < kills:
-                batch = Batch(Path(folder), list(range(first, first + at_once)), recorder, base_url)
+                batch = Batch(Path(folder), list(range(first, first + at_once)), recorder)
                 await batch.prepare()
                 await batch.kill(tally, dice, kills)
                 first += at_once
@@ -101,7 +101,6 @@ class Batch:
     folder: Path
     numbers: list[int]
     recorder: Recorder
-    base_url: str
     expected: dict[int, Expected] = field(default_factory=dict)
     reference: dict[int, SelfRAGState] = field(default_factory=dict)
     span: float = 0.0
@@ -110,7 +109,7 @@ class Batch:
     async def prepare(self) -> None:
         """Run each question step by step, and all of them whole, by which the time that they take is known."""
         for number in self.numbers:
-            self.expected[number], self.reference[number] = await stepwise(number, self.recorder, self.base_url)
+            self.expected[number], self.reference[number] = await stepwise(number, self.recorder)
         before = len(self.recorder.calls)
         self.span = await self.live("whole")
         self.enough = sum(call.life == "whole" for call in self.recorder.calls[before:])
@@ -141,7 +140,7 @@ class Batch:
         tally.enough += self.enough
         for number, final in finals.items():
             tally.outcomes[final["outcome"]] += 1
-            found = violations(final, ROOMY, start_of(number)["question"])
+            found = violations(final, start_of(number)["question"], context_of(number))
             tally.violated += [f"question {number}: {text}" for text in found]
             tally.violated += [f"question {number}: {text}" for text in differences(final, self.reference[number])]
 
@@ -151,7 +150,7 @@ class Batch:
         """One life; the seconds that its questions took, 0 for one that was killed so many seconds after it began."""
         begun = PROCESSES.Event()
         path = self.folder / f"{stem or f'{name}-{self.numbers[0]}'}.sqlite"
-        process = PROCESSES.Process(target=live, args=(path, self.base_url, name, self.numbers, sync, begun))
+        process = PROCESSES.Process(target=live, args=(path, self.recorder.base_url, name, self.numbers, sync, begun))
         process.start()
         await asyncio.to_thread(begun.wait, HUNG_SECONDS)
         began = time.perf_counter()
@@ -168,7 +167,7 @@ class Batch:
         return seconds
 
 
-async def stepwise(number: int, recorder: Recorder, base_url: str) -> tuple[Expected, SelfRAGState]:
+async def stepwise(number: int, recorder: Recorder) -> tuple[Expected, SelfRAGState]:
     """Run one question with a graph of its own for every step; what each step asked, and the final state."""
     steps: list[list[str]] = []
     calls: list[list[Call]] = []
@@ -178,7 +177,7 @@ async def stepwise(number: int, recorder: Recorder, base_url: str) -> tuple[Expe
         start: SelfRAGState | None = start_of(number)
         while not values.get("outcome"):
             name, before, path = f"step-{number}-{len(steps)}", len(recorder.calls), len(values.get("path") or [])
-            graph, chat = bound(base_url, name, saver)
+            graph, chat = bound(recorder.base_url, name, saver)
             values = await graph.ainvoke(start, thread_of(number), context=context_of(number), interrupt_after="*")
             await chat.aclose()
             start = None

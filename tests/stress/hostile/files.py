@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.stress.faults.misbehaviour import Wire
+from tests.integration.misbehaviour import Wire
 from tests.stress.hostile.indexes import CHANGES, Change
 from tests.stress.hostile.replies import WIRES, Carry
 from tests.stress.hostile.surface import Surface

@@ -15,7 +15,7 @@ from typing import Any
 
 import zstandard
 
-from tests.stress.faults.misbehaviour import FAULTS, Completion, Fault, Wire, body, candidates, say, status, tokens
+from tests.integration.misbehaviour import FAULTS, Completion, Fault, Wire, body, candidates, say, status, tokens
 from tests.stress.hostile.child import command_line, streaming
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.words import UNSHOWN

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from random import Random
 
-from tests.stress.faults.misbehaviour import Fault, say, status
+from tests.integration.misbehaviour import Fault, say, status
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.latency.replies import Model, PrefixCache, count, questions_from, questions_to
+from benchmarks.latency.replies import Model, PrefixCache, count
 from benchmarks.latency.shelf import Asked
 from benchmarks.overhead import ROLES
 from benchmarks.peers import prompts as peers
@@ -96,8 +96,3 @@ def test_the_cache_serves_the_longest_beginning_of_whole_messages() -> None:
     assert cache.read(turns("one two", "three four"))[1] == beginning
     assert cache.read(turns("one two", "three"))[1] == total
     assert cache.read(turns("other", "three"))[1] == 0
-
-
-def test_questions_reach_the_server_as_they_are() -> None:
-    assert "\n" not in questions_to([SKY, SEA])
-    assert questions_from(questions_to([SKY, SEA])) == [SKY, SEA]

@@ -24,7 +24,7 @@ from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
-from tests.stress.faults.shelf import THINGS, Shelf, passages
+from tests.stress.faults.tickets import THINGS, Shelf, passages
 
 ROOMY = Limits(rewrites=2, drafts=3, model_calls=500, tokens=10**7, seconds=600)
 # Plain values only: nothing in a file of checkpoints is unpickled or imported by name.

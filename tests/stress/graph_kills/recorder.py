@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -21,10 +19,12 @@ from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
-from tests.stress.faults.dice import reply_to
-from tests.stress.faults.misbehaviour import Wire, sent
-from tests.stress.faults.server import NUMBER, Server
+from tests.integration.loopback import Loopback, Sent
+from tests.integration.misbehaviour import Wire, reply
+from tests.stress.faults.random_model import completion_for
+from tests.stress.faults.server import TICKET
 
+CALL_SECONDS = 0.004
 Done = Mapping[str, int]  # how many times each node of a question has finished
 
 
@@ -53,33 +53,23 @@ NODES = {
 }
 
 
-@dataclass
-class Recorder(Server):
-    """Replies to a prompt at random, but always the same, after ``latency`` seconds; keeps every call."""
+class Recorder(Loopback):
+    """Reply to a prompt at random, but always the same; keep every call."""
 
-    seed: int = 1
-    share: float = 0.0
-    latency: float = 0.004
-    calls: list[Call] = field(default_factory=list)
+    def __init__(self, seed: int) -> None:
+        super().__init__(self.answer)
+        self.seed = seed
+        self.calls: list[Call] = []
 
-    def reply(self, path: str, body: bytes) -> Wire:
-        """What is sent for one request."""
-        request = json.loads(body)
+    def answer(self, sent: Sent) -> Wire:
+        """The reply to one request."""
+        request = sent.body
         messages = request["messages"]
         asked = json.dumps([messages, request.get("response_format")], sort_keys=True)
         prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
-        number = int(NUMBER.findall(str([one["content"] for one in messages]))[-1])
+        number = int(TICKET.findall(str([one["content"] for one in messages]))[-1])
         self.calls.append(Call(number, NODES[messages[0]["content"]], prompt, request["model"]))
-        return replace(sent(reply_to(request, Random(prompt))), pause=self.latency)
-
-
-@asynccontextmanager
-async def recording(seed: int) -> AsyncIterator[tuple[Recorder, str]]:
-    """A server in this process, and its address."""
-    recorder = Recorder(seed)
-    listening = await asyncio.start_server(recorder.serve, "127.0.0.1", 0, backlog=1024)
-    async with listening:
-        yield recorder, f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        return replace(reply(completion_for(request, Random(prompt))), pause=CALL_SECONDS)
 
 
 @dataclass

@@ -5,14 +5,16 @@ from typing import Any, cast
 
 import pytest
 
-from graph.context import Limits
+from graph.context import Context, Limits
 from graph.state import SelfRAGState
-from nodes.finish import marked
+from nodes.finish import citations_of, marked
+from tests.integration.graph.invariants import violations
+from tests.integration.graph.oracle import deserved
 from tests.scripted import candidate_of, claim, draft, passage, state, verdict
-from tests.stress.holds import deserved, violations
 
 AIR, SEA = "Air scatters blue light.", "The sea is salty."
-LIMITS = Limits(model_calls=8, tokens=1000)
+CONTEXT = Context(limits=Limits(model_calls=8, tokens=1000))
+HARD = Context(constraints="hard")
 QUESTION = "Why is the sky blue?"
 
 
@@ -49,14 +51,16 @@ def labelled(*labels: str, **changes: Any) -> SelfRAGState:
     """The run with these labels on its claims, marked in the answer as `finish` does."""
     claims = [claim(text, label, within=text) for text, label in zip((AIR, SEA), labels, strict=False)]
     best = candidate_of(draft(f"{AIR} {SEA}", [AIR, SEA]), claims) | {"use": verdict("5")}
-    return grounded(best=best, answer=marked(cast("Any", best)), **{"citations": [], **changes})
+    return grounded(
+        best=best, answer=marked(cast("Any", best)), **{"citations": citations_of(cast("Any", best)), **changes}
+    )
 
 
 def test_a_run_that_ended_well_violates_nothing() -> None:
-    assert violations(grounded(), LIMITS, QUESTION) == []
+    assert violations(grounded(), QUESTION, CONTEXT) == []
     for label in ("partially supported", "no support", "unknown"):
         mixed = labelled("fully supported", label, outcome="partially_grounded", stop_reason="claims_unsupported")
-        assert violations(mixed, LIMITS, QUESTION) == []
+        assert violations(mixed, QUESTION, CONTEXT) == []
 
 
 def spent(**figures: int) -> dict[str, Any]:
@@ -86,29 +90,31 @@ def cited(**changes: Any) -> dict[str, Any]:
         (cited(start=1), "a quote is not verbatim"),
         (cited(quote="Air scatters red light."), "a quote is not verbatim"),
         (cited(passage=SEA, quote=SEA, end=len(SEA)), "what is cited carries no claim"),
+        (cited(id=2), "citations are not numbered"),
+        ({"citations": []}, "the quote of a claim that holds is not cited"),
         ({"answer": f"{AIR} [not supported by the documents]"}, "0 claims are no support and 1 are marked so"),
     ],
 )
 def test_what_does_not_hold_is_named(changes: dict[str, Any], said: str) -> None:
-    found = violations(grounded(**deepcopy(changes)), LIMITS, QUESTION)
+    found = violations(grounded(**deepcopy(changes)), QUESTION, CONTEXT)
     assert any(said in one for one in found), found
 
 
 def test_a_claim_that_holds_without_a_quote_is_named() -> None:
     final = grounded(best=candidate_of(draft(AIR, [AIR]), [claim(AIR)]) | {"use": None}, citations=[])
-    assert violations(final, LIMITS, QUESTION) == [f"a claim holds without a quote: {AIR}"]
+    assert violations(final, QUESTION, CONTEXT) == [f"a claim holds without a quote: {AIR}"]
 
 
 def test_a_mark_that_is_missing_is_named() -> None:
     final = labelled("fully supported", "no support", outcome="partially_grounded", stop_reason="claims_unsupported")
-    found = violations({**final, "answer": f"{AIR} {SEA}"}, LIMITS, QUESTION)
+    found = violations({**final, "answer": f"{AIR} {SEA}"}, QUESTION, CONTEXT)
     assert found == ["1 claims are no support and 0 are marked so"]
 
 
 def test_an_abstention_that_hands_out_the_draft_is_named() -> None:
     final = labelled("no support", outcome="abstained", stop_reason="claims_unsupported")
-    assert violations({**final, "answer": "No answer."}, LIMITS, QUESTION) == []
-    assert violations({**final, "answer": f"{AIR} {SEA}"}, LIMITS, QUESTION) == ["a draft stands in what is no answer"]
+    assert violations({**final, "answer": "No answer."}, QUESTION, CONTEXT) == []
+    assert violations({**final, "answer": f"{AIR} {SEA}"}, QUESTION, CONTEXT) == ["a draft stands in what is no answer"]
 
 
 @pytest.mark.parametrize(
@@ -129,15 +135,15 @@ def test_the_outcome_that_verdicts_give(labels: tuple[str, ...], use: str, hard:
     best = final["best"]
     assert best is not None
     best["use"] = verdict(use)
-    assert deserved(final, hard)[0] == outcome
+    assert deserved(final, HARD if hard else CONTEXT)[0] == outcome
 
 
 def test_the_outcome_without_claims() -> None:
-    assert deserved(grounded(best=None), hard=False) == ("abstained", {"nothing_relevant"})
+    assert deserved(grounded(best=None), CONTEXT) == ("abstained", "nothing_relevant")
     stops = [{"reason": "model_failed", "failure": "it broke"}]
-    assert deserved(grounded(best=None, stops=stops), hard=False) == ("stopped", {"model_failed"})
+    assert deserved(grounded(best=None, stops=stops), CONTEXT) == ("stopped", None)
     declined = candidate_of(draft("I don't know.", [AIR], declined=True))
-    assert deserved(grounded(best=declined), hard=False) == ("abstained", {"declined"})
+    assert deserved(grounded(best=declined), CONTEXT) == ("abstained", "declined")
     direct = candidate_of(draft("Four."))
-    assert deserved(grounded(best=direct), hard=False)[0] == "direct"
-    assert deserved(grounded(best={**direct, "use": verdict("1")}), hard=True)[0] == "abstained"
+    assert deserved(grounded(best=direct), CONTEXT)[0] == "direct"
+    assert deserved(grounded(best={**direct, "use": verdict("1")}), HARD)[0] == "abstained"

@@ -20,7 +20,7 @@ from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
-from tests.stress.faults.misbehaviour import Completion, completion_of
+from tests.integration.misbehaviour import Completion, completion_of
 
 # How often each label is chosen: often enough that runs end in every way.
 ODDS: tuple[tuple[Choice, Mapping[str, float]], ...] = (
@@ -33,7 +33,7 @@ INVENTED = "The moon is made of 12 kinds of green cheese."
 Messages = Sequence[Mapping[str, Any]]
 
 
-def reply_to(request: Mapping[str, Any], dice: Random) -> Completion:
+def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
     """A sound completion for a request that is one of the program's. Raises `LookupError` for any other."""
     messages: Messages = request["messages"]
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])

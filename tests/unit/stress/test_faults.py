@@ -5,7 +5,7 @@ from typing import Any
 from graph.context import Limits
 from tests.scripted import state
 from tests.stress.faults.__main__ import Asked, counted, settings_of
-from tests.stress.faults.shelf import Shelf, passages
+from tests.stress.faults.tickets import Shelf, passages
 
 SPENT = {"model_calls": 3, "input_tokens": 400, "cached_input_tokens": 0, "output_tokens": 50, "estimated": False}
 

@@ -14,7 +14,7 @@ from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.scripted import passage
-from tests.stress.faults.dice import ODDS, reply_to
+from tests.stress.faults.random_model import ODDS, completion_for
 
 PASSAGES = numbered([passage("Air scatters light. Salt melts ice.")])
 
@@ -38,28 +38,28 @@ def said(completion: Mapping[str, Any]) -> str:
 def test_verdicts_are_labels(choice: Choice, odds: Mapping[str, float]) -> None:
     assert set(odds) <= set(choice.replies)
     messages = filled(choice.messages)
-    replies = [reply_to(request(messages, logprobs=True), Random(seed)) for seed in range(40)]
+    replies = [completion_for(request(messages, logprobs=True), Random(seed)) for seed in range(40)]
     assert {said(one) for one in replies} == set(odds)
     for one in replies:
         top = one["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
         assert max(top, key=lambda entry: entry["logprob"])["token"] == said(one)
-    label = json.loads(said(reply_to(request(messages, response_format={"type": "json_schema"}), Random(1))))
+    label = json.loads(said(completion_for(request(messages, response_format={"type": "json_schema"}), Random(1))))
     assert label["label"] in odds
 
 
 @pytest.mark.parametrize("prompt", [GENERATE, REDRAFT_UNSUPPORTED])
 def test_drafts_say_what_the_passages_say_or_what_is_invented(prompt: Any) -> None:
-    drafts = {said(reply_to(request(filled(prompt)), Random(seed))) for seed in range(100)}
+    drafts = {said(completion_for(request(filled(prompt)), Random(seed))) for seed in range(100)}
     assert {"Air scatters light.", "Salt melts ice.", "I don't know."} < drafts
     assert any("cheese" in draft for draft in drafts)
     assert not any("passage" in draft for draft in drafts)
 
 
 def test_queries_and_direct_answers() -> None:
-    assert said(reply_to(request(filled(REWRITE_QUERY)), Random(1))).startswith("other words")
-    assert said(reply_to(request(filled(DIRECT_GENERATE)), Random(1))) == "The answer is four."
+    assert said(completion_for(request(filled(REWRITE_QUERY)), Random(1))).startswith("other words")
+    assert said(completion_for(request(filled(DIRECT_GENERATE)), Random(1))) == "The answer is four."
 
 
 def test_another_prompt_is_refused() -> None:
     with pytest.raises(LookupError, match="no prompt of ours: hello"):
-        reply_to({"messages": [{"content": "hello"}]}, Random(1))
+        completion_for({"messages": [{"content": "hello"}]}, Random(1))

@@ -88,7 +88,7 @@ def completion_of(
     return {**head, "choices": [choice], "usage": usage}
 
 
-def sent(completion: Completion, fault: Fault | None = None, *, stream: bool = False) -> Wire:
+def reply(completion: Completion, fault: Fault | None = None, *, stream: bool = False) -> Wire:
     """The reply as bytes, whole or streamed, with its fault."""
     fault = fault or Fault()
     completion = deepcopy(completion)
@@ -129,6 +129,11 @@ def status(code: int, text: str = "scripted", **headers: str) -> Fault:
     body = json.dumps({"error": {"message": text, "type": "scripted", "code": None}}).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Fault(carry=lambda wire: whole(body, code, **named))
+
+
+def refusal(code: int, text: str) -> Wire:
+    """An error of the protocol as a reply of its own."""
+    return status(code, text).carry(whole(b""))
 
 
 def retry_at(seconds_from_now: float, now: float, code: int = 429) -> Fault:
