@@ -25,7 +25,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.common import bound, kept_in
+from benchmarks.harness import option_parser, read_rows
+from benchmarks.sample import bound
 from evaluation.datasets import load
 from evaluation.records import Example
 from evaluation.scores import contains, right_answer
@@ -56,12 +57,9 @@ class Rows:
 
 def main() -> None:
     """Collect, fit, print, and store if asked."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
-    parser.add_argument("--most", type=int, default=90)
-    parser.add_argument("--out", type=Path, default=Path("eval/fit"))
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
@@ -87,7 +85,7 @@ def chosen(examples: Sequence[Example], options: argparse.Namespace) -> list[Exa
 
 def asked_in(out: Path) -> dict[str, Any]:
     """The traces of an earlier run."""
-    return {row["id"]: row for row in kept_in(out / "traces.jsonl")}
+    return {row["id"]: row for row in read_rows(out / "traces.jsonl")}
 
 
 async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:

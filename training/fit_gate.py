@@ -14,7 +14,6 @@ alone. At last each gold passage is judged as if it had no word in common with t
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from sklearn.model_selection import GroupKFold
 from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
-from benchmarks.figures import read_figures, write_figures
+from benchmarks.harness import option_parser, read_figures, write_figures
 from core.errors import RequestError
 from core.types import Passage
 from evaluation.datasets import load
@@ -70,7 +69,7 @@ class Tally(TypedDict):
 
 def main() -> None:
     """Search, fit or read the gate, print, and store if asked."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs")
     parser.add_argument("--docs", type=Path, action="append", default=[])

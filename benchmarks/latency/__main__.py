@@ -12,9 +12,7 @@ whole messages. `bench/latency.json` has the figures.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -23,10 +21,10 @@ from typing import Any
 from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
-from benchmarks.figures import write_figures
-from benchmarks.latency.server import Call, Pace, TimedServer
-from benchmarks.latency.shelf import Asked, Remembered, answerable
+from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.latency.timed_server import Call, Pace, TimedServer
 from benchmarks.latency.ways import PLAIN, Way, ways_at
+from benchmarks.sample import Asked, CachedRetriever, answerable
 from tests.integration.loopback import Remote, in_another_process
 
 K = 4
@@ -60,7 +58,7 @@ class Turn:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--most", type=int, default=8, help="questions on each server")
     options = parser.parse_args()
     measured = []
@@ -69,25 +67,25 @@ def main() -> None:
         figures = summary(turns)
         show(setting, figures, len(turns))
         measured.append({"server": setting.name, "questions": len(turns), "ways": figures})
-    print(f"\nwritten: {write_figures('latency', {'servers': measured})}")
+    write_figures("latency", {"servers": measured})
 
 
 async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
     """The turns of every way, for each question after the first; which way goes first changes."""
     turns = []
     with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
-        shelf = Remembered(library.store.as_retriever())
-        asked = (await answerable(shelf, K, setting.relevant))[: most + 1]
+        retriever = CachedRetriever(library.store.as_retriever())
+        asked = (await answerable(retriever, K, setting.relevant))[: most + 1]
     with in_another_process(TimedServer, asked, setting.pace) as server:
-        ways = ways_at(server, shelf, K)
+        ways = ways_at(server, retriever, K)
         names = list(ways)
         for number, one in enumerate(asked):
             shift = number % len(names)
             turn = {name: await _turn(name, ways[name], one, server) for name in names[shift:] + names[:shift]}
             if number:
                 turns.append({name: turn[name] for name in names})
-            print(f"\r{setting.name}: {number} of {len(asked) - 1}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            show_progress(f"{setting.name}: {number} of {len(asked) - 1}")
+    end_progress()
     return turns
 
 

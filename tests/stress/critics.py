@@ -12,9 +12,7 @@ claimed too much.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +23,7 @@ from typing import Any, cast
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.figures import write_figures
+from benchmarks.harness import end, end_progress, option_parser, show_progress
 from core.types import Usage, Verdict
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Services
@@ -124,11 +122,7 @@ class Row:
 
 def main() -> None:
     """Ask both ways, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=int, default=20_000)
-    options = parser.parse_args()
+    options = option_parser(__doc__, questions=200, seed=1, most=20_000).parse_args()
     rows = asyncio.run(measure(options.questions, options.seed, options.most))
     print(f"{'critic':12}{'way':7}{'calls: median':>14}{'most':>8}{'unfounded':>11}{'violations':>12}  outcomes")
     for (critic, way), row in rows.items():
@@ -140,11 +134,8 @@ def main() -> None:
     figures: dict[str, Any] = {"questions": options.questions, "seed": options.seed, "most": options.most}
     for (critic, way), row in rows.items():
         figures.setdefault(critic, {})[way] = row.figures()
-    print(f"{write_figures('critics', figures)} is written", file=sys.stderr)
     violated = [one for (_, way), row in rows.items() if way == "ours" for one in row.violated]
-    for one in violated[:20]:
-        print(f"violated: {one}")
-    sys.exit(1 if violated else 0)
+    end("critics", figures, violated)
 
 
 async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str], Row]:
@@ -160,8 +151,8 @@ async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str],
             dice = Random(f"{seed}/{name}/{number}")
             if number < NAIVE_QUESTIONS:
                 await ask_naively(judge_of(dice), dice, question, most, naive)
-            print(f"\r{name}: {number + 1} of {questions} ", end="", file=sys.stderr, flush=True)
-        print(file=sys.stderr)
+            show_progress(f"{name}: {number + 1} of {questions}")
+        end_progress()
     return rows
 
 

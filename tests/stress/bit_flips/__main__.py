@@ -14,11 +14,9 @@ crash or a hang of it is seen. It writes ``bench/index_flips.json`` and ends wit
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -28,7 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import aligned, ended, listed
+from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.document_rows import get_passages
 from retrieval.library.library import Library
@@ -43,9 +41,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 
 def main() -> None:
     """Build, harm, ask, count, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--flips", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = option_parser(__doc__, flips=1000, seed=1)
     parser.add_argument("--only", type=int, nargs="+", metavar="ROUND", help="play these again, and write nothing")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
@@ -56,13 +52,13 @@ def main() -> None:
         bench = built(Path(folder))
         for one in played(bench, options.only or range(options.flips), options.seed, Path(folder) / "copy"):
             rounds.append(one)
-            print(f"\r{len(rounds)} rounds", end="", file=sys.stderr, flush=True)
-        print(file=sys.stderr)
+            show_progress(f"{len(rounds)} rounds")
+        end_progress()
         sizes = {path.name: path.stat().st_size for path in sorted(bench.home.iterdir())}
         figures = {"passages": len(bench.known), "bytes": sizes, **counted(rounds, len(bench.known))}
     figures |= {"seed": options.seed, "seconds": time.perf_counter() - began}
     print(table(figures))
-    ended(None if options.only else "index_flips", figures, figures["violated"])
+    end(None if options.only else "index_flips", figures, figures["violated"])
 
 
 def built(folder: Path) -> Bench:

@@ -9,9 +9,7 @@ none hangs. It writes ``bench/faults.json`` and ends with 1 if anything was viol
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import sys
 import time
 import warnings
 from collections import Counter
@@ -20,7 +18,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from benchmarks.figures import aligned, ended, listed
+from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
 from graph.builder import SelfRAG, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
@@ -30,8 +28,8 @@ from models.critic import Critic
 from models.generator import Generator
 from tests.integration.graph.invariants import violations
 from tests.integration.loopback import in_another_process
-from tests.stress.faults.server import FaultyServer
-from tests.stress.faults.tickets import THINGS, Shelf, passages
+from tests.stress.faults.faulty_server import FaultyServer
+from tests.stress.faults.tickets import THINGS, TicketRetriever, passages
 
 HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay a run on a busy machine
 
@@ -59,18 +57,12 @@ class Tally:
 
 def main() -> None:
     """Ask, count, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--questions", type=int, default=2000)
-    parser.add_argument("--share", type=float, default=0.2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--at-once", type=int, default=24)
-    parser.add_argument("--call-seconds", type=float, default=1.0)
-    options = parser.parse_args()
+    options = option_parser(__doc__, questions=2000, share=0.2, seed=1, at_once=24, call_seconds=1.0).parse_args()
     warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of usage that is none
     began = time.perf_counter()
     with in_another_process(FaultyServer, options.seed, options.share) as server:
         chat = openai_chat("faulty", base_url=server.base_url, api_key="none", call_seconds=options.call_seconds)
-        graph = build_graph(Services(Generator(chat), Critic(chat), Shelf(passages())))
+        graph = build_graph(Services(Generator(chat), Critic(chat), TicketRetriever(passages())))
         asked = asyncio.run(ask_all(graph, chat, options.questions, options.seed, options.at_once))
         requests, faults = server.call("counts")
     tally = counted(asked, requests)
@@ -87,7 +79,7 @@ def main() -> None:
         "seconds": time.perf_counter() - began,
     }
     print(table(figures))
-    ended("faults", figures, tally.violated)
+    end("faults", figures, tally.violated)
 
 
 def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
@@ -120,11 +112,12 @@ async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once
         async with turn:
             asked = await ask(graph, number, seed)
         done += 1
-        print(f"\r{done} of {questions}", end="\n" if done == questions else "", file=sys.stderr, flush=True)
+        show_progress(f"{done} of {questions}")
         return asked
 
     await ask(graph, questions, seed)  # a question more, not counted: all that is loaded at first is loaded now
     asked = await asyncio.gather(*(one(number) for number in range(questions)))
+    end_progress()
     await chat.aclose()
     return asked
 

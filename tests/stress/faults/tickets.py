@@ -13,7 +13,7 @@ MATTERS = ("copper", "oak", "iron", "brass", "glass", "walnut", "silver", "grani
 
 
 @dataclass
-class Shelf:
+class TicketRetriever:
     """Finds four passages for any query, always the same ones for the same."""
 
     passages: Sequence[Document]

@@ -11,10 +11,8 @@ It writes ``bench/kills.json`` and ends with 1 if anything was violated.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import multiprocessing
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -28,7 +26,7 @@ from typing import Any, cast
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from benchmarks.figures import aligned, ended, listed
+from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
 from graph.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.stress.graph_kills.recorder import Call, Expected, Recorder, finished
@@ -55,11 +53,7 @@ class Tally:
 
 def main() -> None:
     """Kill, resume, count, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--at-once", type=int, default=4)
-    options = parser.parse_args()
+    options = option_parser(__doc__, kills=200, seed=1, at_once=4).parse_args()
     PROCESSES.set_forkserver_preload(["tests.stress.graph_kills.worker", "langchain_openai"])
     began = time.perf_counter()
     tally = asyncio.run(kill_all(options.kills, options.seed, options.at_once))
@@ -77,7 +71,7 @@ def main() -> None:
         "seconds": time.perf_counter() - began,
     }
     print(table(figures))
-    ended("kills", figures, tally.violated)
+    end("kills", figures, tally.violated)
 
 
 async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
@@ -90,7 +84,7 @@ async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
                 await batch.prepare()
                 await batch.kill(tally, dice, kills)
                 first += at_once
-    print(file=sys.stderr)
+    end_progress()
     return tally
 
 
@@ -136,7 +130,7 @@ class Batch:
                 tally.struck.update({call.node for call in mine if killed} - set(finished(after[number]) - done))
             tally.calls += len(calls)
             finals = ended_in(path, self.numbers)
-            print(f"\r{tally.kills} kills, {tally.lives} lives", end="", file=sys.stderr, flush=True)
+            show_progress(f"{tally.kills} kills, {tally.lives} lives")
         tally.enough += self.enough
         for number, final in finals.items():
             tally.outcomes[final["outcome"]] += 1

@@ -21,8 +21,8 @@ from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire, reply
+from tests.stress.faults.faulty_server import TICKET
 from tests.stress.faults.random_model import completion_for
-from tests.stress.faults.server import TICKET
 
 CALL_SECONDS = 0.004
 Done = Mapping[str, int]  # how many times each node of a question has finished

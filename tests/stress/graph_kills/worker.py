@@ -24,7 +24,7 @@ from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
-from tests.stress.faults.tickets import THINGS, Shelf, passages
+from tests.stress.faults.tickets import THINGS, TicketRetriever, passages
 
 ROOMY = Limits(rewrites=2, drafts=3, model_calls=500, tokens=10**7, seconds=600)
 # Plain values only: nothing in a file of checkpoints is unpickled or imported by name.
@@ -49,7 +49,7 @@ def thread_of(number: int) -> RunnableConfig:
 def bound(base_url: str, name: str, saver: BaseCheckpointSaver[Any]) -> tuple[SelfRAG, Chat]:
     """A graph over the model ``name`` at ``base_url``, and its client."""
     chat = openai_chat(name, base_url=base_url, api_key="none", call_seconds=60)
-    return build_graph(Services(Generator(chat), Critic(chat), Shelf(passages())), saver), chat
+    return build_graph(Services(Generator(chat), Critic(chat), TicketRetriever(passages())), saver), chat
 
 
 def opened(path: Path) -> SqliteSaver:

@@ -10,7 +10,6 @@ without a way out, where the system allows one. Ends with 1 if anything fell.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import fcntl
 import shlex
@@ -26,19 +25,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.stress.hostile.documents import DOCUMENTS, INDEXED
-from tests.stress.hostile.files import FILES, HUB
-from tests.stress.hostile.folders import FOLDERS
-from tests.stress.hostile.indexes import DATABASE, INDEX_FILES
-from tests.stress.hostile.invariants import check
-from tests.stress.hostile.kept import KEPT
-from tests.stress.hostile.replies import EMBEDDINGS, REPLIES
-from tests.stress.hostile.rules import RULES
-from tests.stress.hostile.sets import FOREIGN, RECORDS, SETS
-from tests.stress.hostile.settings import OPTIONS, SETTINGS, URLS
-from tests.stress.hostile.shown import SHOWN
+from benchmarks.harness import end_progress, option_parser, show_progress
+from tests.stress.hostile.display_attacks import SHOWN
+from tests.stress.hostile.document_attacks import DOCUMENTS, INDEXED
+from tests.stress.hostile.evaluation_attacks import FOREIGN, RECORDS, SETS
+from tests.stress.hostile.folder_attacks import FOLDERS
+from tests.stress.hostile.index_attacks import DATABASE, INDEX_FILES
+from tests.stress.hostile.model_file_attacks import FILES, HUB
+from tests.stress.hostile.reply_attacks import EMBEDDINGS, REPLIES
+from tests.stress.hostile.rule_attacks import RULES
+from tests.stress.hostile.run_checks import check
+from tests.stress.hostile.setting_attacks import OPTIONS, SETTINGS, URLS
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World, worlds
+from tests.stress.hostile.write_attacks import KEPT
 
 SURFACES = (
     *(REPLIES, EMBEDDINGS, DOCUMENTS, INDEXED, FOLDERS, INDEX_FILES, DATABASE, SETS, RECORDS, FOREIGN),
@@ -65,7 +65,7 @@ class Count:
 
 def main() -> int:
     """Attack, count, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--attacks", type=int, default=100, metavar="N", help="of each surface (100)")
     parser.add_argument("--only", nargs="+", choices=[one.name for one in SURFACES], metavar="SURFACE")
@@ -117,9 +117,9 @@ def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], Worl
         if broken:
             count.fell[name] = broken
             print(fallen(surface, name, broken), flush=True)
-        print(f"\r{surface.name}: {count.tried} tried, {len(count.fell)} fell ", end="", file=sys.stderr, flush=True)
+        show_progress(f"{surface.name}: {count.tried} tried, {len(count.fell)} fell")
     count.seconds = time.monotonic() - began
-    print(file=sys.stderr)
+    end_progress()
     return count
 
 

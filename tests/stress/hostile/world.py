@@ -18,8 +18,8 @@ from typing import Any
 
 import platformdirs
 
-from tests.stress.hostile.child import MODULES, Order, command_line, run
-from tests.stress.hostile.server import Server
+from tests.stress.hostile.child_process import MODULES, Order, command_line, run
+from tests.stress.hostile.model_endpoint import Server
 
 QUESTION = "When does the tenant pay the monthly rent?"
 LEASE = "# Lease\n\nThe tenant pays the monthly rent in advance. Dogs are allowed in the garden.\n"
@@ -187,7 +187,7 @@ def worlds(root: Path, check: Callable[[World, Ended], Iterator[str]]) -> Iterat
     """
     template = root / "template"
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LANGSMITH_TRACING": "false"})
-    PROCESSES.set_forkserver_preload(["tests.stress.hostile.child", *MODULES])
+    PROCESSES.set_forkserver_preload(["tests.stress.hostile.child_process", *MODULES])
     current: list[World] = []
 
     def fresh(name: str) -> World:

@@ -14,11 +14,9 @@ It writes ``bench/index_kills.json`` and ends with 1 if anything was violated.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -32,7 +30,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.figures import aligned, ended, listed
+from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
 from tests.stress.index_kills.indexer import FAILED, live
 from tests.stress.index_kills.inspection import Expected, Inspected, inspect, records_in
 from tests.stress.index_kills.libraries import Folder
@@ -73,10 +71,7 @@ class Life:
 
 def main() -> None:
     """Kill, look, count, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = option_parser(__doc__, kills=200, seed=1).parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
     PROCESSES.set_forkserver_preload(["tests.stress.index_kills.indexer", "faiss"])
     forkserver.ensure_running()  # it and its tracker are no orphans
@@ -99,7 +94,7 @@ def main() -> None:
         "seconds": time.perf_counter() - began,
     }
     print(table(figures))
-    ended("index_kills", figures, tally.violated)
+    end("index_kills", figures, tally.violated)
 
 
 class Killer:
@@ -124,9 +119,9 @@ class Killer:
         while self.tally.kills < kills:
             aim = self.dice.choices(("evenly", "start", "save", "remove"), (7, 1, 1, 1))[0]
             self.one(aim, remove=aim == "remove")
-            print(f"\r{self.tally.kills} kills, {self.tally.lives} lives", end="", file=sys.stderr, flush=True)
+            show_progress(f"{self.tally.kills} kills, {self.tally.lives} lives")
         self.one("none", remove=False)
-        print(file=sys.stderr)
+        end_progress()
         return self.tally
 
     def turn(self) -> None:

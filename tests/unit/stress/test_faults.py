@@ -5,7 +5,7 @@ from typing import Any
 from graph.context import Limits
 from tests.scripted import state
 from tests.stress.faults.__main__ import Asked, counted, settings_of
-from tests.stress.faults.tickets import Shelf, passages
+from tests.stress.faults.tickets import TicketRetriever, passages
 
 SPENT = {"model_calls": 3, "input_tokens": 400, "cached_input_tokens": 0, "output_tokens": 50, "estimated": False}
 
@@ -39,7 +39,7 @@ def test_a_question_that_hung_is_a_violation() -> None:
 
 
 async def test_a_query_finds_the_same_each_time() -> None:
-    shelf = Shelf(passages())
+    shelf = TicketRetriever(passages())
     one, same, other = [await shelf.ainvoke(query, k=4) for query in ("a", "a", "b")]
     assert one == same != other
     assert len({document.id for document in shelf.passages}) == len(shelf.passages) == 40

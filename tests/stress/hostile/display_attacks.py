@@ -8,8 +8,8 @@ from collections.abc import Callable
 from random import Random
 
 from tests.integration.misbehaviour import Fault, say, status
+from tests.stress.hostile.hostile_texts import UNSHOWN
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World
 from tests.unit.retrieval.documents.docx_files import docx, p
 

@@ -8,10 +8,10 @@ import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.latency.replies import Model, PrefixCache, count
-from benchmarks.latency.shelf import Asked
+from benchmarks.latency.good_model import Model, PrefixCache, count
 from benchmarks.overhead import ROLES
 from benchmarks.peers import prompts as peers
+from benchmarks.sample import Asked
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
 from prompts.generate import GENERATE

@@ -1,19 +1,25 @@
-"""The sample library in memory, searched by words, and the questions that it answers from its first passages."""
+"""The sample library, its questions, and the application's services over it: what is measured is measured on these."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
 
-from app.libraries import SAMPLE
-from benchmarks.common import questions_in
+from app.compose import context_of, services_of
+from app.libraries import SAMPLE, library_to_ask
+from app.screen import Screen
+from app.settings import load_settings
 from core.types import Passage
+from evaluation.datasets import load as load_questions
+from evaluation.records import Example
+from graph.context import Context, Services
 from grounding.claims import declines, split_claims
 from grounding.quotes import find_quote, missing_facts
 from grounding.sentences import sentences
@@ -25,6 +31,22 @@ from retrieval.library.splitter import split
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
 OPENING = 40  # characters by which a passage, or the span that answers, is known
 BEGINNING = 300  # characters that the peer with the shortest sight reads of a passage
+
+
+@contextmanager
+def bound(docs: Sequence[Path] | None) -> Iterator[tuple[Services, Context]]:
+    """Services over ``docs``, the sample library when none, and the context of the settings."""
+    screen = Screen()
+    settings = load_settings()
+    with library_to_ask(docs or [SAMPLE], settings, screen) as library:
+        with screen.downloads() as downloads:
+            services = services_of(settings, library.store.as_retriever(), downloads)
+        yield services, context_of(settings)
+
+
+def questions_in(path: Path) -> tuple[Example, ...]:
+    """The examples of a question set whose documents are named elsewhere."""
+    return load_questions(path, Path("eval") / "documents").examples
 
 
 @dataclass(frozen=True)
@@ -39,7 +61,7 @@ class Asked:
     answer: str
 
 
-class Shelf:
+class KeywordRetriever:
     """Passages in memory, found by the weight of the words that they share with the query."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
@@ -55,26 +77,26 @@ class Shelf:
         return [self._words[number][1] for number in order[:k]]
 
 
-class Remembered:
+class CachedRetriever:
     """A retriever that searches once for each query: what it takes is then next to nothing."""
 
-    def __init__(self, shelf: Any) -> None:
-        self._shelf = shelf
+    def __init__(self, retriever: Any) -> None:
+        self._retriever = retriever
         self._found: dict[tuple[str, int], list[Document]] = {}
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """What the shelf has."""
+        """As the retriever."""
         if (input, k) not in self._found:
-            self._found[input, k] = await self._shelf.ainvoke(input, k=k)
+            self._found[input, k] = await self._retriever.ainvoke(input, k=k)
         return self._found[input, k]
 
 
-def sample_shelf(folder: Path = SAMPLE) -> Shelf:
+def sample_retriever(folder: Path = SAMPLE) -> KeywordRetriever:
     """The documents of the folder, split as an index splits them."""
-    return Shelf([passage for path in sorted(folder.iterdir()) for passage in split(load(path))])
+    return KeywordRetriever([passage for path in sorted(folder.iterdir()) for passage in split(load(path))])
 
 
-async def answerable(shelf: Any, k: int, relevant: int, path: Path = QUESTIONS) -> list[Asked]:
+async def answerable(retriever: Any, k: int, relevant: int, path: Path = QUESTIONS) -> list[Asked]:
     """The questions whose answer stands early in one of the first ``k`` passages, so that every way finds it.
 
     ``relevant`` is how many of the passages the model calls so: the one that answers, and the next best.
@@ -82,7 +104,7 @@ async def answerable(shelf: Any, k: int, relevant: int, path: Path = QUESTIONS) 
     asked = []
     for example in questions_in(path):
         spans = [gold.text for gold in example.gold if gold.text] if example.answerable else []
-        found = [as_passage(document) for document in await shelf.ainvoke(example.question, k=k)]
+        found = [as_passage(document) for document in await retriever.ainvoke(example.question, k=k)]
         best = next((one for one in found for span in spans if span[:OPENING] in one["text"][:BEGINNING]), None)
         answer = best and _claim(best, example.question, spans)
         if best and answer and len(found) == k:

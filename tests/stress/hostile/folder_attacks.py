@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+from tests.stress.hostile.hostile_texts import UNSHOWN
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World
 
 Entry = Callable[[World, Path], None]

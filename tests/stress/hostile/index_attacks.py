@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 
 from tests.stress.bit_flips.harm import harm
+from tests.stress.hostile.hostile_texts import UNSHOWN
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World
 
 Change = Callable[[World, Path], None]

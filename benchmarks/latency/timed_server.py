@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.latency.replies import Model, PrefixCache
-from benchmarks.latency.shelf import Asked
+from benchmarks.latency.good_model import Model, PrefixCache
+from benchmarks.sample import Asked
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import completion_of, refusal, reply
 

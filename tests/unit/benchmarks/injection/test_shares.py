@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.injection.attacks import Attack
-from benchmarks.injection.figures import ALL, as_json, ratio, rows, table, wilson
+from benchmarks.injection.shares import ALL, as_json, ratio, rows, table, wilson
 from benchmarks.injection.targets import OURS, PLAIN
 from evaluation.records import Record
 from evaluation.run import failed

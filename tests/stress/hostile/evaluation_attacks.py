@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.stress.hostile.hostile_texts import HOSTILE, UNSHOWN
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import HOSTILE, UNSHOWN
 from tests.stress.hostile.world import QUESTION, World, listing
 
 SOUND = {"question": QUESTION, "answerable": True, "answer": "In advance.", "source": "lease.md"}

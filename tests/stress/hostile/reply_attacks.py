@@ -16,9 +16,9 @@ from typing import Any
 import zstandard
 
 from tests.integration.misbehaviour import FAULTS, Completion, Fault, Wire, body, candidates, say, status, tokens
-from tests.stress.hostile.child import command_line, streaming
+from tests.stress.hostile.child_process import command_line, streaming
+from tests.stress.hostile.hostile_texts import UNSHOWN
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World
 
 Carry = Callable[[World, Wire], Wire]

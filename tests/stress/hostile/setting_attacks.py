@@ -9,8 +9,8 @@ from random import Random
 
 from app.cli import PARSERS
 from app.settings import Settings
+from tests.stress.hostile.hostile_texts import HOSTILE
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import HOSTILE
 from tests.stress.hostile.world import QUESTION, World
 
 QUESTIONS = '{"question": "When does the tenant pay the monthly rent?", "answerable": true}\n'

@@ -12,7 +12,7 @@ from random import Random
 
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat, stream
-from tests.stress.hostile.invariants import UNSHOWN
+from tests.stress.hostile.run_checks import UNSHOWN
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import QUESTION, World
 from tests.stress.index_kills.libraries import KINDS as SOUND_KINDS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.injection.hosts import HOSTS
-from benchmarks.injection.rules import BASE58, LANGUAGES, is_encoded, rule_of, shifted, spells
+from benchmarks.injection.success import BASE58, LANGUAGES, is_encoded, rule_of, shifted, spells
 
 HOST = HOSTS[0]
 HONEST = "The crossing to the island of Brim takes 35 minutes."

@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 
 from tests.integration.misbehaviour import Wire
-from tests.stress.hostile.indexes import CHANGES, Change
-from tests.stress.hostile.replies import WIRES, Carry
+from tests.stress.hostile.hostile_texts import UNSHOWN
+from tests.stress.hostile.index_attacks import CHANGES, Change
+from tests.stress.hostile.reply_attacks import WIRES, Carry
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.words import UNSHOWN
 from tests.stress.hostile.world import QUESTION, World
 
 ONNX, TOKENS = "all-MiniLM-L6-v2-int8.onnx", "all-MiniLM-L6-v2-tokenizer.json"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.stress.hostile.child import from_python
+from tests.stress.hostile.child_process import from_python
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import QUESTION, World
 

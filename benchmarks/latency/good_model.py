@@ -11,8 +11,8 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.latency.shelf import Asked
 from benchmarks.peers import prompts as peers
+from benchmarks.sample import Asked
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE

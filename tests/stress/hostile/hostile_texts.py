@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.stress.hostile.invariants import MARK
+from tests.stress.hostile.run_checks import MARK
 
 # What must not be shown as it is; each has a line of its own making behind it where it can make one.
 UNSHOWN: dict[str, str] = {
