@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from benchmarks.harness import aligned, end, end_progress, listed, option_parser
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.document_rows import get_passages
 from retrieval.library.library import Library
-from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play
+from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play_some
 from tests.stress.index_kills.libraries import pdf_of, sentence
 
 BATCH = 50  # rounds of one process
@@ -149,13 +148,6 @@ def told(parent: Connection) -> Round | None:
         return Round(**json.loads(parent.recv_bytes())) if parent.poll(HUNG_SECONDS) else None
     except EOFError:
         return None
-
-
-def play_some(bench: Bench, numbers: Sequence[int], seed: int, copy: Path, parent: Connection) -> None:
-    """Play rounds and tell of each."""
-    for number in numbers:
-        one = play(bench, number, seed, copy)
-        parent.send_bytes(json.dumps(asdict(one), default=str).encode("utf-8", "backslashreplace"))
 
 
 def counted(rounds: Sequence[Round], passages: int) -> dict[str, Any]:

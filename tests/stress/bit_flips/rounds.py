@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
@@ -111,6 +113,13 @@ def play(bench: Bench, number: int, seed: int, copy: Path) -> Round:
         said=[text for one in tries for text in one.said],
         wrong=wrong,
     )
+
+
+def play_some(bench: Bench, numbers: Sequence[int], seed: int, copy: Path, parent: Connection) -> None:
+    """Play rounds and tell of each."""
+    for number in numbers:
+        one = play(bench, number, seed, copy)
+        parent.send_bytes(json.dumps(asdict(one), default=str).encode("utf-8", "backslashreplace"))
 
 
 def outcome_of(wrong: Sequence[str], tries: Sequence[Try], lasts: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from random import Random
 
@@ -39,7 +38,7 @@ def _document(name: str, make: Callable[[str], bytes]) -> Callable[[World, str],
 
 def _named(form: str) -> Callable[[World, str], Run]:
     def place(world: World, text: str) -> Run:
-        name = form.format(text.replace("/", "∕").replace("\udcff\udc9b", os.fsdecode(b"\xff\x9b")))
+        name = form.format(text.replace("/", "∕"))
         world.write(world.docs / name, "The tenant pays the monthly rent in advance, says this.")
         return _ask(world)
 
@@ -48,8 +47,7 @@ def _named(form: str) -> Callable[[World, str], Run]:
 
 def _words(*words: str) -> Callable[[World, str], Run]:
     def place(world: World, text: str) -> Run:
-        shown = text.replace("\udcff\udc9b", os.fsdecode(b"\xff\x9b"))
-        return [word.replace("TEXT", shown).replace("DOCS", str(world.docs)) for word in words], {}
+        return [word.replace("TEXT", text).replace("DOCS", str(world.docs)) for word in words], {}
 
     return place
 
@@ -79,9 +77,7 @@ def _evaluated(world: World, text: str) -> Run:
 
 
 PLACES: dict[str, Callable[[World, str], Run]] = {
-    "the question": lambda world, text: _ask(
-        world, (QUESTION + text).replace("\udcff\udc9b", os.fsdecode(b"\xff\x9b"))
-    ),
+    "the question": lambda world, text: _ask(world, (QUESTION + text)),
     "the draft": _faulty(("draft", "mend", "improve"), lambda text: say(_spoken(text))),
     "the direct answer": _faulty(("retrieve", "direct"), lambda text: say(f"direct{text}")),
     "the query": _faulty(("relevance", "query"), lambda text: say(f"no{text}")),

@@ -48,8 +48,9 @@ def _encoded(body: str) -> bytes:
     return body.encode("utf-8", "surrogatepass")
 
 
-def _alone(*fragments: str) -> list[tuple[str, str]]:
-    return [(fragment, "") for fragment in fragments]
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Fragments apart by ``¦``; what opens is before an arrow, and what closes it behind."""
+    return [(first, last) for first, _, last in (one.partition("→") for one in text.split("¦"))]
 
 
 def _tags(names: str, form: str = "<{}>", end: str = "</{}>") -> list[tuple[str, str]]:
@@ -59,150 +60,62 @@ def _tags(names: str, form: str = "<{}>", end: str = "</{}>") -> list[tuple[str,
 HTML = [
     *_tags("div p b i a table tr td ul li ol dl dt pre h1 main article nav aside title head body script style svg"),
     *_tags("template form select option button time math noscript iframe br details ruby frameset caption colgroup"),
-    *_alone("<!--", "-->", "<!-", "<!", "<?", "?>", "<![CDATA[", "]]>", "<!DOCTYPE ", "<", ">", "</", "/>", "&", ";"),
-    *_alone("&amp", "&#", "&#x", "&#1114112;", "&nbsp;", "&lt", "=", '"', "'", "\0", "height:0;", "overflow:hidden;"),
-    *_alone("opacity:0", "opacity:000", "0", "font-size:0", "left:-", "color:transparent ", "width : 0 ", "scale(0)"),
-    *_alone(
-        " style=", ' style="', "<p style='", "<meta ", '<meta name="date" content="', "<meta charset=", "2024-05-31"
-    ),
-    *_alone(
-        '<script type="application/ld+json">', '{"dateModified":', "[", "<time datetime='", "<a href='", "a ", "\n"
-    ),
-    *_alone(
-        "<p class='hidden", " hidden ", " aria-hidden=true ", "<img alt='", "<x:y ", "<b ", "\u200b", "\ud83d", "\t"
+    *_pairs(
+        "<!--¦-->¦<!-¦<!¦<?¦?>¦<![CDATA[¦]]>¦<!DOCTYPE ¦<¦>¦</¦/>¦&¦;¦&amp¦&#¦&#x¦&#1114112;¦&nbsp;¦&lt¦=¦\"¦'¦\x00¦"
+        "height:0;¦overflow:hidden;¦opacity:0¦opacity:000¦0¦font-size:0¦left:-¦color:transparent ¦width : 0 ¦scale(0)¦"
+        ' style=¦ style="¦<p style=\'¦<meta ¦<meta name="date" content="¦<meta charset=¦2024-05-31¦'
+        '<script type="application/ld+json">¦{"dateModified":¦[¦<time datetime=\'¦<a href=\'¦a ¦\n¦<p class=\'hidden¦'
+        " hidden ¦ aria-hidden=true ¦<img alt='¦<x:y ¦<b ¦\u200b¦\ud83d¦\t"
     ),
 ]
-MARKDOWN = [
-    *[(one, one) for one in ("*", "**", "_", "__", "`", "```", "~~", "$", "$$", "|", '"', "'", "\n---\n", "\n+++\n")],
-    *[("[", "]"), ("![", "]"), ("(", ")"), ("<", ">"), ("<!--", "-->"), ("{", "}"), ("[x](", ")"), ("<div>", "</div>")],
-    *_alone(
-        "\n# ", "\n> ", "\n- ", "\n1. ", "\n===\n", "\n    ", "\n\t", "\\", "&amp;", "\n|-|-|\n", "\n[^1]: ", "date: "
-    ),
-    *_alone(
-        "\n", "\n\n", " ", "a", "A", "1", ". ", "? A", "-\n", "a-\n", "\n \n", "\nA\n\n", "\n\nA", "\f", "\r", "\x85"
-    ),
-]
-TEXT = [
-    *_alone(
-        "\n", " ", "\t", "\f", "a", "A", "1", ".", ". ", ". A", "! “", "-\n", "a-\nb", "\n\n", "\nA\n", "\n \n", "…"
-    ),
-    *_alone(
-        "。", "あ", "א", "\u202e", "\u200b", "\u0301", "\ufffd", "\ud83d", "\xad", "\xa0", "\u2028", "\x85", "\x1b["
-    ),
-    *_alone(
-        "\x1b]", "\x1b]0;", "\x07", "Page 1\n", "1\n", "• ", "a b\n", "Mr. ", "A. ", ") ", "”", "\x0b", "\x1c", "#"
-    ),
-]
-CSV = _alone(
-    *'" "" , ; | \\t \\n \\r \\r\\n , \'" [ {" = @ a 1 "a", "a"b "\\n" ,, "\\n, \u2028 \0 \ufeff'.encode()
-    .decode("unicode_escape")
-    .split(" ")
+MARKDOWN = _pairs(
+    "*→*¦**→**¦_→_¦__→__¦`→`¦```→```¦~~→~~¦$→$¦$$→$$¦|→|¦\"→\"¦'→'¦\n---\n→\n---\n¦\n+++\n→\n+++\n¦[→]¦![→]¦(→)¦<→>¦"
+    "<!--→-->¦{→}¦[x](→)¦<div>→</div>¦\n# ¦\n> ¦\n- ¦\n1. ¦\n===\n¦\n    ¦\n\t¦\\¦&amp;¦\n|-|-|\n¦\n[^1]: ¦date: ¦\n¦"
+    "\n\n¦ ¦a¦A¦1¦. ¦? A¦-\n¦a-\n¦\n \n¦\nA\n\n¦\n\nA¦\x0c¦\r¦\x85"
 )
-JSONL = [
-    *[("[", "]"), ('{"a":', "}"), ('{"text":"', '"}'), ('{"text":"a","metadata":', "}"), ('{"metadata":{"a":', "}}")],
-    *_alone('{"text":"a"}\n', "\n", ",", '"', "\\", "\\u", '"\\ud83d"', "1e999", "9", "-", "NaN", "null", "true", " "),
-    *_alone('"date":"2024-05-31",', '"page":1,', '"row":1,', '"text":"', ":", "\u2028", "\x1e", "{}", "\t", "[1,"),
-]
-WORD = [
-    *[
-        ("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>"),
-        ("<w:p><w:r><w:t>", "</w:t></w:r></w:p>"),
-        ("<w:sdt>", "</w:sdt>"),
-    ],
-    *[("<w:p>", "</w:p>"), ("<w:r>", "</w:r>"), ("<w:ins>", "</w:ins>"), ("<w:del>", "</w:del>"), ("<a>", "</a>")],
-    *[("<w:hyperlink>", "</w:hyperlink>"), ("<w:smartTag>", "</w:smartTag>"), ("<w:txbxContent>", "</w:txbxContent>")],
-    *[
-        (
-            "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>",
-            "</mc:AlternateContent>",
-        )
-    ],
-    *_alone(
-        *(
-            "<w:p/>",
-            "<w:r/>",
-            "<w:br/>",
-            "<w:tab/>",
-            "<w:t>a</w:t>",
-            "<w:tr/>",
-            "<w:tc/>",
-            "<w:p><w:r><w:t>a</w:t></w:r></w:p>",
-        ),
-        *(
-            "<w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc>",
-            "<w:tc><w:tcPr><w:gridSpan w:val='999999999'/></w:tcPr></w:tc>",
-        ),
-        *(
-            "<w:p><w:pPr><w:numPr><w:ilvl w:val='999999'/><w:numId w:val='1'/></w:numPr></w:pPr></w:p>",
-            "&amp;",
-            "text ",
-        ),
-        *(
-            "<w:p><w:pPr><w:pStyle w:val='s1'/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>",
-            "<w:fldChar w:fldCharType='begin'/>",
-        ),
-        *("<w:r><w:fldChar w:fldCharType='begin'/><w:instrText> HYPERLINK \"x\" </w:instrText></w:r>", "<!-- -->"),
-        *(
-            "<w:footnoteReference w:id='1'/>",
-            "<w:commentReference w:id='1'/>",
-            "<w:bookmarkStart w:name='a' w:id='1'/>",
-        ),
-        *("<w:drawing/>", "<w:pict/>", "<w:sym w:font='Symbol' w:char='F0FF'/>", "<?x y?>", "<![CDATA[x]]>"),
-    ),
-]
-STYLE = _alone(
-    "<w:style w:type='paragraph' w:styleId='s{n}'><w:name w:val='Heading {n}'/><w:basedOn w:val='s{m}'/></w:style>",
-    "<w:style w:type='paragraph' w:styleId='s{m}'><w:basedOn w:val='s{n}'/><w:link w:val='s{m}'/></w:style>",
-    "<w:style w:type='table' w:styleId='s1'><w:name w:val='a'/></w:style>",
-    "<w:style w:type='character' w:styleId='s{n}'><w:name w:val='a{n}'/><w:next w:val='s{m}'/></w:style>",
-    "<w:docDefaults/>",
-    "<w:style w:type='numbering' w:styleId='s{n}'><w:pPr><w:numPr><w:numId w:val='{n}'/></w:numPr></w:pPr></w:style>",
+TEXT = _pairs(
+    "\n¦ ¦\t¦\x0c¦a¦A¦1¦.¦. ¦. A¦! “¦-\n¦a-\nb¦\n\n¦\nA\n¦\n \n¦…¦。¦あ¦א¦\u202e¦\u200b¦\u0301¦\ufffd¦\ud83d¦\xad¦\xa0¦"
+    "\u2028¦\x85¦\x1b[¦\x1b]¦\x1b]0;¦\x07¦Page 1\n¦1\n¦• ¦a b\n¦Mr. ¦A. ¦) ¦”¦\x0b¦\x1c¦#"
 )
-OPERATORS = [
-    *[
-        ("q ", "Q "),
-        ("BT ", "ET "),
-        ("[", "]"),
-        ("<<", ">>"),
-        ("(", ")"),
-        ("BI ", "EI "),
-        ("/a BDC ", "EMC "),
-        ("<", ">"),
-    ],
-    *_alone(
-        "(a) Tj ", "1 0 0 1 0 0 cm ", "/F1 12 Tf ", "0 0 m ", "9 9 l ", "S ", "f ", "1 1 Td ", "T* ", "[(a) 99 (b)] TJ "
-    ),
-    *_alone(
-        "/F1 1e30 Tf ",
-        "(a) ' ",
-        "9" * 30 + " ",
-        "-",
-        ".",
-        "%",
-        "\\",
-        "/",
-        "ID ",
-        "1 0 0 1 1e9 1e9 Tm ",
-        "/X Do ",
-        "sh ",
-    ),
-    *_alone(
-        "BT /F1 1 Tf (a) Tj ET ", "BT /F1 9 Tf 1 0 0 1 5 5 Tm (word) Tj ET ", "W n ", "#20", "true ", "null ", "R "
-    ),
-]
-OBJECTS = [
-    *[("[", "]"), ("<<", ">>"), ("(", ")"), ("<< /A ", ">>"), ("<< /Kids [", "] >>"), ("stream\n", "\nendstream\n")],
-    *_alone(
-        "3 0 R ", "2 0 R ", "99 0 R ", "/A ", "1 ", "null ", "endobj\n", "5 0 obj\n", "xref\n", "trailer ", "%", "#41"
-    ),
-    *_alone(
-        "/Filter /FlateDecode ", "/Length 99999999 ", "/Prev 9 ", "/Type /ObjStm ", "/Parent 3 0 R ", "-", "<", "R "
-    ),
-    *_alone(
-        "/Contents [4 0 R] ", "/Annots [3 0 R] ", "/Resources 3 0 R ", "/MediaBox [0 0 1e30 1e30] ", "/UserUnit 1e30 "
-    ),
-]
-DATES = _alone("2", "D:", "2024", "-", "'", "T", "Z", " ", "May ", "31", "+00'00'", "0", "/", ":", "²", "٣", ",")
+CSV = _pairs('"¦""¦,¦;¦|¦\t¦\n¦\r¦\r\n¦,¦\'"¦[¦{"¦=¦@¦a¦1¦"a",¦"a"b¦"\n"¦,,¦"\n,¦\u2028¦\x00¦\ufeff')
+JSONL = _pairs(
+    '[→]¦{"a":→}¦{"text":"→"}¦{"text":"a","metadata":→}¦{"metadata":{"a":→}}¦{"text":"a"}\n¦\n¦,¦'
+    '"¦\\¦\\u¦"\\ud83d"¦1e999¦9¦-¦NaN¦null¦true¦ ¦"date":"2024-05-31",¦"page":1,¦"row":1,¦"text":"¦:¦'
+    "\u2028¦\x1e¦{}¦\t¦[1,"
+)
+WORD = _pairs(
+    "<w:tbl><w:tr><w:tc>→</w:tc></w:tr></w:tbl>¦<w:p><w:r><w:t>→</w:t></w:r></w:p>¦<w:sdt>→</w:sdt>¦<w:p>→</w:p>¦"
+    "<w:r>→</w:r>¦<w:ins>→</w:ins>¦<w:del>→</w:del>¦<a>→</a>¦<w:hyperlink>→</w:hyperlink>¦<w:smartTag>→</w:smartTag>¦"
+    "<w:txbxContent>→</w:txbxContent>¦"
+    "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>→</mc:AlternateContent>¦"
+    "<w:p/>¦<w:r/>¦<w:br/>¦<w:tab/>¦<w:t>a</w:t>¦<w:tr/>¦<w:tc/>¦<w:p><w:r><w:t>a</w:t></w:r></w:p>¦"
+    "<w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc>¦<w:tc><w:tcPr><w:gridSpan w:val='999999999'/></w:tcPr></w:tc>¦"
+    "<w:p><w:pPr><w:numPr><w:ilvl w:val='999999'/><w:numId w:val='1'/></w:numPr></w:pPr></w:p>¦&amp;¦text ¦"
+    "<w:p><w:pPr><w:pStyle w:val='s1'/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>¦<w:fldChar w:fldCharType='begin'/>¦"
+    "<w:r><w:fldChar w:fldCharType='begin'/><w:instrText> HYPERLINK \"x\" </w:instrText></w:r>¦<!-- -->¦"
+    "<w:footnoteReference w:id='1'/>¦<w:commentReference w:id='1'/>¦<w:bookmarkStart w:name='a' w:id='1'/>¦"
+    "<w:drawing/>¦<w:pict/>¦<w:sym w:font='Symbol' w:char='F0FF'/>¦<?x y?>¦<![CDATA[x]]>"
+)
+STYLE = _pairs(
+    "<w:style w:type='paragraph' w:styleId='s{n}'><w:name w:val='Heading {n}'/><w:basedOn w:val='s{m}'/></w:style>¦"
+    "<w:style w:type='paragraph' w:styleId='s{m}'><w:basedOn w:val='s{n}'/><w:link w:val='s{m}'/></w:style>¦"
+    "<w:style w:type='table' w:styleId='s1'><w:name w:val='a'/></w:style>¦"
+    "<w:style w:type='character' w:styleId='s{n}'><w:name w:val='a{n}'/><w:next w:val='s{m}'/></w:style>¦"
+    "<w:docDefaults/>¦"
+    "<w:style w:type='numbering' w:styleId='s{n}'><w:pPr><w:numPr><w:numId w:val='{n}'/></w:numPr></w:pPr></w:style>"
+)
+OPERATORS = _pairs(
+    "q →Q ¦BT →ET ¦[→]¦<<→>>¦(→)¦BI →EI ¦/a BDC →EMC ¦<→>¦(a) Tj ¦1 0 0 1 0 0 cm ¦/F1 12 Tf ¦0 0 m ¦9 9 l ¦S ¦f ¦"
+    "1 1 Td ¦T* ¦[(a) 99 (b)] TJ ¦/F1 1e30 Tf ¦(a) ' ¦999999999999999999999999999999 ¦-¦.¦%¦\\¦/¦ID ¦"
+    "1 0 0 1 1e9 1e9 Tm ¦/X Do ¦sh ¦BT /F1 1 Tf (a) Tj ET ¦BT /F1 9 Tf 1 0 0 1 5 5 Tm (word) Tj ET ¦W n ¦#20¦true ¦"
+    "null ¦R "
+)
+OBJECTS = _pairs(
+    "[→]¦<<→>>¦(→)¦<< /A →>>¦<< /Kids [→] >>¦stream\n→\nendstream\n¦3 0 R ¦2 0 R ¦99 0 R ¦/A ¦1 ¦null ¦endobj\n¦"
+    "5 0 obj\n¦xref\n¦trailer ¦%¦#41¦/Filter /FlateDecode ¦/Length 99999999 ¦/Prev 9 ¦/Type /ObjStm ¦/Parent 3 0 R ¦"
+    "-¦<¦R ¦/Contents [4 0 R] ¦/Annots [3 0 R] ¦/Resources 3 0 R ¦/MediaBox [0 0 1e30 1e30] ¦/UserUnit 1e30 "
+)
+DATES = _pairs("2¦D:¦2024¦-¦'¦T¦Z¦ ¦May ¦31¦+00'00'¦0¦/¦:¦²¦٣¦,")
 
 
 def _numbered(body: str) -> str:
@@ -255,7 +168,7 @@ KINDS: dict[str, Kind] = {
     "docx dates": Kind(
         "docx", DATES, lambda body: docx("It is so.", core(f"<dcterms:modified>{body}</dcterms:modified>"))
     ),
-    "docx members": Kind("docx", [*_tags("a b"), *_alone("/", "..", "\\", "word/", "\u202e")], _word_parts),
+    "docx members": Kind("docx", [*_tags("a b"), *_pairs("/¦..¦\\¦word/¦\u202e")], _word_parts),
     "pdf": Kind("pdf", OPERATORS, lambda body: drawn(body.encode("latin-1", "replace").decode("latin-1"))),
     "pdf after text": Kind("pdf", OPERATORS, lambda body: drawn("BT /F1 12 Tf 9 9 Td (It is so.) Tj ET " + body)),
     "pdf objects": Kind("pdf", OBJECTS, _objects),

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from tests.stress.hostile.hostile_texts import HOSTILE, UNSHOWN
-from tests.stress.hostile.surface import Surface
+from tests.stress.hostile.surface import Surface, named
 from tests.stress.hostile.world import QUESTION, World, listing
 
 SOUND = {"question": QUESTION, "answerable": True, "answer": "In advance.", "source": "lease.md"}
@@ -137,7 +137,7 @@ def _set(world: World, dice: Random, form: Rows, value: Any, name: str, options:
 
 SETS = Surface("sets", (FORMS, VALUES, FILE_NAMES, COMMANDS), _set)
 
-KEPT_FILES = {one: one for one in ("records.jsonl", "judgements.jsonl", "report.html", "summary.json", "documents")}
+KEPT_FILES = named("records.jsonl", "judgements.jsonl", "report.html", "summary.json", "documents")
 OUT = Path("eval/set")
 
 
@@ -228,14 +228,11 @@ THERE: dict[str, Callable[[World, Path], object]] = {
     "zeros": _link(lambda world: Path("/dev/zero")),
     "a closed file": lambda world, path: (path.write_text("x"), path.chmod(0)),
 }
-PLACES = {
-    one: one
-    for one in (
-        *("records.jsonl", "judgements.jsonl", ".records.jsonl.lock", "report.html", "summary.json", "failures.jsonl"),
-        *("documents", "documents/paragraph-1.txt", "documents/paragraph-01.txt", "documents/precious.txt"),
-        *("abstention.svg", "questions.csv", "table.md", "report.md", "another.txt"),
-    )
-}
+PLACES = named(
+    *("records.jsonl", "judgements.jsonl", ".records.jsonl.lock", "report.html", "summary.json", "failures.jsonl"),
+    *("documents", "documents/paragraph-1.txt", "documents/paragraph-01.txt", "documents/precious.txt"),
+    *("abstention.svg", "questions.csv", "table.md", "report.md", "another.txt"),
+)
 TARGETS = {"by its name": None, "by --out": Path("out"), "by --out, a link": Path("link")}
 
 

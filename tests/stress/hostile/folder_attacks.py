@@ -141,9 +141,7 @@ WAYS: dict[str, Callable[[World, Path], str]] = {
 def _folder(
     world: World, dice: Random, entry: Entry, name: str, suffix: str, way: Callable[[World, Path], str]
 ) -> None:
-    path = world.docs / (
-        name.replace("\0", "").replace("/", "∕").replace("\udcff\udc9b", os.fsdecode(b"\xff\x9b")) + suffix
-    )
+    path = world.docs / (name.replace("\0", "").replace("/", "∕") + suffix)
     entry(world, path)
     kernel = ("/proc", "/dev", "/sys")  # nothing of these is a document, whoever names it
     if path.is_symlink() and not str(path.readlink()).startswith(kernel):

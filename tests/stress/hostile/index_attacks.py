@@ -13,23 +13,14 @@ from random import Random
 
 from tests.stress.bit_flips.harm import harm
 from tests.stress.hostile.hostile_texts import UNSHOWN
-from tests.stress.hostile.surface import Surface
+from tests.stress.hostile.surface import Surface, named
 from tests.stress.hostile.world import QUESTION, World
 
 Change = Callable[[World, Path], None]
-FILES: dict[str, str] = {
-    one: one
-    for one in (
-        *("index.sqlite", "vectors.faiss", "manifest.json", "writer.lock", "index.sqlite-wal", "index.sqlite-shm"),
-        *(
-            "index.sqlite-journal",
-            "manifest.json.1.partial",
-            "vectors.faiss.1.partial",
-            "index.sqlite.damaged",
-            "other",
-        ),
-    )
-}
+FILES = named(
+    *("index.sqlite", "vectors.faiss", "manifest.json", "writer.lock", "index.sqlite-wal", "index.sqlite-shm"),
+    *("index.sqlite-journal", "manifest.json.1.partial", "vectors.faiss.1.partial", "index.sqlite.damaged", "other"),
+)
 
 
 def _content(data: bytes | Callable[[bytes], bytes]) -> Change:

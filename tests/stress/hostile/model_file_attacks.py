@@ -13,11 +13,10 @@ from tests.stress.hostile.hostile_texts import UNSHOWN
 from tests.stress.hostile.index_attacks import CHANGES, Change
 from tests.stress.hostile.reply_attacks import WIRES, Carry
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.world import QUESTION, World
+from tests.stress.hostile.world import EMBEDDED, QUESTION, World
 
 ONNX, TOKENS = "all-MiniLM-L6-v2-int8.onnx", "all-MiniLM-L6-v2-tokenizer.json"
 CHAT = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
-EMBEDDED = {"SELFRAG_CHAT_MODEL": "embedded", "OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
 Run = tuple[Path, list[str], dict[str, str | None]]
 
 

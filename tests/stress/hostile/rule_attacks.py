@@ -19,6 +19,12 @@ DRAFT, QUESTION, PASSAGE = 64 * 400, 8_000, 20_000  # characters
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 20.0  # the limit of the question
 GAP = 1.5  # seconds of the processor without a turn of the event loop
+WORDS = (
+    "not¦no¦never¦and¦or¦but¦before¦after¦more than¦less than¦at least¦between¦from¦to¦of¦the¦The¦is¦was¦born in¦"
+    "first¦second¦million¦billion¦percent¦per cent¦thousand¦two¦twenty-one¦hundred¦May¦May 5,¦5 May¦2024-05-31¦"
+    "1990s¦BC¦Monday¦12:30¦a.m.¦km¦kg¦USD¦Paris¦O'Neil¦John Smith¦van der Berg¦McDonald¦IBM¦GPT-4¦https://a.b/c¦"
+    "x@y.z¦C++¦I don't know¦because¦whereas¦however,¦who¦which¦that¦say¦said¦according to¦[2]¦passage"
+)
 FRAGMENTS: dict[str, str] = {
     **{
         one: one
@@ -26,39 +32,7 @@ FRAGMENTS: dict[str, str] = {
     },
     **{one: one for one in "a A é Ω ß 中 あ 한 א ا 😀 aB A.B. e.g. i.e. etc. Dr. Mr. No. vs. U.S. St. J.".split()},
     **{one: one for one in "( ) [ ] [1] [1, { } “ ” \" ' ’ ‘ « » „ , . ; : ! ? … — – - -- ...".split()},
-    **{
-        f"word {one}": f"{one} "
-        for one in (
-            *("not", "no", "never", "and", "or", "but", "before", "after", "more than", "less than", "at least"),
-            *("between", "from", "to", "of", "the", "The", "is", "was", "born in", "first", "second", "million"),
-            *("billion", "percent", "per cent", "thousand", "two", "twenty-one", "hundred", "May", "May 5,"),
-            *("5 May", "2024-05-31", "1990s", "BC", "Monday", "12:30", "a.m.", "km", "kg", "USD", "Paris", "O'Neil"),
-            *(
-                "John Smith",
-                "van der Berg",
-                "McDonald",
-                "IBM",
-                "GPT-4",
-                "https://a.b/c",
-                "x@y.z",
-                "C++",
-                "I don't know",
-            ),
-            *(
-                "because",
-                "whereas",
-                "however,",
-                "who",
-                "which",
-                "that",
-                "say",
-                "said",
-                "according to",
-                "[2]",
-                "passage",
-            ),
-        )
-    },
+    **{f"word {one}": f"{one} " for one in WORDS.split("¦")},
     "line break": "\n",
     "blank line": "\n\n",
     "space": " ",

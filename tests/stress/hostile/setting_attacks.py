@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Mapping
 from random import Random
 
@@ -11,9 +10,8 @@ from app.cli import PARSERS
 from app.settings import Settings
 from tests.stress.hostile.hostile_texts import HOSTILE
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.world import QUESTION, World
+from tests.stress.hostile.world import EMBEDDED, QUESTION, QUESTIONS, World
 
-QUESTIONS = '{"question": "When does the tenant pay the monthly rent?", "answerable": true}\n'
 COMMANDS: dict[str, Callable[[World], list[str]]] = {
     "ask": lambda world: ["ask", QUESTION, "--docs", str(world.docs)],
     "ask JSON": lambda world: ["ask", QUESTION, "--docs", str(world.docs), "--json"],
@@ -23,11 +21,6 @@ COMMANDS: dict[str, Callable[[World], list[str]]] = {
 }
 NAMES = {name.upper(): name.upper() for name in Settings.model_fields}
 PLACES = {"environment": False, ".env": True}
-EMBEDDED: dict[str, str | None] = {
-    "SELFRAG_CHAT_MODEL": "embedded",
-    "OPENAI_API_KEY": None,
-    "OPENAI_BASE_URL": None,
-}
 
 
 def _setting(
@@ -147,8 +140,7 @@ def _option(world: World, dice: Random, place: tuple[str, str | None], word: str
     command, option = place
     if command == "pull" or (option in ("--out", "--output") and word == ".."):
         return  # what is fetched is too large to be tried; the other is done as asked, where nothing may be written
-    value = word.replace("\udcff", os.fsdecode(b"\xff"))
-    words = [value] if option is None else [f"{option}={value}"] if joined else [option, value]
+    words = [word] if option is None else [f"{option}={word}"] if joined else [option, word]
     sound = {"ask": [QUESTION, "--docs", str(world.docs)], "eval": [str(world.write("work/set.jsonl", QUESTIONS))]}
     first = sound.get(command, []) if option is not None else []
     if command == "eval" and option != "--docs":

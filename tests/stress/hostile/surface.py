@@ -12,6 +12,11 @@ from typing import Any
 BETWEEN = " | "
 
 
+def named(*values: str) -> dict[str, str]:
+    """A dimension whose values name themselves."""
+    return {value: value for value in values}
+
+
 @dataclass(frozen=True)
 class Surface:
     """``play`` is given the world, a dice of its own, and one value of each dimension, whose names name the attack."""

@@ -22,7 +22,9 @@ from tests.stress.hostile.child_process import MODULES, Order, command_line, run
 from tests.stress.hostile.model_endpoint import Server
 
 QUESTION = "When does the tenant pay the monthly rent?"
+QUESTIONS = json.dumps({"question": QUESTION, "answerable": True}) + "\n"
 LEASE = "# Lease\n\nThe tenant pays the monthly rent in advance. Dogs are allowed in the garden.\n"
+EMBEDDED = {"SELFRAG_CHAT_MODEL": "embedded", "OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
 LIMIT_SECONDS = 8
 NOWHERE = "http://127.0.0.1:9"  # where nothing listens
 PROCESSES = multiprocessing.get_context("forkserver")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,8 @@ from random import Random
 
 from tests.stress.hostile.child_process import from_python
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.world import QUESTION, World
+from tests.stress.hostile.world import QUESTION, QUESTIONS, World
 
-QUESTIONS = json.dumps({"question": QUESTION, "answerable": True}) + "\n"
 COMMANDS: dict[str, Callable[[World], list[str]]] = {
     "ask": lambda world: [QUESTION, "--docs", str(world.docs), "--json"],
     "ask the library": lambda world: [QUESTION],
