@@ -1,4 +1,4 @@
-"""Our own time in a question: all but the model, its client, and the search.
+"""Measure our own time in a question: all but the model, its client, and the search.
 
     python -m benchmarks.overhead [--rounds 5] [--profile]
 
@@ -42,7 +42,7 @@ ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 
 
 class Ready:
-    """As much of a LangChain chat model as `Chat` calls; a prompt that it has seen costs one look-up."""
+    """As much of a LangChain chat model as `Chat` calls; replies are cached."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -66,14 +66,14 @@ class Ready:
 
 
 def ready_services(asked: Sequence[Asked], retriever: Any) -> Services:
-    """Services that take no time of their own."""
+    """Services that take next to no time."""
     model = cast(BaseChatModel, Ready(Model(asked, 100)))
     chat = Chat(lambda: model, "ready")
     return Services(Generator(chat), Critic(chat), retriever)
 
 
 async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[tuple[float, float]]:
-    """Seconds of each run of the graph, by the clock and of the processor."""
+    """Wall-clock and CPU seconds of each run of the graph."""
     retriever = CachedRetriever(sample_retriever())
     asked = await answerable(retriever, K, 1)
     graph = build_graph(ready_services(asked, retriever))

@@ -1,4 +1,4 @@
-"""The sample library, its questions, and the application's services over it: what is measured is measured on these."""
+"""The sample library and its questions, on which benchmarks measure, and the application's services over it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def questions_in(path: Path) -> tuple[Example, ...]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with what a good model says of it: which passages answer it, the best first, and the answer.
+    """A question with the passages that answer it, the best first, and the answer of a good model.
 
     ``answer`` is one sentence of the best passage, verbatim: one claim, which holds.
     """
@@ -62,7 +62,7 @@ class Asked:
 
 
 class KeywordRetriever:
-    """Passages in memory, found by the weight of the words that they share with the query."""
+    """Rank passages in memory by the weight of the stems they share with the query."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._words = [(stems(document.page_content), document) for document in documents]
@@ -78,7 +78,7 @@ class KeywordRetriever:
 
 
 class CachedRetriever:
-    """A retriever that searches once for each query: what it takes is then next to nothing."""
+    """Search once for each query, so that later searches take no time."""
 
     def __init__(self, retriever: Any) -> None:
         self._retriever = retriever
@@ -92,12 +92,12 @@ class CachedRetriever:
 
 
 def sample_retriever(folder: Path = SAMPLE) -> KeywordRetriever:
-    """The documents of the folder, split as an index splits them."""
+    """A retriever over the folder's documents, split as an index splits them."""
     return KeywordRetriever([passage for path in sorted(folder.iterdir()) for passage in split(load(path))])
 
 
 async def answerable(retriever: Any, k: int, relevant: int, path: Path = QUESTIONS) -> list[Asked]:
-    """The questions whose answer stands early in one of the first ``k`` passages, so that every way finds it.
+    """The questions answered early in one of the first ``k`` passages, so that every way finds the answer.
 
     ``relevant`` is how many of the passages the model calls so: the one that answers, and the next best.
     """
@@ -115,7 +115,7 @@ async def answerable(retriever: Any, k: int, relevant: int, path: Path = QUESTIO
 
 
 def _claim(passage: Passage, question: str, spans: Sequence[str]) -> str | None:
-    """The sentence with the span, if it is one claim that code finds nothing wrong with."""
+    """The sentence with the span, if it is a single claim with a quote and no missing fact."""
     for start, end in sentences(passage["text"]):
         text = passage["text"][start:end]
         holds = any(span[:OPENING] in text for span in spans) and not declines(text)

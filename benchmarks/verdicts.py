@@ -40,7 +40,7 @@ FOREVER = 1e12
 
 
 def main() -> None:
-    """Ask what was not asked yet, and print."""
+    """Ask what is missing from earlier runs, and print."""
     parser = option_parser(__doc__, most=32, out=Path("eval/verdicts"))
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="25-48")
@@ -109,7 +109,7 @@ async def verdicts(
 
 
 def kind_of(passage: Passage, example: Example) -> str:
-    """Whether the passage answers; one of another paragraph that holds the answer's words is unclear."""
+    """Whether the passage answers; None for another paragraph with the answer's words."""
     if any(contains(passage["text"], text) for text in example.references):
         return "right" if passage["source"] in {gold.source for gold in example.gold} else "unclear"
     if example.answerable:

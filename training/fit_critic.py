@@ -1,4 +1,4 @@
-"""Fit the small critic that corrects the embedded model's verdicts, on questions that no report uses.
+"""Fit the regressions that calibrate the embedded model's verdicts, on questions that no report uses.
 
     python -m training.fit_critic ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --most 90
 
@@ -46,7 +46,7 @@ LENIENT = 0.7
 
 @dataclass
 class Rows:
-    """Evidence with its labels; ``group`` is the paragraph, so that no question is fitted and judged at once."""
+    """Features with labels; ``group`` is the paragraph, which keeps folds apart in cross-validation."""
 
     evidence: list[dict[str, float]]
     labels: list[bool]
@@ -200,7 +200,7 @@ def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[fl
 
 
 def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
-    """The best score of each example's rows."""
+    """The highest score among each example's rows."""
     best: dict[str, float] = {}
     for example, score in zip(rows.examples, scores, strict=True):
         best[example] = max(score, best.get(example, 0.0))

@@ -1,4 +1,4 @@
-"""Fit the gate that spares passages a grade by what the search and the words tell; show what it spares and loses.
+"""Fit the gate that leaves improbable passages ungraded; show how many it skips and how many gold ones it loses.
 
     python -m training.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --write
     python -m training.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 25-48 --check
@@ -55,7 +55,7 @@ class Search:
 
 
 class Tally(TypedDict):
-    """Counts of passages, and of questions that some passage answered and that none graded answers."""
+    """Counts of passages, of answered questions, and of those left without a graded gold passage."""
 
     passages: int
     skipped: int
@@ -172,12 +172,12 @@ def least_similar(searches: Sequence[Search]) -> float:
 def skips(
     searches: Sequence[Search], chances: Sequence[Sequence[float]], least: float, similar: float
 ) -> list[list[bool]]:
-    """What the gate spares a grade, for each search."""
+    """Which passages the gate skips, for each search."""
     return [too_unlikely(own, search.evidence, least, similar) for search, own in zip(searches, chances, strict=True)]
 
 
 def tally(searches: Sequence[Search], skipped: Sequence[Sequence[bool]]) -> Tally:
-    """What is spared and lost."""
+    """Count what is skipped and lost."""
     pairs = [list(zip(search.gold, own, strict=True)) for search, own in zip(searches, skipped, strict=True)]
     answered = [own for own in pairs if any(gold for gold, _ in own)]
     return Tally(
@@ -193,7 +193,7 @@ def tally(searches: Sequence[Search], skipped: Sequence[Sequence[bool]]) -> Tall
 
 
 def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, similar: float) -> int:
-    """How many gold passages are spared a grade when their words are taken from them and their cosine is left."""
+    """Count gold passages skipped when they share no word with the question and keep their cosine."""
     lost = 0
     for search in searches:
         for place in (place for place, gold in enumerate(search.gold) if gold):
@@ -205,7 +205,7 @@ def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, sim
 
 
 def table(curve: dict[float, Tally], chosen: float) -> list[str]:
-    """A line for each threshold, the chosen one marked; at 0 the cosine alone spares."""
+    """A line for each threshold, the chosen one marked; at 0 the cosine alone decides."""
     lines = ["           passages skipped   of answered questions   gold lost   answered questions left with none"]
     for level, one in curve.items():
         shown = f"{level:.4f}{' *' if level == chosen else ''}"

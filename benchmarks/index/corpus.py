@@ -52,7 +52,7 @@ class Corpus:
 
 
 class Known(Embeddings):
-    """Looks vectors up; a text that has none gets the vector of none, and is counted."""
+    """Look vectors up; a text without one gets a constant vector and is counted as missed."""
 
     def __init__(self) -> None:
         self.vectors: dict[str, Vectors] = {}

@@ -1,4 +1,4 @@
-"""How often the passages found are from where the answer is: by meaning, by words, and by both.
+"""Measure recall: by vectors, by BM25, and by both.
 
     python -m benchmarks.index.recall [SQUAD.json] [--tuning 1-24] [--reporting 25-48] [--chunk-size 500] [--k 4]
 
@@ -54,7 +54,7 @@ class Hit:
 
 
 class Remembering(Embeddings):
-    """A model that embeds each question once, however often it is asked."""
+    """Cache the embedding of each question."""
 
     def __init__(self, model: Embeddings) -> None:
         self._model = model

@@ -99,7 +99,7 @@ async def _turn(name: str, way: Way, one: Asked, server: Remote) -> Turn:
 
 
 def longest_chain(calls: Sequence[Call]) -> int:
-    """How many calls there are at most, of which each began after the one before it had ended."""
+    """Length of the longest chain of calls each of which began after the one before it had ended."""
     chain, end = 0, float("-inf")
     for call in sorted(calls, key=lambda one: one.ended):
         if call.asked >= end:

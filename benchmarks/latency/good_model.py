@@ -1,4 +1,4 @@
-"""What a good model replies to each prompt of ours and of the peers, by what it is shown."""
+"""The replies of a good model to our prompts and the peers', and the prefix cache of its server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Reply:
 
 
 class Model:
-    """Knows the questions; of a prompt that is none of those known here it raises `LookupError`."""
+    """Reply to the known questions and prompts; raise `LookupError` for any other."""
 
     def __init__(self, asked: Sequence[Asked], answer_tokens: int) -> None:
         self._asked = {one.question: one for one in asked}
@@ -99,7 +99,7 @@ class Model:
 
 
 class PrefixCache:
-    """How many of a prompt's tokens a server has read before: the longest beginning of whole messages it has seen."""
+    """Count the cached tokens of a prompt: the longest prefix of whole messages seen before."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -118,7 +118,7 @@ class PrefixCache:
 
 @lru_cache(maxsize=100_000)
 def count(text: str) -> int:
-    """Tokens, roughly: a sign each, and one for every six letters that a word begins."""
+    """Estimate tokens: one for each sign and for every six letters begun of a word."""
     return len(TOKEN.findall(text))
 
 

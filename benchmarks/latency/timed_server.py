@@ -1,4 +1,4 @@
-"""A model server whose every call takes a set time, and which remembers when each was served and what it read."""
+"""A model server whose calls take a set time, and which records when each was served and what it read."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ Way = Callable[[str], Awaitable[tuple[float, bool]]]
 
 
 def services_at(server: Remote, model: str, retriever: Searches, **options: Any) -> Services:
-    """Services over one model of a server. The model's name tells the ways apart, for whom the server keeps apart
-    caches."""
+    """Services over one model of a server, which keeps a prefix cache and a record of calls for each model's name."""
     chat = openai_chat(model, base_url=server.base_url, api_key="none", call_seconds=CALL_SECONDS, **options)
     return Services(Generator(chat), Critic(chat), retriever)
 

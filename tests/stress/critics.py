@@ -1,4 +1,4 @@
-"""Critics that always say no, always say yes, or answer at random: what a question then costs, and what it may claim.
+"""Ask with critics that always say no, always say yes, or answer at random: what it costs and what is claimed.
 
     python -m tests.stress.critics [--questions 200] [--seed 1] [--most 20000]
 
@@ -51,7 +51,7 @@ Judge = Callable[[Choice], str]
 
 @dataclass(frozen=True)
 class Says:
-    """A critic that answers by ``judge`` and pays for each verdict."""
+    """A critic that answers by ``judge`` and meters each verdict."""
 
     judge: Judge
     tab: Tab | None = None
@@ -66,14 +66,14 @@ class Says:
         return Verdict(label=self.judge(choice), probabilities=None, reason=None)
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
-        """As the critic's: a call that finds no words."""
+        """As the critic's; the reason stays empty."""
         await _pay(self.tab)
         return verdict
 
 
 @dataclass(frozen=True)
 class Writes:
-    """A generator whose every draft and query is new; a draft says what is true, what is false, or both."""
+    """A generator that never repeats itself; a draft is true, false, or both."""
 
     dice: Random
     tab: Tab | None = None
@@ -92,7 +92,7 @@ class Writes:
 
 @dataclass(frozen=True)
 class Finds:
-    """A retriever of the same passages, and one more that is new for each query."""
+    """Return the same passages, and one that is new for each query."""
 
     async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
         """As LangChain's retrievers."""
@@ -102,7 +102,7 @@ class Finds:
 
 @dataclass
 class Row:
-    """One critic before one way of asking."""
+    """The results of one critic with one way of asking."""
 
     name: str
     calls: list[int] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Row:
     unfounded: int = 0
 
     def figures(self) -> dict[str, Any]:
-        """What is printed and written."""
+        """The figures for JSON."""
         return {
             "calls": {"median": median(self.calls), "most": max(self.calls)},
             "outcomes": dict(self.outcomes),
@@ -121,7 +121,7 @@ class Row:
 
 
 def main() -> None:
-    """Ask both ways, print."""
+    """Ask both ways, count, print."""
     options = option_parser(__doc__, questions=200, seed=1, most=20_000).parse_args()
     rows = asyncio.run(measure(options.questions, options.seed, options.most))
     print(f"{'critic':12}{'way':7}{'calls: median':>14}{'most':>8}{'unfounded':>11}{'violations':>12}  outcomes")
@@ -157,12 +157,12 @@ async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str],
 
 
 def graph_of(judge: Judge, dice: Random) -> SelfRAG:
-    """The graph with such a critic, a generator that writes on, and a retriever that finds on."""
+    """Build the graph with this critic."""
     return build_graph(Services(Writes(dice), Says(judge), Finds()))
 
 
 async def ask(graph: SelfRAG, question: str, row: Row) -> None:
-    """One question to the graph, and what must hold of it."""
+    """Ask the graph, and check the invariants."""
     final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question})))
     row.calls.append(final["usage"]["model_calls"])
     row.outcomes[str(final["outcome"])] += 1
@@ -172,7 +172,7 @@ async def ask(graph: SelfRAG, question: str, row: Row) -> None:
 
 
 async def ask_naively(judge: Judge, dice: Random, question: str, most: int, row: Row) -> None:
-    """One question to the loop of the tutorials, whose every verdict and text is a call; cut off at ``most``."""
+    """Ask the tutorials' loop; every verdict and text is a call; cut off at ``most``."""
     loop = Loop(judge, dice, most)
     answer = await loop.run(question)
     row.calls.append(loop.calls)
@@ -183,7 +183,7 @@ async def ask_naively(judge: Judge, dice: Random, question: str, most: int, row:
 
 @dataclass
 class Loop:
-    """Retrieve, grade, rewrite; generate, check, generate; rewrite: until all verdicts are good."""
+    """The tutorials' loop: retrieve, grade, rewrite, generate and check until all verdicts are good."""
 
     judge: Judge
     dice: Random
@@ -215,20 +215,20 @@ class Loop:
 
 
 def drafted(dice: Random) -> str:
-    """A text that was not written before: its last words are new."""
+    """A draft that is unlikely to repeat an earlier one."""
     said = dice.choice(((TRUE,), (FALSE,), (TRUE, FALSE)))
     return " ".join([*said, f"Colour number {dice.randrange(10**9)} is blue."] if dice.random() < 0.5 else said)
 
 
 def unfounded(answer: str, passages: Sequence[str], question: str) -> bool:
-    """Whether a sentence of the answer that is known to be false, or to stand in no passage, is handed out in it."""
+    """True if the answer contains a known falsehood or a sentence found in no passage."""
     known = [as_passage(Document(text, id=text)) for text in passages]
     sentences = [one.strip() + "." for one in answer.split(".") if one.strip()]
     return any(find_quote(one, known, question) is None or one == FALSE for one in sentences)
 
 
 def at_random(dice: Random) -> Judge:
-    """Any label, each as likely, and unknown as well."""
+    """Choose any label at random, or the cautious verdict."""
     return lambda choice: dice.choice((*choice.labels, "3" if choice is USEFULNESS else choice.cautious))
 
 

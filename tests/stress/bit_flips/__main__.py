@@ -1,4 +1,4 @@
-"""Damage an index at random, open it and ask: is the answer right, or is the damage said and mended?
+"""Damage an index at random and query it: every answer is right, or the damage is reported and repaired.
 
     python -m tests.stress.bit_flips [--flips 1000] [--seed 1] [--only ROUND...]
 
@@ -39,7 +39,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 
 
 def main() -> None:
-    """Build, harm, ask, count, print."""
+    """Build, damage, query, count, print."""
     parser = option_parser(__doc__, flips=1000, seed=1)
     parser.add_argument("--only", type=int, nargs="+", metavar="ROUND", help="play these again, and write nothing")
     options = parser.parse_args()
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def built(folder: Path) -> Bench:
-    """The index; an older one of the same documents, and one of others."""
+    """Build the index, an older one of the same documents, and one of other documents."""
     documents = folder / "documents"
     write_documents(documents, "old", DAY - 100_000)
     index(folder / "an older one", documents)
@@ -83,7 +83,7 @@ def built(folder: Path) -> Bench:
 
 
 def write_documents(folder: Path, name: str, changed: float) -> dict[str, tuple[str, int | None, int | None]]:
-    """Write five documents; return a sentence of each place with its file, page and row."""
+    """Write five documents; return sentences with their file, page and row."""
     folder.mkdir(exist_ok=True)
     pages = [[sentence(name, 1, page, line) for line in range(4)] for page in range(1, 7)]
     rows = [sentence(name, 2, 1, row) for row in range(1, 13)]
@@ -111,7 +111,7 @@ def write_documents(folder: Path, name: str, changed: float) -> dict[str, tuple[
 
 
 def index(home: Path, documents: Path) -> set[Answer]:
-    """Index documents; every passage with where it comes from."""
+    """Index documents; return every passage with its metadata."""
     with Library.open(home, BagOfWords(), embedding_name=NAME) as library:
         library.add([documents])
         library.sync()
@@ -121,7 +121,7 @@ def index(home: Path, documents: Path) -> set[Answer]:
 
 
 def played(bench: Bench, numbers: Sequence[int], seed: int, copy: Path) -> Iterator[Round]:
-    """All rounds, some at a time in a process; one in which the process ends or hangs is a violation."""
+    """Play all rounds in batches, a process each; a crash or hang is a violation."""
     left = list(numbers)
     while left:
         theirs, mine = PROCESSES.Pipe(duplex=False)
@@ -143,7 +143,7 @@ def played(bench: Bench, numbers: Sequence[int], seed: int, copy: Path) -> Itera
 
 
 def told(parent: Connection) -> Round | None:
-    """The next round; None where the process at the other end is gone, or silent for too long."""
+    """Receive the next round; None if the process is gone or silent for too long."""
     try:
         return Round(**json.loads(parent.recv_bytes())) if parent.poll(HUNG_SECONDS) else None
     except EOFError:
@@ -151,7 +151,7 @@ def told(parent: Connection) -> Round | None:
 
 
 def counted(rounds: Sequence[Round], passages: int) -> dict[str, Any]:
-    """Counts of the rounds by how they ended."""
+    """Count the rounds by outcome."""
     lasting = [one for one in rounds if one.verified is not None]
     kinds = sorted({" ".join(one.harm.split(" at ")[0].split(" for ")[0].split()) for one in rounds})
     return {
@@ -176,13 +176,13 @@ def counted(rounds: Sequence[Round], passages: int) -> dict[str, Any]:
 
 
 def _kind_of(sentence: str) -> str:
-    """A sentence without the folder that it names."""
+    """The sentence with paths replaced by an ellipsis."""
     words = sentence.split()
     return " ".join("…" if "/" in word else word for word in words)[:120]
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """The figures as they are printed."""
+    """Format the figures."""
     again, lasting = figures["embedded"], figures["lasting"]
     rows = [
         ("rounds", f"{figures['rounds']}, an index of {figures['passages']} passages"),

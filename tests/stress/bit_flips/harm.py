@@ -1,4 +1,4 @@
-"""What can happen to the files of an index: bytes flip, files are cut, deleted, exchanged, or lose a page."""
+"""Damage index files: flip bytes, truncate, delete, swap, or zero a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 30
 
 @dataclass(frozen=True)
 class Harm:
-    """What was done: its kind, the file, and the bytes of the file then, None where there is no file."""
+    """The kind of damage, the file, and its bytes afterwards (None if deleted)."""
 
     kind: str
     name: str
@@ -28,7 +28,7 @@ class Harm:
     after: bytes | None
 
     def lasts(self, folder: Path) -> bool:
-        """Whether all that was harmed is as it was left."""
+        """True if the damage is still in the file."""
         path = folder / self.name
         if not path.exists() or self.after is None:
             return path.exists() == (self.after is not None)
@@ -42,7 +42,7 @@ class Harm:
 
 
 def harm(folder: Path, number: int, seed: int, others: Sequence[Path]) -> Harm:
-    """Do to the index in ``folder`` what the round ``number`` does; ``others`` are indexes whose files it may get."""
+    """Damage the index in ``folder`` as round ``number`` does; swapped files come from ``others``."""
     dice = Random(f"{seed} {number}")
     turn = number % 20
     kind = OTHERS[turn // 5] if turn % 5 == 4 else ("one byte" if turn % 2 else "some bytes")
@@ -81,7 +81,7 @@ def _file(folder: Path, dice: Random) -> str:
 
 
 def _places(first: int, size: int, dice: Random) -> list[int]:
-    """Two to thirty places, side by side or anywhere."""
+    """Two to thirty offsets, adjacent or scattered."""
     count = min(size, dice.randint(2, MOST_BYTES))
     if dice.random() < 0.5:
         return [min(first, size - count) + step for step in range(count)]

@@ -1,4 +1,4 @@
-"""Harm a copy of an index, open it, sync it, ask it, and judge what it says."""
+"""Damage a copy of an index, open it, sync it, query it, and judge the answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSED = "the best passage is not found"
 
 @dataclass(frozen=True)
 class Answer:
-    """A passage with all that is said of where it comes from."""
+    """A passage with its source metadata."""
 
     text: str
     source: str
@@ -36,7 +36,7 @@ class Answer:
 
     @classmethod
     def of(cls, document: Document) -> Answer:
-        """The answer that a passage is."""
+        """The answer for a retrieved document."""
         told = document.metadata
         page, row, offset = (told.get(key) for key in ("page", "row", "offset"))
         return cls(document.page_content, str(told.get("source")), page, row, offset, told.get("date"))
@@ -44,7 +44,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked in which way, and the answer that is right."""
+    """A query, its search mode, and the right answer."""
 
     text: str
     way: Search
@@ -53,7 +53,7 @@ class Question:
 
 @dataclass
 class Bench:
-    """The whole index, its documents, other indexes, the questions, and all answers that are no lie."""
+    """The intact index, its documents, other indexes, the questions, and all true answers."""
 
     home: Path
     documents: Path
@@ -64,7 +64,7 @@ class Bench:
 
 @dataclass
 class Try:
-    """One opening: what was said, what is wrong, and whether the documents had to be named again."""
+    """One attempt: notes and errors reported, violations, and whether documents had to be added again."""
 
     said: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Try:
 
 @dataclass
 class Round:
-    """What became of one round."""
+    """The result of one round."""
 
     number: int
     harm: str
@@ -88,7 +88,7 @@ class Round:
 
 
 def play(bench: Bench, number: int, seed: int, copy: Path) -> Round:
-    """Harm a copy of the index in ``copy`` and ask it; where it refuses once, ask again."""
+    """Damage a copy of the index and query it; retry once if it refuses."""
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(bench.home, copy)
     done = harm(copy, number, seed, bench.others)
@@ -116,14 +116,14 @@ def play(bench: Bench, number: int, seed: int, copy: Path) -> Round:
 
 
 def play_some(bench: Bench, numbers: Sequence[int], seed: int, copy: Path, parent: Connection) -> None:
-    """Play rounds and tell of each."""
+    """Play the rounds and send each result to the parent."""
     for number in numbers:
         one = play(bench, number, seed, copy)
         parent.send_bytes(json.dumps(asdict(one), default=str).encode("utf-8", "backslashreplace"))
 
 
 def outcome_of(wrong: Sequence[str], tries: Sequence[Try], lasts: bool) -> str:
-    """How a round ended; ``missed`` is where all that was told is true, and the right passage was not found first."""
+    """Classify a round; ``missed`` means only true answers, but the right passage was not ranked first."""
     if wrong:
         return "missed" if all(MISSED in text for text in wrong) else "violation"
     if any(one.said for one in tries):
@@ -132,7 +132,7 @@ def outcome_of(wrong: Sequence[str], tries: Sequence[Try], lasts: bool) -> str:
 
 
 def attempt(copy: Path, bench: Bench, questions: Sequence[Question], model: BagOfWords) -> Try:
-    """Open, sync and ask once."""
+    """Open, sync and query once."""
     one = Try()
     try:
         with Library.open(copy, model, embedding_name=NAME) as library:
@@ -153,7 +153,7 @@ def attempt(copy: Path, bench: Bench, questions: Sequence[Question], model: BagO
 
 
 def lies(question: Question, found: Sequence[Answer], known: set[Answer]) -> list[str]:
-    """What is wrong with the passages that a question found."""
+    """Violations in the passages retrieved for a question."""
     wrong = [f"{one} is in no document" for one in found if one not in known]
     if not wrong and found[:1] != [question.right]:
         rank = found.index(question.right) + 1 if question.right in found else 0
@@ -162,7 +162,7 @@ def lies(question: Question, found: Sequence[Answer], known: set[Answer]) -> lis
 
 
 def check(copy: Path, bench: Bench, questions: Sequence[Question], model: BagOfWords) -> tuple[bool, list[str]]:
-    """Whether a check finds the harm that lasts, and what is wrong with the answers after it."""
+    """Verify the index; return whether that finds the damage, and violations afterwards."""
     try:
         with Library.open(copy, model, embedding_name=NAME) as library:
             report = library.verify()

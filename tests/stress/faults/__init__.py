@@ -1,1 +1,1 @@
-"""Many questions against a server that goes wrong in every way that is known."""
+"""Ask many questions of a server with injected faults."""

@@ -1,4 +1,4 @@
-"""Ask many questions of a server of whose replies a share goes wrong; look at what must hold of each.
+"""Ask many questions of a server with injected faults; check the invariants of each.
 
     python -m tests.stress.faults [--questions 2000] [--share 0.2] [--seed 1] [--at-once 24] [--call-seconds 1]
 
@@ -36,7 +36,7 @@ HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: what was set, how it ended, and what was violated."""
+    """One question: its limits, final state and violations."""
 
     number: int
     limits: Limits
@@ -47,7 +47,7 @@ class Asked:
 
 @dataclass
 class Tally:
-    """What is counted over all questions."""
+    """Counts over all questions."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
-    """What one question is asked with: limits from tight to roomy, and any mode."""
+    """Draw the context of one question: limits from tight to generous, any mode."""
     dice = Random(f"{seed}/{number}")
     limits = Limits(
         rewrites=dice.randrange(4),
@@ -104,7 +104,7 @@ def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
 
 
 async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once: int) -> list[Asked]:
-    """All questions, so many at once, with their number on standard error."""
+    """Ask all questions, at most ``at_once`` concurrently."""
     turn, done = asyncio.Semaphore(at_once), 0
 
     async def one(number: int) -> Asked:
@@ -123,7 +123,7 @@ async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once
 
 
 async def ask(graph: SelfRAG, number: int, seed: int) -> Asked:
-    """One question, whole or streamed, with a watchdog."""
+    """Ask one question, streamed or not, with a watchdog."""
     context, limits = settings_of(number, seed)
     question = f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
     began = time.perf_counter()
@@ -151,7 +151,7 @@ async def _final(graph: SelfRAG, question: str, context: Context, *, streamed: b
 
 
 def counted(asked: Sequence[Asked], requests: Mapping[str, int]) -> Tally:
-    """The sums, with what the server counted held against what each question says and may."""
+    """Sum up, comparing the server's counts with each question's usage and limits."""
     tally = Tally()
     for one in asked:
         served = requests.get(str(one.number), 0)
@@ -180,7 +180,7 @@ def counted(asked: Sequence[Asked], requests: Mapping[str, int]) -> Tally:
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """The figures as they are printed."""
+    """Format the figures."""
     worst, faults = figures["worst"], figures["faults"]
     injected = sum(faults.values())
     rows = [

@@ -1,4 +1,4 @@
-"""A model server of whose replies a share goes wrong, which counts how often each question came."""
+"""Serve a random model with faults in a share of the replies; count requests by question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICKET = re.compile(r"\bticket (\d+)\b")
 
 
 class FaultyServer(Loopback):
-    """Draw what goes wrong anew for each request, from a seed."""
+    """Draw a fault or none for each request, from a seed."""
 
     def __init__(self, seed: int, share: float) -> None:
         super().__init__(self.answer, pieces_at_once=64)

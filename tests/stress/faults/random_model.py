@@ -1,4 +1,4 @@
-"""A model that replies at random, but as a model would: labels, sentences of the passages, queries."""
+"""Reply at random with what a model might say: labels, sentences of the passages, queries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 
 def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
-    """A sound completion for a request that is one of the program's. Raises `LookupError` for any other."""
+    """A sound completion for one of our prompts. Raises `LookupError` for any other."""
     messages: Messages = request["messages"]
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])
     read = sum(len(str(one["content"])) // 4 + 4 for one in messages)

@@ -1,4 +1,4 @@
-"""Passages in memory for questions that carry a number: what faults and kills are tried on."""
+"""Passages in memory, and questions that carry a ticket number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MATTERS = ("copper", "oak", "iron", "brass", "glass", "walnut", "silver", "grani
 
 @dataclass
 class TicketRetriever:
-    """Finds four passages for any query, always the same ones for the same."""
+    """Sample k passages, seeded by the query."""
 
     passages: Sequence[Document]
 

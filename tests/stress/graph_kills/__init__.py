@@ -1,1 +1,1 @@
-"""Kills in the middle of runs, and what resuming them costs."""
+"""Kill graph runs and measure what resuming them costs."""

@@ -1,4 +1,4 @@
-"""Kill runs at random moments and resume them; look whether anything that was finished is paid for again.
+"""Kill runs at random moments and resume them; no finished node may be paid for again.
 
     python -m tests.stress.graph_kills [--kills 200] [--seed 1] [--at-once 4]
 
@@ -39,7 +39,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 
 @dataclass
 class Tally:
-    """What is counted over all kills."""
+    """Counts over all processes."""
 
     kills: int = 0
     lives: int = 0
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
-    """Batches of questions until so many kills have struck, each batch until all of it is answered."""
+    """Run batches of questions until ``kills`` processes were killed and every question is answered."""
     tally, dice, first = Tally(), Random(seed), 0
     with tempfile.TemporaryDirectory() as folder:
         async with Recorder(seed).listening() as recorder:
@@ -90,7 +90,7 @@ async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
 
 @dataclass
 class Batch:
-    """Some questions that are asked side by side, and what each asks and comes to without kills."""
+    """Questions asked concurrently, with each one's expected calls and final state."""
 
     folder: Path
     numbers: list[int]
@@ -101,7 +101,7 @@ class Batch:
     enough: int = 0
 
     async def prepare(self) -> None:
-        """Run each question step by step, and all of them whole, by which the time that they take is known."""
+        """Record each question's calls step by step, and time an undisturbed run of all."""
         for number in self.numbers:
             self.expected[number], self.reference[number] = await stepwise(number, self.recorder)
         before = len(self.recorder.calls)
@@ -109,7 +109,7 @@ class Batch:
         self.enough = sum(call.life == "whole" for call in self.recorder.calls[before:])
 
     async def kill(self, tally: Tally, dice: Random, kills: int) -> None:
-        """Live, be killed and live again until every question has its outcome."""
+        """Start and kill processes until every question has its outcome."""
         path = self.folder / f"{self.numbers[0]}.sqlite"
         finals: dict[int, Any] = {}
         while len(finals) < len(self.numbers):
@@ -141,7 +141,7 @@ class Batch:
     async def live(
         self, name: str, stem: str | None = None, *, sync: bool = False, moment: float | None = None
     ) -> float:
-        """One life; the seconds that its questions took, 0 for one that was killed so many seconds after it began."""
+        """Run one process; return its duration in seconds, 0 if killed ``moment`` seconds after it began."""
         begun = PROCESSES.Event()
         path = self.folder / f"{stem or f'{name}-{self.numbers[0]}'}.sqlite"
         process = PROCESSES.Process(target=live, args=(path, self.recorder.base_url, name, self.numbers, sync, begun))
@@ -162,7 +162,7 @@ class Batch:
 
 
 async def stepwise(number: int, recorder: Recorder) -> tuple[Expected, SelfRAGState]:
-    """Run one question with a graph of its own for every step; what each step asked, and the final state."""
+    """Run one question with a new graph for every step; return the calls of each step and the final state."""
     steps: list[list[str]] = []
     calls: list[list[Call]] = []
     async with aiosqlite.connect(":memory:") as connection:
@@ -197,7 +197,7 @@ def ended_in(path: Path, numbers: Sequence[int]) -> dict[int, Any]:
 
 
 def differences(final: SelfRAGState, reference: SelfRAGState) -> list[str]:
-    """What came out otherwise than without kills."""
+    """Differences from the undisturbed run."""
     known: Any = reference
     found = [f"{key} is not as without kills" for key, value in final.items() if key not in OWN and value != known[key]]
     nodes, expected = (sorted(step["node"] for step in state["path"]) for state in (final, reference))
@@ -209,7 +209,7 @@ def differences(final: SelfRAGState, reference: SelfRAGState) -> list[str]:
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """The figures as they are printed."""
+    """Format the figures."""
     again = figures["calls"] - figures["calls_without_kills"] - figures["forgotten"]
     rows = [
         ("kills", f"{figures['kills']} in {figures['lives']} lives of {figures['questions']} questions"),

@@ -1,4 +1,4 @@
-"""A model server that remembers every call, and what that says of runs that were killed and resumed."""
+"""Record every model call, and judge from the calls whether resumed runs paid twice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Done = Mapping[str, int]  # how many times each node of a question has finished
 
 @dataclass(frozen=True)
 class Call:
-    """One call as the server saw it. ``prompt`` is a hash of all that was asked; each life has a model's name."""
+    """One call as the server saw it. ``prompt`` is a hash; each process uses its own model name (``life``)."""
 
     question: int
     node: str
@@ -74,13 +74,13 @@ class Recorder(Loopback):
 
 @dataclass
 class Expected:
-    """What each turn of each node of a question asks in a run whose every step forgets all but its state."""
+    """The calls of each turn of each node when nothing but the state survives a step."""
 
     turns: dict[str, list[Counter[str]]]
 
     @classmethod
     def of(cls, steps: Sequence[Iterable[str]], calls: Sequence[Sequence[Call]]) -> Expected:
-        """From the nodes of each step, and the calls that were made in it."""
+        """Build from the nodes and the calls of each step."""
         turns: defaultdict[str, list[Counter[str]]] = defaultdict(list)
         for nodes, made in zip(steps, calls, strict=True):
             for node in nodes:
@@ -88,7 +88,7 @@ class Expected:
         return cls(dict(turns))
 
     def violations(self, calls: Iterable[Call], done: Done) -> list[str]:
-        """The calls of one life, begun when ``done`` was finished, that belong to no unfinished turn of their node."""
+        """Calls of one process, started after ``done``, that belong to no unfinished turn of their node."""
         found = []
         made: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for call in calls:
@@ -103,13 +103,13 @@ class Expected:
         return found
 
     def forgotten(self, calls: Iterable[Call], done: Done) -> int:
-        """How many calls ask anew, for an unfinished turn, what a finished one had asked."""
+        """Count calls of unfinished turns that repeat a prompt of a finished turn."""
         paid = {node: set().union(*turns[: done.get(node, 0)]) for node, turns in self.turns.items()}
         return sum(call.prompt in paid.get(call.node, ()) for call in calls)
 
 
 def finished(saved: Any) -> Counter[str]:
-    """How many turns of each node a checkpoint says are finished, those not yet merged into the state included."""
+    """Count finished turns of each node in a checkpoint, pending writes included."""
     if saved is None:
         return Counter()
     steps = list(saved.checkpoint["channel_values"].get("path") or [])

@@ -1,4 +1,4 @@
-"""A process that asks or resumes questions, as a program that keeps its checkpoints in SQLite would."""
+"""Ask or resume questions with checkpoints in SQLite, in a process that may be killed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 
 
 def context_of(number: int) -> Context:
-    """Every other question with one draft a passage."""
+    """Alternate between the two draft strategies."""
     return Context(strategy="per-passage" if number % 2 else "combined", limits=ROOMY)
 
 
@@ -42,23 +42,23 @@ def start_of(number: int) -> SelfRAGState:
 
 
 def thread_of(number: int) -> RunnableConfig:
-    """Where its checkpoints are."""
+    """The config of a question's thread."""
     return {"configurable": {"thread_id": str(number), "checkpoint_ns": ""}, "recursion_limit": ROOMY.steps}
 
 
 def bound(base_url: str, name: str, saver: BaseCheckpointSaver[Any]) -> tuple[SelfRAG, Chat]:
-    """A graph over the model ``name`` at ``base_url``, and its client."""
+    """Build a graph over the model ``name`` at ``base_url``; return it with its client."""
     chat = openai_chat(name, base_url=base_url, api_key="none", call_seconds=60)
     return build_graph(Services(Generator(chat), Critic(chat), TicketRetriever(passages())), saver), chat
 
 
 def opened(path: Path) -> SqliteSaver:
-    """The file of checkpoints, for synchronous use."""
+    """Open a checkpoint file for synchronous use."""
     return SqliteSaver(sqlite3.connect(path, check_same_thread=False), serde=PLAIN)
 
 
 def live(path: Path, base_url: str, name: str, numbers: Sequence[int], sync: bool, begun: Event) -> None:
-    """Ask or resume the questions side by side until each has its outcome; ``begun`` is set before the first."""
+    """Ask or resume the questions concurrently until each has an outcome; set ``begun`` before the first."""
     if sync:
         _live(path, base_url, name, numbers, begun)
     else:

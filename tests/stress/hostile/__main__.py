@@ -1,4 +1,4 @@
-"""Attack everything that reads bytes from outside or shows them, and say what fell.
+"""Attack everything that reads bytes from outside or shows them, and report violations.
 
     python -m tests.stress.hostile [--seed N] [--attacks N] [--only SURFACE...] [--attack NAME]
 
@@ -50,7 +50,7 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 @dataclass
 class Count:
-    """What came of a surface's attacks: those that fell, with what was broken."""
+    """The results of a surface's attacks: which found violations, and of what kind."""
 
     surface: Surface
     tried: int = 0
@@ -59,7 +59,7 @@ class Count:
 
     @property
     def kinds(self) -> Counter[str]:
-        """How many attacks broke what."""
+        """Attacks by kind of violation."""
         return Counter(kind for broken in self.fell.values() for kind in {text.partition(":")[0] for text in broken})
 
 
@@ -96,7 +96,7 @@ def main() -> int:
 
 
 def leave_the_network() -> bool:
-    """Enter a network of its own that has the loopback alone, as only root may."""
+    """Enter a network namespace with loopback only (root only); return whether that worked."""
     with suppress(OSError, AttributeError):
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
             with socket.socket() as any_socket:
@@ -106,7 +106,7 @@ def leave_the_network() -> bool:
 
 
 def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], World]) -> Count:
-    """Play the attacks; one that took too long and nothing else is played again, for the machine may be busy."""
+    """Play the attacks; retry one whose only violation is time, since the machine may be busy."""
     count = Count(surface)
     began = time.monotonic()
     for name in names:
@@ -124,7 +124,7 @@ def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], Worl
 
 
 def played(surface: Surface, name: str, fresh: Callable[[str], World]) -> list[str]:
-    """What was broken, each once."""
+    """Play one attack; return its distinct violations."""
     world = fresh(name)
     try:
         surface.attack(world, name)
@@ -139,7 +139,7 @@ def _line_of(error: Exception) -> str:
 
 
 def table(counts: Sequence[Count]) -> Iterator[str]:
-    """Surface, tried, fell, and what was broken how often."""
+    """Format the results, a line for each surface."""
     yield f"{'surface':16}{'possible':>12}{'tried':>8}{'fell':>8}{'seconds':>9}  broken"
     for one in counts:
         kinds = ", ".join(f"{kind} {number}" for kind, number in one.kinds.most_common())
@@ -149,7 +149,7 @@ def table(counts: Sequence[Count]) -> Iterator[str]:
 
 
 def fallen(surface: Surface, name: str, broken: Sequence[str]) -> str:
-    """How to play an attack again, and what it broke."""
+    """The command that replays an attack, and its violations."""
     command = f"python -m tests.stress.hostile --only {shlex.quote(surface.name)} --attack {shlex.quote(name)}"
     return "\n".join(["", command, *(f"    {ascii(text)[1:-1][:600]}" for text in broken)])
 

@@ -1,4 +1,4 @@
-"""One run of the program in a process that was forked from one with the modules imported, watched and limited."""
+"""Run the program in a forked child process with its modules preloaded, watched and limited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 @dataclass(frozen=True)
 class Order:
-    """What is run, and where: ``call`` is given the arguments, and returns an exit code."""
+    """What to run and where; ``call`` gets the arguments and returns an exit code."""
 
     call: Callable[..., int]
     arguments: tuple[Any, ...]
@@ -39,14 +39,14 @@ class Order:
 
 @dataclass
 class Watch:
-    """An audit hook: connections and look-ups, of which none leaves this machine, and files opened for writing."""
+    """An audit hook that records connections, look-ups and files opened for writing, and blocks outside hosts."""
 
     connections: set[str] = field(default_factory=set)
     lookups: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note the event; refuse it as a machine without a network would."""
+        """Record the event; refuse it as a machine without a network would."""
         if event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
             host, port = arguments[1][:2]
             self.connections.add(f"{host}:{port}")
@@ -64,7 +64,7 @@ def _text(host: object) -> str:
 
 
 def run(order: Order) -> None:
-    """Do as ordered, and leave a record beside what was printed. Ends the process with the exit code."""
+    """Run the order, write what was observed beside the output, and exit with its code."""
     os.setsid()
     if order.terminal:
         _within_a_terminal(order)
@@ -95,7 +95,7 @@ def run(order: Order) -> None:
 
 
 def _within_a_terminal(order: Order) -> None:
-    """Return in a child with a terminal of its own; copy what it prints, and end as it does."""
+    """Return in a child on a pseudo-terminal; in the parent, copy its output and exit as it does."""
     process, controller = pty.fork()
     if process == 0:
         return
@@ -110,7 +110,7 @@ def _within_a_terminal(order: Order) -> None:
 
 
 def _embed_words() -> None:
-    """Have texts near each other that share words: what loads in no time, for attacks on something else."""
+    """Replace the embedding model by a bag of words, which loads at once."""
     import models.embeddings
     from benchmarks.index.bag_of_words import DIMENSION, BagOfWords
 
@@ -125,14 +125,14 @@ def _embed_words() -> None:
 
 
 def command_line(arguments: list[str]) -> int:
-    """The program as it is."""
+    """Run the command line."""
     from app.cli import main
 
     return main(arguments)
 
 
 def streaming(arguments: list[str]) -> int:
-    """The program, with the answer streamed as it is written, which asks the server to stream."""
+    """Run the command line with message streaming forced, so that the server is asked to stream."""
     from langgraph.pregel import Pregel
 
     from app.cli import main
@@ -149,7 +149,7 @@ def streaming(arguments: list[str]) -> int:
 
 
 def from_python(question: str, docs: str) -> int:
-    """The README's own example."""
+    """Ask from Python, as the README does."""
     from app.compose import context_of, services_of
     from app.libraries import open_docs
     from app.screen import Screen

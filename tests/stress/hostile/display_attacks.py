@@ -1,4 +1,4 @@
-"""What must not be shown as it is, in every place from which something is shown, in every way of showing it."""
+"""Attack displays: control characters and forged lines in everything that is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of every kind, of fragments of their own grammar or damaged, read and indexed as any other is."""
+"""Attack the document readers with damaged files and with fragments of each format's grammar."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CODECS = (
 
 @dataclass(frozen=True)
 class Kind:
-    """``pairs`` open and close something in the format; ``wrap`` makes a file of a body."""
+    """``pairs`` are opening and closing fragments of the format; ``wrap`` makes a file of a body."""
 
     suffix: str
     pairs: Sequence[tuple[str, str]]
@@ -49,7 +49,7 @@ def _encoded(body: str) -> bytes:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Fragments apart by ``¦``; what opens is before an arrow, and what closes it behind."""
+    """Fragments separated by ``¦``, each ``opening→closing`` or an opening alone."""
     return [(first, last) for first, _, last in (one.partition("→") for one in text.split("¦"))]
 
 
@@ -286,7 +286,7 @@ def _document(world: World, dice: Random, kind: Kind, manner: Manner, number: in
 
 
 def _read(paths: Sequence[Path]) -> tuple[float, list[Reading]]:
-    """Read the files with a reader of their own; the seconds of the processor that it took besides its start."""
+    """Read the files with a fresh reader; return CPU seconds without its start-up, and the readings."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Readers(LIMITS, workers=1) as readers:
         found = list(readers.read([os.fsencode(path) for path in paths]))

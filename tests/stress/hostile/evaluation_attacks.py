@@ -1,4 +1,4 @@
-"""Question sets, the records of an evaluation that are there already, and folders of results that hold other files."""
+"""Attack evaluation: question sets, existing records, and result folders that hold foreign files."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _record(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]
 
 
 def _in_all(value: Any) -> Callable[[bytes], bytes]:
-    """Every value of every record but what says which it is."""
+    """Replace every value of every record except its identifying fields."""
     same = ("system", "example", "question", "fingerprint", "key", "error")
 
     def change(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Folders with names, links and files that nobody expects in one."""
+"""Attack folder discovery with unexpected names, links and special files."""
 
 from __future__ import annotations
 

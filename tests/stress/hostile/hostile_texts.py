@@ -1,4 +1,4 @@
-"""Texts that do harm where they are shown, parsed or used as a path, each by a name that can be printed."""
+"""Texts that do harm when shown, parsed or used as a path, by printable names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of an index exchanged for what is none, and its database edited by somebody who knows it."""
+"""Attack an index: replaced files, and a database edited by someone who knows its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that the program is given or keeps, exchanged for what is none; and servers from which it fetches models."""
+"""Attack files that the program is given or keeps, and the servers from which it downloads models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = tuple[Path, list[str], dict[str, str | None]]
 
 
 def _own_models(world: World) -> Path:
-    """A folder of models that may be changed, without the chat model."""
+    """Replace the linked models folder by a writable copy without the chat model."""
     folder, shared = world.kept / "models", (world.kept / "models").resolve()
     folder.unlink()
     folder.mkdir(mode=0o700)

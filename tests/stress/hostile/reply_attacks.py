@@ -1,4 +1,4 @@
-"""Replies of a chat or an embedding server: how they are sent, where they lead, and what they say."""
+"""Attack with the replies of a chat or embedding server: transport, redirects and content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafts, questions, passages and verdicts of repeated fragments, at the largest size that can reach the rules."""
+"""Attack the text rules with repeated fragments of the largest size that can reach them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ VERDICTS = {"supported": "fully supported", "not supported": "no support", "part
 
 
 def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
-    """Run the graph with scripted models; say on stderr for how many seconds of the processor the loop was held."""
+    """Run the graph with scripted models; print on stderr for how many CPU seconds the event loop was blocked."""
     from graph.builder import build_graph
     from graph.context import Context, Limits
     from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
@@ -122,7 +122,7 @@ def _rule(
 
 
 def _places(stacks: Path) -> Counter[str]:
-    """The innermost of the program's own functions of each stack."""
+    """Count the innermost function of our own in each stack."""
     text = stacks.read_text("utf-8", "replace") if stacks.exists() else ""
     ours = re.compile(rf'File "{re.escape(str(ROOT))}/(?!tests|\.)(\S+)", line \d+ in (\w+)')
     inner = (ours.search(one) for one in text.split("most recent call first")[1:])

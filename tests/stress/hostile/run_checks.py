@@ -1,4 +1,4 @@
-"""What holds of every run, whatever was done to the program."""
+"""Check what must hold of every run, whatever was done to the program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCANNED = 50_000_000  # bytes of a file that is looked through for a secret
 
 
 def check(world: World, ended: Ended) -> Iterator[str]:
-    """What is wrong with a run, in words whose part before a colon is the kind of it."""
+    """Yield the violations of a run, each as ``kind: details``."""
     if ended.code is None:
         yield f"time: had no end after {ended.seconds:.0f} s"
     elif ended.code not in CODES:
@@ -101,13 +101,13 @@ def _secrets(world: World, ended: Ended) -> Iterator[str]:
 
 
 def _find(secret: str, text: str) -> int:
-    """Where a secret is in a text, however it is written there; 0 where it is not."""
+    """Position of a secret in a text in any common encoding; 0 if absent."""
     forms = {secret, quote(secret, safe=""), json.dumps(secret)[1:-1], secret.replace("/", "\\/"), secret.strip("=")}
     return next((place for form in forms if (place := f"\n{text}".find(form)) > 0), 0)
 
 
 def _regular_files(world: World) -> Iterator[Path]:
-    """What the program keeps, and the results of its evaluations."""
+    """The regular files that the program keeps, and its evaluation results."""
     for top in (world.kept, world.work):
         for folder, folders, names in os.walk(top):
             folders[:] = [one for one in folders if not Path(folder, one).is_symlink()]

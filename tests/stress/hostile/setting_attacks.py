@@ -1,4 +1,4 @@
-"""Settings and options with hostile values, from the environment, from ``.env``, and on the command line."""
+"""Attack settings and options, given by the environment, by ``.env`` or on the command line."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ URLS = Surface("urls", (ADDRESSES, KEYS, MODELS, EMBEDDERS), _url)
 
 
 def _options() -> Mapping[str, tuple[str, str | None]]:
-    """Every option and positional argument of every command, by the name that help has for it."""
+    """Every option and positional argument of every command, by its name in the help."""
     found: dict[str, tuple[str, str | None]] = {}
     for command, parser in PARSERS.items():
         for action in parser()._actions:

@@ -1,4 +1,4 @@
-"""A few attacks on each surface, always the same ones; `python -m tests.stress.hostile` has them all."""
+"""Play a few fixed attacks on each surface; `python -m tests.stress.hostile` plays more."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What each command leaves on the disk, with the embedding model itself, whatever the file mode mask and the home."""
+"""Attack what each command leaves on disk: umasks, and homes that were moved, linked or opened."""
 
 from __future__ import annotations
 

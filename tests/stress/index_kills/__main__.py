@@ -1,4 +1,4 @@
-"""Kill indexing at random moments; look whether the index is readable and has everything that it had.
+"""Kill indexing at random moments; check that the index is readable and lost nothing that was committed.
 
     python -m tests.stress.index_kills [--kills 200] [--seed 1]
 
@@ -45,7 +45,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 
 @dataclass
 class Tally:
-    """What is counted over all lives."""
+    """Counts over all child processes."""
 
     kills: int = 0
     lives: int = 0
@@ -60,7 +60,7 @@ class Tally:
 
 @dataclass
 class Life:
-    """How one life went: the phases that it told, what was seen of it in the database, and its length."""
+    """One child process: its phases, the records seen in the database meanwhile, and its duration."""
 
     phases: list[str]
     seen: dict[str, str]
@@ -70,7 +70,7 @@ class Life:
 
 
 def main() -> None:
-    """Kill, look, count, print."""
+    """Kill, inspect, count, print."""
     options = option_parser(__doc__, kills=200, seed=1).parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
     PROCESSES.set_forkserver_preload(["tests.stress.index_kills.indexer", "faiss"])
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 class Killer:
-    """One index, its two folders, and what is acknowledged of it."""
+    """One index, its two folders, and the records known to be committed."""
 
     def __init__(self, folder: Path, dice: Random) -> None:
         self.home, self.copy = folder / "index", folder / "copy"
@@ -109,7 +109,7 @@ class Killer:
         self.span = self.saving = self.removing = 0.0
 
     def kill(self, kills: int) -> Tally:
-        """Whole lives first, by which the times are known; then lives until so many were killed."""
+        """Run undisturbed first to measure durations; then until ``kills`` processes were killed."""
         for number in range(1, EXTRA + 1):
             self.extra.add(number)
         for _ in range(3):
@@ -125,11 +125,11 @@ class Killer:
         return self.tally
 
     def turn(self) -> None:
-        """Let the documents grow, change and shrink."""
+        """Change the documents."""
         self.documents.turn(self.dice)
 
     def one(self, aim: str, *, remove: bool) -> None:
-        """One life, and what it left."""
+        """Run one child process and inspect the index that it leaves."""
         tally, known = self.tally, children()
         self.turn()
         life = self.live(aim, remove=remove)
@@ -150,7 +150,7 @@ class Killer:
         tally.violated += [f"life {tally.lives}, {life.phases[-1:]}: {text}" for text in violated]
 
     def inspected(self, remove: bool, phases: list[str], *, whole: bool) -> Inspected:
-        """Look at a copy of the index, and remember what it has."""
+        """Inspect a copy of the index and remember its records."""
         shutil.rmtree(self.copy, ignore_errors=True)
         if not self.home.exists():
             return Inspected()
@@ -169,7 +169,7 @@ class Killer:
         return found
 
     def live(self, aim: str, *, remove: bool) -> Life:
-        """One life, killed as ``aim`` says; in half of them its records are looked at meanwhile."""
+        """Run one child process, killed as ``aim`` says; half of the time its records are read meanwhile."""
         told, mine = PROCESSES.Pipe(duplex=False)
         arguments = (self.home, self.documents.path, self.extra.path, remove, mine)
         process = PROCESSES.Process(target=live, args=arguments, daemon=True)
@@ -203,7 +203,7 @@ class Killer:
 
 
 class Listener(threading.Thread):
-    """Hears the phases of a life until it ends, and when each began."""
+    """Receive the phases of a child process and when each began."""
 
     def __init__(self, told: Connection) -> None:
         super().__init__(daemon=True)
@@ -214,7 +214,7 @@ class Listener(threading.Thread):
         self._ended = False
 
     def run(self) -> None:
-        """Listen."""
+        """Receive phases until the pipe closes."""
         with suppress(EOFError, OSError), self._told:
             while True:
                 phase = self._told.recv_bytes().decode()
@@ -227,12 +227,12 @@ class Listener(threading.Thread):
             self._changed.notify_all()
 
     def wait_for(self, word: str, seconds: float) -> None:
-        """Wait until a phase with this word has begun, or the life has ended."""
+        """Wait until a phase containing ``word`` begins or the process ends."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or any(word in phase for phase in self.phases), seconds)
 
     def seconds_of(self, word: str) -> float:
-        """How long the last phase of this name took, with those within it."""
+        """Duration of the last phase containing ``word``, nested phases included."""
         within = [word in phase.split() for phase in self.phases]
         if True not in within:
             return 0.0
@@ -244,7 +244,7 @@ class Listener(threading.Thread):
 
 
 class Watcher(threading.Thread):
-    """Another reader of the database, which opens it again and again while it is written."""
+    """Read the database again and again while it is being written."""
 
     def __init__(self, database: Path) -> None:
         super().__init__(daemon=True)
@@ -253,12 +253,12 @@ class Watcher(threading.Thread):
         self._seen: dict[str, str] = {}
 
     def run(self) -> None:
-        """Watch."""
+        """Read until stopped."""
         while not self._stopped.wait(0.01):
             self._seen |= records_in(self._database)
 
     def stop(self) -> dict[str, str]:
-        """What was seen."""
+        """Stop, and return the records seen."""
         self._stopped.set()
         if self.is_alive():
             self.join()
@@ -266,7 +266,7 @@ class Watcher(threading.Thread):
 
 
 def table(figures: Mapping[str, Any]) -> str:
-    """The figures as they are printed."""
+    """Format the figures."""
     rows = [
         ("kills", f"{figures['kills']} in {figures['lives']} lives: {listed(figures['aims'])}"),
         ("phases that a kill struck", listed(figures["phases"])),

@@ -1,4 +1,4 @@
-"""A process that brings an index in step with two folders, and tells at every moment what it is about."""
+"""Index two folders in a child process that reports each phase to its parent."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ FAILED = "failed: "
 
 
 class Teller:
-    """Tells a parent the phase that begins, and the one around it when that ends."""
+    """Report to the parent the phase that begins, and the enclosing one when it ends."""
 
     def __init__(self, parent: Connection) -> None:
         self._parent = parent
         self._phases: list[str] = []
 
     def say(self, text: str) -> None:
-        """Send one message, whole or not at all."""
+        """Send one message atomically."""
         self._parent.send_bytes(text.encode("utf-8", "replace")[:500])
 
     @contextmanager
     def within(self, phase: str) -> Iterator[None]:
-        """Say that a phase has begun, and that it has ended."""
+        """Report the start and the end of a phase."""
         self._phases.append(phase)
         self.say(" ".join(self._phases))
         yield
@@ -41,7 +41,7 @@ class Teller:
         self.say(" ".join(self._phases) or "between")
 
     def telling(self, phase: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """The method, as a phase."""
+        """Wrap the method so that it reports itself as a phase."""
 
         @wraps(method)
         def told(*arguments: Any, **named: Any) -> Any:
@@ -51,7 +51,7 @@ class Teller:
         return told
 
     def telling_transaction(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """``Database.writing``, as a phase that ends with the commit."""
+        """Wrap ``Database.writing`` as a phase that ends with the commit."""
 
         @contextmanager
         def told(database: Database) -> Iterator[Rows]:
@@ -62,7 +62,7 @@ class Teller:
 
 
 def live(home: Path, documents: Path, extra: Path, remove: bool, parent: Connection) -> None:
-    """Follow both folders and index them; then forget the second, if asked to. Ends by itself or is killed."""
+    """Index both folders; then remove the second from the library if ``remove``."""
     teller = Teller(parent)
     try:
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What must hold of an index whose writer was killed."""
+"""Check an index whose writer was killed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ASKED = 3  # files an inspection
 
 @dataclass
 class Expected:
-    """What was acknowledged, what lies on the disk, and what may be gone, each a file's SHA-256 by its path.
+    """SHA-256 by path of the files that were committed, that are on disk, and that may be gone.
 
     ``known`` is a sentence of each file that is on the disk.
     """
@@ -38,7 +38,7 @@ class Expected:
 
 @dataclass
 class Inspected:
-    """What was found: the records that are there, what is wrong, and whether the vector file was of use."""
+    """Records found, violations, and whether the vector file was current."""
 
     records: dict[str, str] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Inspected:
 
 
 def records_in(database: Path) -> dict[str, str]:
-    """The files that the database says are indexed, as another process sees them now; none where it cannot be read."""
+    """Read the indexed files as another process would; empty if the database cannot be read."""
     with suppress(sqlite3.OperationalError):
         uri = f"{database.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=0.2)) as connection:
@@ -57,7 +57,7 @@ def records_in(database: Path) -> dict[str, str]:
 
 
 def lost(expected: Expected, after: Mapping[str, str]) -> list[str]:
-    """The acknowledged files that are neither as they were nor as they are on the disk, though they are there."""
+    """Committed files that are missing, or recorded neither as committed nor as on disk."""
     found = []
     for path, sha256 in expected.acknowledged.items():
         if path not in expected.on_disk or path in expected.removable:
@@ -70,7 +70,7 @@ def lost(expected: Expected, after: Mapping[str, str]) -> list[str]:
 
 
 def torn(removed: Collection[str], after: Collection[str]) -> list[str]:
-    """Whether of the files that are removed in one step, all indexed by then, some are gone and others not."""
+    """Report files removed in one transaction that are only partly gone."""
     left = set(removed) & set(after)
     return (
         [f"of {len(removed)} files that are removed together {len(left)} are left"]
@@ -80,7 +80,7 @@ def torn(removed: Collection[str], after: Collection[str]) -> list[str]:
 
 
 def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, whole: bool) -> Inspected:
-    """Open the index in ``home``, which may be changed by it, and look at everything in it.
+    """Open the index in ``home``, which may change it, and check everything in it.
 
     ``removing`` says that the files in ``removable`` were about to go together. ``whole`` syncs and verifies it.
     """
@@ -105,7 +105,7 @@ def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, who
 
 
 def _look(library: Library, home: Path, expected: Expected, found: Inspected) -> None:
-    """Compare the records with what was acknowledged, and the tables with each other."""
+    """Compare the records with what was committed, and the tables with each other."""
     for source in library.sources():
         if source.status != "indexed" or not 0 < source.passages <= ROWS:
             found.violations.append(f"{source.path.name} is {source.status} with {source.passages} passages")
@@ -115,7 +115,7 @@ def _look(library: Library, home: Path, expected: Expected, found: Inspected) ->
 
 
 def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[str]:
-    """The files that are not found by a sentence of theirs, or whose passage is not found by its own text."""
+    """Files not found by their own sentence, or whose passage is not found by its own text."""
     missed = []
     for path in dice.sample(sorted(known), min(ASKED, len(known))):
         name, store = Path(path).name, library.store
@@ -131,7 +131,7 @@ def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[s
 
 
 def _disagreeing(library: Library) -> list[str]:
-    """Whether passages, vectors, words and the vector index are of the same passages."""
+    """Check that the passages, vectors, keyword and FAISS tables hold the same ids."""
     wrong = []
     with library.store.database.reading() as connection:
         snapshot = Snapshot.of(connection)
@@ -151,7 +151,7 @@ def _disagreeing(library: Library) -> list[str]:
 
 
 def _not_whole(library: Library, expected: Expected) -> list[str]:
-    """What a sync leaves undone, and what a check then finds."""
+    """Sync, verify, and report what was left undone."""
     report = library.sync()
     wrong = [f"a sync says: {note}" for note in report.notes]
     wrong += [f"a sync fails: {failure.reason}" for failure in [*report.failed, *report.empty, *report.still_failed]]

@@ -1,4 +1,4 @@
-"""A folder of documents of every kind that grows, changes and shrinks, and the sentences that it is known by."""
+"""Write folders of documents that grow, change and shrink, each version with sentences of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 @dataclass
 class Folder:
-    """Documents by number, each with its version; ``name`` tells one folder's sentences from another's."""
+    """Documents by number with their versions; ``name`` sets the folder's sentences apart from another's."""
 
     path: Path
     name: str
@@ -40,11 +40,11 @@ class Folder:
         self.file(number).write_bytes(KINDS[kind_of(number)](sentences(self.name, number, version)))
 
     def file(self, number: int) -> Path:
-        """Where a document lies."""
+        """The path of a document."""
         return self.path / f"{number:03}.{kind_of(number)}"
 
     def turn(self, dice: Random) -> None:
-        """Write some new documents or remove some, whichever is in season, and change some others."""
+        """Add or remove some documents, growing and shrinking in turn, and change others."""
         self.growing = len(self.versions) < (MOST if self.growing else LEAST)
         for _ in range(dice.randint(1, 12)):
             if self.growing:
@@ -57,12 +57,12 @@ class Folder:
             self.add(number)
 
     def hashes(self) -> dict[str, str]:
-        """The SHA-256 of each document on the disk, by its path as the index knows it."""
+        """SHA-256 of each document on disk, by the path that the index uses."""
         files = (self.file(number) for number in self.versions)
         return {os.path.realpath(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
     def known(self) -> dict[str, str]:
-        """A sentence that only the present version of a document has, by the document's path."""
+        """A sentence unique to the current version of each document, by path."""
         return {
             os.path.realpath(self.file(number)): sentence(self.name, number, version, ROWS // 2)
             for number, version in self.versions.items()
@@ -70,12 +70,12 @@ class Folder:
 
 
 def sentences(name: str, number: int, version: int) -> list[str]:
-    """What one version of a document says."""
+    """The sentences of one version of a document."""
     return [sentence(name, number, version, row) for row in range(ROWS)]
 
 
 def sentence(name: str, number: int, version: int, row: int) -> str:
-    """One sentence; its second word is in no other, and the words of no two versions are alike."""
+    """A sentence whose second word occurs in no other sentence or version."""
     dice = Random(f"{name} {number} {version} {row}")
     mark = f"{name}{number}v{version}r{row}"
     return f"Item {mark} lists {' and '.join(dice.choices(WORDS, k=6))} for {dice.randrange(10**6)} crowns."
@@ -116,7 +116,7 @@ def _docx(lines: list[str]) -> bytes:
 
 
 def pdf_of(pages: list[list[str]]) -> bytes:
-    """A PDF of lines on pages."""
+    """Build a PDF from the lines of each page."""
     pdf = FPDF()
     pdf.set_font("Helvetica", size=8)
     for lines in pages:

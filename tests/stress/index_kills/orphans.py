@@ -1,4 +1,4 @@
-"""The processes that a killed one leaves behind, which become this one's own."""
+"""Find child processes that a killed process leaves behind."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def adopt() -> None:
-    """Become the parent of every orphan among the descendants; Linux only."""
+    """Adopt orphaned descendants (PR_SET_CHILD_SUBREAPER, Linux only)."""
     if ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this system does not hand over orphans")
 
 
 def children() -> set[int]:
-    """The processes whose parent this one is."""
+    """Process ids of this process's children."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
@@ -31,7 +31,7 @@ def children() -> set[int]:
 
 
 def survivors(known: set[int], seconds: float) -> list[int]:
-    """The children not ``known`` that are still there after so many seconds; they are ended."""
+    """Children not in ``known`` that are alive after ``seconds``; they are killed."""
     deadline = time.monotonic() + seconds
     while left := children() - known:
         for process in sorted(left):
