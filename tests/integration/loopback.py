@@ -136,13 +136,18 @@ class Loopback:
         """Send a reply as slowly as it says and end it so; return whether the connection stays open."""
         if not self._keep_alive:
             wire = replace(wire, headers={**wire.headers, "Connection": "close"})
-        writer.write(wire.head())
+        head = wire.head()
         for number, piece in enumerate([] if head_alone else wire.frames()):
             poured = self._pieces_at_once is not None and number >= self._pieces_at_once
-            await asyncio.sleep(wire.pause or float(poured))
-            writer.write(piece)
+            if pause := wire.pause or float(poured):
+                writer.write(head)
+                head = b""
+            await asyncio.sleep(pause)
+            writer.write(head + piece)
+            head = b""
             await writer.drain()
             self.written += len(piece)
+        writer.write(head)
         await writer.drain()
         if wire.end == "hang":
             await asyncio.sleep(HANG_SECONDS)
