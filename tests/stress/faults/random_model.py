@@ -79,9 +79,10 @@ def _text(kind: str, messages: Messages, dice: Random) -> str:
     return " ".join([*said, INVENTED] if dice.random() < 0.2 else said)
 
 
-def _system_of(prompt: ChatPromptTemplate) -> str:
+def system_text(prompt: ChatPromptTemplate) -> str:
+    """The system message, which tells our prompts apart."""
     return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
 
 
-VERDICTS = {_system_of(choice.messages): odds for choice, odds in ODDS}
-WRITERS = {_system_of(GENERATE): "draft", _system_of(REWRITE_QUERY): "query", _system_of(DIRECT_GENERATE): "direct"}
+VERDICTS = {system_text(choice.messages): odds for choice, odds in ODDS}
+WRITERS = {system_text(GENERATE): "draft", system_text(REWRITE_QUERY): "query", system_text(DIRECT_GENERATE): "direct"}

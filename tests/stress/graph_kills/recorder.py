@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from langchain_core.prompts import ChatPromptTemplate
-
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
@@ -22,7 +20,7 @@ from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire, reply
 from tests.stress.faults.faulty_server import TICKET
-from tests.stress.faults.random_model import completion_for
+from tests.stress.faults.random_model import completion_for, system_text
 
 CALL_SECONDS = 0.004
 Done = Mapping[str, int]  # how many times each node of a question has finished
@@ -38,18 +36,14 @@ class Call:
     life: str
 
 
-def _system_of(prompt: ChatPromptTemplate) -> str:
-    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
-
-
 NODES = {
-    _system_of(RETRIEVE.messages): "decide",
-    _system_of(RELEVANCE.messages): "grade_documents",
-    _system_of(REWRITE_QUERY): "rewrite_query",
-    _system_of(GENERATE): "generate",
-    _system_of(DIRECT_GENERATE): "direct_generate",
-    _system_of(SUPPORT.messages): "hallucination_check",
-    _system_of(USEFULNESS.messages): "answer_check",
+    system_text(RETRIEVE.messages): "decide",
+    system_text(RELEVANCE.messages): "grade_documents",
+    system_text(REWRITE_QUERY): "rewrite_query",
+    system_text(GENERATE): "generate",
+    system_text(DIRECT_GENERATE): "direct_generate",
+    system_text(SUPPORT.messages): "hallucination_check",
+    system_text(USEFULNESS.messages): "answer_check",
 }
 
 
