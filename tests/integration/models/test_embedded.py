@@ -120,7 +120,7 @@ def test_a_prefix_that_returns_is_cached_and_judged_as_before(server: EmbeddedSe
     assert top(again)[likeliest] == pytest.approx(before[likeliest], abs=0.02)
 
 
-def read_rows(folder: Path) -> Prefixes:
+def kept_in(folder: Path) -> Prefixes:
     roles = {"system": "system", "user": "human", "assistant": "ai"}
     shots = [(roles[shot["role"]], shot["content"]) for shot in SHOTS]
     other = ("system", "Count the vowels of the text, as a number. " * 20)
@@ -134,7 +134,7 @@ def read_rows(folder: Path) -> Prefixes:
 def asked_of_a_new_server(chat_model: Path, folder: Path) -> list[dict[str, Any]]:
     """What both prompts of `kept_in` get from a server that is then stopped."""
     vowels = [{"role": "system", "content": "Count the vowels of the text, as a number. " * 20}]
-    with EmbeddedServer(chat_model, context_tokens=4096, prefixes=read_rows(folder)) as server:
+    with EmbeddedServer(chat_model, context_tokens=4096, prefixes=kept_in(folder)) as server:
         endpoint = server.start()
         return [grade(endpoint, "Berlin lies in Germany."), grade(endpoint, "Berlin", vowels)]
 
