@@ -91,7 +91,7 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "run" / "judge.jsonl"
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def kept_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -143,7 +143,7 @@ async def test_a_claim_that_the_model_could_not_judge_leaves_the_answer_open_and
     lost = verdict("unknown", reason="the model did not answer in time.")
     found = await judge(Model(support={"Air scatters light.": lost}), [record("plain")], store)
     assert found.faithfulness == {("plain", "e1"): None}
-    assert [row["kind"] for row in read_rows(store)] == ["questions"]
+    assert [row["kind"] for row in kept_in(store)] == ["questions"]
     again = Model()
     found = await judge(again, [record("plain")], store)
     assert found.faithfulness == {("plain", "e1"): 1.0}
@@ -268,7 +268,7 @@ async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None
     again = Model(prefer=lambda first, second: "tie")
     assert await judge(again, RUN, store) == once
     assert again.asked == []
-    rows = read_rows(store)
+    rows = kept_in(store)
     assert len(rows) == 8
     assert {row["kind"] for row in rows} == {"faithfulness", "questions", "preference"}
 
@@ -284,7 +284,7 @@ async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -
     model = Model(fails_on="preference")
     with pytest.raises(ModelError, match="gone"):
         await judge(model, RUN, store)
-    kept = len(read_rows(store))
+    kept = len(kept_in(store))
     assert kept > 0
     again = Model()
     await judge(again, RUN, store)
@@ -298,7 +298,7 @@ async def test_a_torn_last_line_is_cut_off_and_its_question_asked_again(torn: by
     again = Model()
     assert await judge(again, RUN, store) == once
     assert len(again.asked) == 1
-    assert len(read_rows(store)) == 8
+    assert len(kept_in(store)) == 8
 
 
 async def test_two_systems_with_one_answer_share_its_judgement(store: Path) -> None:
