@@ -13,7 +13,7 @@ from models.calibration import Fits
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
-    from graph.context import Searches
+    from graph.context import RetrieverLike
     from models.calibration import Calibration
     from models.chat import Chat
     from models.files import Progress
@@ -27,7 +27,7 @@ REMOTE_LIMITS = Limits()
 EMBEDDED_LIMITS = Limits(seconds=600)
 
 
-def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
+def services_of(settings: Settings, retriever: RetrieverLike, progress: Progress | None = None) -> Services:
     """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
     from models.calibration import MINILM
     from models.critic import Critic

@@ -41,7 +41,7 @@ def violations(final: SelfRAGState, question: str, context: Context) -> list[str
 
 
 def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterator[str]:
-    limits, usage, nodes = context.bounds, final["usage"], [step["node"] for step in final["path"]]
+    limits, usage, nodes = context.effective_limits, final["usage"], [step["node"] for step in final["path"]]
     tokens = usage["input_tokens"] + usage["output_tokens"]
     steps = len(nodes) - nodes.count("hallucination_check")  # which runs beside answer_check
     if final["question"] != question or final["queries"][0] != question.strip():
@@ -136,7 +136,7 @@ def drafts_written(played: Played) -> list[str]:
 
 
 def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
-    limits, seen = played.world.context.bounds, visits(played)
+    limits, seen = played.world.context.effective_limits, visits(played)
     nodes = [node for node, _ in played.updates]
     assert nodes[0] == "decide"
     assert nodes[-1] == "finish"
@@ -150,7 +150,7 @@ def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
 
 
 def holds_that_no_limit_is_crossed(played: Played) -> None:
-    limits = played.world.context.bounds
+    limits = played.world.context.effective_limits
     assert len(played.calls) <= limits.model_calls
     # What no server reports is estimated at three bytes a token.
     known = [call for call in played.calls if played.world.bytes_a_token >= 3 or (call.served and call.reply.reported)]
@@ -248,7 +248,7 @@ def holds_that_each_best_is_the_best(played: Played) -> None:
 
 def holds_that_a_stop_is_true(played: Played) -> None:
     """The model is said to have failed only if it did, and a limit to be reached only near it."""
-    limits, stops = played.world.context.bounds, played.final["stops"]
+    limits, stops = played.world.context.effective_limits, played.final["stops"]
     decided = [step["decided"]["stop"] for step in played.final["path"] if "stop" in step["decided"]]
     assert bool(decided) == bool(stops)
     assert not stops or stops[0]["reason"] in decided
@@ -313,7 +313,7 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
 
 
 def holds_that_what_is_relevant_was_graded_so(played: Played) -> None:
-    final, levels = played.final, played.world.context.levels
+    final, levels = played.final, played.world.context.effective_thresholds
     assert len(final["passages"]) <= played.world.context.k
     searches = [index for index, step in enumerate(final["path"]) if step["node"] == "retrieve"]
     graded = bool(searches) and any("grades" in step["decided"] for step in final["path"][searches[-1] :])

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any, cast
 
 from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
 from models.chat import Chat
@@ -103,7 +103,7 @@ def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
     return context, limits
 
 
-async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once: int) -> list[Asked]:
+async def ask_all(graph: SelfRAGGraph, chat: Chat, questions: int, seed: int, at_once: int) -> list[Asked]:
     """Ask all questions, at most ``at_once`` concurrently."""
     turn, done = asyncio.Semaphore(at_once), 0
 
@@ -122,7 +122,7 @@ async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once
     return asked
 
 
-async def ask(graph: SelfRAG, number: int, seed: int) -> Asked:
+async def ask(graph: SelfRAGGraph, number: int, seed: int) -> Asked:
     """Ask one question, streamed or not, with a watchdog."""
     context, limits = settings_of(number, seed)
     question = f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
@@ -139,9 +139,9 @@ async def ask(graph: SelfRAG, number: int, seed: int) -> Asked:
     return Asked(number, limits, seconds, final, tuple(found))
 
 
-async def _final(graph: SelfRAG, question: str, context: Context, *, streamed: bool) -> SelfRAGState:
+async def _final(graph: SelfRAGGraph, question: str, context: Context, *, streamed: bool) -> SelfRAGState:
     start = cast("SelfRAGState", {"question": question})
-    config: Any = {"recursion_limit": context.bounds.steps}
+    config: Any = {"recursion_limit": context.effective_limits.steps}
     if not streamed:
         return cast("SelfRAGState", await graph.ainvoke(start, config, context=context))
     final: Any = None
