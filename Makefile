@@ -1,6 +1,7 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
+SQUAD ?= ../shared/data/squad2_computational_complexity.json
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit bench bench-index stress stress-smoke check
+.PHONY: help setup format lint type test unit test-model bench bench-index train stress stress-smoke check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -11,8 +12,9 @@ setup: ## make .venv with all that development needs
 format: ## write the code as the formatter would
 	$(PYTHON) -m ruff check --fix . && $(PYTHON) -m ruff format .
 
-lint: ## what the linter says
+lint: ## what the linters say, of the layers too
 	$(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check .
+	$(PYTHON:%python=%lint-imports)
 
 type: ## what the type checker says
 	$(PYTHON) -m mypy
@@ -20,32 +22,44 @@ type: ## what the type checker says
 test: ## all tests, those with the embedded model among them
 	$(PYTHON) -m pytest
 
+test-model: ## the tests that run the embedded model
+	$(PYTHON) -m pytest tests/model
+
 unit: ## the tests that load no language model
 	$(PYTHON) -m pytest -m "not e2e"
 
-bench: ## what a question costs, what faults and kills do, and which attacks succeed, measured here: about an hour
+bench: ## what a question costs, against plain retrieve-and-generate and peers: about half an hour
 	$(PYTHON) -m benchmarks.overhead
 	$(PYTHON) -m benchmarks.throughput
 	$(PYTHON) -m benchmarks.latency
 	$(PYTHON) -m benchmarks.cost --peers
 	$(PYTHON) -m benchmarks.pictures
-	$(PYTHON) -m benchmarks.critics
-	$(PYTHON) -m benchmarks.faults
-	$(PYTHON) -m benchmarks.kills
 	$(PYTHON) -m benchmarks.injection --raginject --most 36
 
-bench-index: ## what the index does at a million passages, when killed and when harmed: about half an hour
+bench-index: ## what the index finds and how fast, up to a million passages: about half an hour
 	$(PYTHON) -m benchmarks.index.ingestion
 	$(PYTHON) -m benchmarks.index.peers
 	$(PYTHON) -m benchmarks.index.recall
-	$(PYTHON) -m benchmarks.index.kills
-	$(PYTHON) -m benchmarks.index.flips
 	$(PYTHON) -m benchmarks.index.scale
 
-stress-smoke: ## a few hostile inputs of each kind: about a minute
-	$(PYTHON) -m pytest tests/stress
+train: ## fit the calibrations of models/*.json anew: an hour with the embedded model
+	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 75 --write
+	$(PYTHON) -m training.fit_gate $(SQUAD) --paragraphs 1-24 --write
 
-stress: ## hostile inputs of every kind, drawn by a seed: about an hour
+stress: ## break things on purpose, in full: faults, kills, bit flips, critics, hostile input: about two hours
+	$(PYTHON) -m tests.stress.critics
+	$(PYTHON) -m tests.stress.faults
+	$(PYTHON) -m tests.stress.graph_kills
+	$(PYTHON) -m tests.stress.index_kills
+	$(PYTHON) -m tests.stress.bit_flips
 	$(PYTHON) -m tests.stress.hostile
+
+stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
+	$(PYTHON) -m tests.stress.critics --questions 20 --most 500
+	$(PYTHON) -m tests.stress.faults --questions 80
+	$(PYTHON) -m tests.stress.graph_kills --kills 4
+	$(PYTHON) -m tests.stress.index_kills --kills 6
+	$(PYTHON) -m tests.stress.bit_flips --flips 40
+	$(PYTHON) -m tests.stress.hostile --attacks 1
 
 check: lint type test ## all that CI runs

@@ -1,1 +1,1 @@
-"""What the README claims, as commands."""
+"""Commands that measure what the documentation claims."""

@@ -11,7 +11,6 @@ and write with our prompt, so that what the server's cache has of it is in their
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import time
 from collections.abc import Sequence
@@ -22,9 +21,9 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.common import bound, questions_in
-from benchmarks.figures import write_figures
+from benchmarks.harness import option_parser, write_figures
 from benchmarks.peers import peers
+from benchmarks.sample import bound, questions_in
 from core.types import Usage
 from evaluation.records import Cost, Example
 from graph.builder import build_graph
@@ -41,11 +40,8 @@ DEFAULT = Path(__file__).resolve().parent.parent / "data" / "questions.jsonl"
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--questions", type=Path, default=DEFAULT)
+    parser = option_parser(__doc__, questions=DEFAULT, most=12, peers=False)
     parser.add_argument("--docs", type=Path, action="append")
-    parser.add_argument("--most", type=int, default=12)
-    parser.add_argument("--peers", action="store_true")
     options = parser.parse_args()
     rows = [row for row in questions_in(options.questions) if row.answerable]
     asyncio.run(measure([row.question for row in rows[: options.most + 1]], options.docs, options.peers))
@@ -135,7 +131,7 @@ def report(rows: Sequence[Row]) -> None:
             f"{name}: wall-clock {one['times']:.2f} times plain, input tokens not from a cache "
             f"{one['uncached_times']:.2f} times, {one['calls']:.0f} calls"
         )
-    print(f"written: {write_figures('cost', {'questions': len(rows), 'ways': ways})}")
+    write_figures("cost", {"questions": len(rows), "ways": ways})
 
 
 def _medians(rows: Sequence[Row], name: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Our own time in a question: all but the model, its client, and the search.
+"""Measure our own time in a question: all but the model, its client, and the search.
 
     python -m benchmarks.overhead [--rounds 5] [--profile]
 
@@ -11,12 +11,10 @@ figures.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import cProfile
 import gc
 import pstats
-import sys
 import time
 from collections.abc import Sequence
 from statistics import median, quantiles
@@ -25,9 +23,9 @@ from typing import Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from benchmarks.figures import write_figures
-from benchmarks.latency.replies import Model, json_of
-from benchmarks.latency.shelf import Asked, Remembered, answerable, sample_shelf
+from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.latency.good_model import Model
+from benchmarks.sample import Asked, CachedRetriever, answerable, sample_retriever
 from graph.builder import build_graph
 from graph.context import Context, Services
 from grounding.amounts import facts_of
@@ -44,7 +42,7 @@ ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 
 
 class Ready:
-    """As much of a LangChain chat model as `Chat` calls; a prompt that it has seen costs one look-up."""
+    """As much of a LangChain chat model as `Chat` calls; replies are cached."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -62,21 +60,21 @@ class Ready:
         read = sum(len(one.text) for one in messages) // 4
         return AIMessage(
             reply.text,
-            response_metadata={"logprobs": json_of(reply)},
+            response_metadata={"logprobs": {"content": [{"top_logprobs": reply.candidates}]} if reply.top else None},
             usage_metadata={"input_tokens": read, "output_tokens": reply.tokens, "total_tokens": read + reply.tokens},
         )
 
 
 def ready_services(asked: Sequence[Asked], retriever: Any) -> Services:
-    """Services that take no time of their own."""
+    """Services that take next to no time."""
     model = cast(BaseChatModel, Ready(Model(asked, 100)))
     chat = Chat(lambda: model, "ready")
     return Services(Generator(chat), Critic(chat), retriever)
 
 
 async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[tuple[float, float]]:
-    """Seconds of each run of the graph, by the clock and of the processor."""
-    retriever = Remembered(sample_shelf())
+    """Wall-clock and CPU seconds of each run of the graph."""
+    retriever = CachedRetriever(sample_retriever())
     asked = await answerable(retriever, K, 1)
     graph = build_graph(ready_services(asked, retriever))
     context = Context(k=K)
@@ -95,8 +93,8 @@ async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[
                 raise RuntimeError(f"not grounded, but {state['outcome']} ({state['stop_reason']}): {one.question}")
             if number:
                 seconds.append(took)
-        print(f"\rround {number} of {rounds}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        show_progress(f"round {number} of {rounds}")
+    end_progress()
     if profile:
         profile.disable()
     return seconds
@@ -104,8 +102,7 @@ async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = option_parser(__doc__, rounds=5)
     parser.add_argument("--profile", action="store_true", help="print the functions that take most; no figures then")
     options = parser.parse_args()
     profile = cProfile.Profile() if options.profile else None
@@ -122,7 +119,7 @@ def main() -> None:
             f"{name:10} median {median(values):5.1f} ms of {len(values)} runs; "
             f"a tenth below {tenths[0]:.1f}, a tenth above {tenths[-1]:.1f}"
         )
-    print(f"written: {write_figures('overhead', figures)}")
+    write_figures("overhead", figures)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ and one for the embedded model where `bench/cost.json` has it.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from benchmarks.figures import read_figures
+from benchmarks.harness import option_parser, read_figures
 from evaluation.drawing import INK, MUTED, SETTINGS, as_svg, colour, figure
 from evaluation.markup import Html
 
@@ -38,9 +37,7 @@ class Panel:
 
 def main() -> int:
     """Draw what there are figures of."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--out", type=Path, default=Path("docs") / "cost.svg")
-    options = parser.parse_args()
+    options = option_parser(__doc__, out=Path("docs") / "cost.svg").parse_args()
     panels = panels_of(read_figures("latency"), read_figures("cost"))
     if not panels:
         print("There are no figures in bench/: run python -m benchmarks.latency first.", file=sys.stderr)

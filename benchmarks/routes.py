@@ -6,7 +6,6 @@ python -m benchmarks.routes --questions data/routes_tuning.jsonl     the 160 tha
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 from app.compose import services_of
 from app.screen import Screen
 from app.settings import load_settings
-from benchmarks.common import questions_in
+from benchmarks.harness import option_parser
+from benchmarks.sample import questions_in
 from evaluation.statistics import auc
 from graph.context import Services
 from models.usage import Budget, NodeBudget
@@ -26,9 +26,7 @@ DEFAULT = Path(__file__).resolve().parent.parent / "data" / "routes.jsonl"
 
 def main() -> None:
     """Ask, print what went wrong, then the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--questions", type=Path, default=DEFAULT)
-    options = parser.parse_args()
+    options = option_parser(__doc__, questions=DEFAULT).parse_args()
     rows = questions_in(options.questions)
     retriever: Any = None  # never asked
     with Screen().downloads() as progress:

@@ -11,20 +11,19 @@ library's included. `bench/throughput.json` has the figures.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
-import sys
 import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.figures import write_figures
-from benchmarks.latency.server import Call, Pace, serving
-from benchmarks.latency.shelf import Remembered, answerable, sample_shelf
+from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.latency.timed_server import Call, Pace, TimedServer
 from benchmarks.latency.ways import OURS, services_at
+from benchmarks.sample import CachedRetriever, answerable, sample_retriever
 from graph.builder import build_graph
 from graph.context import Context, Limits
+from tests.integration.loopback import in_another_process
 
 K = 4
 CALL_SECONDS = 0.3
@@ -45,31 +44,31 @@ class Reached:
 
 async def measure(questions: int, pace: Pace, options: dict[str, Any], under_way: int | None = None) -> Reached:
     """Ask them all at once, after one that opens connections and fills caches."""
-    retriever = Remembered(sample_shelf())
+    retriever = CachedRetriever(sample_retriever())
     known = await answerable(retriever, K, 1)
     asked = list(itertools.islice(itertools.cycle(known), questions))
     context = Context(k=K, limits=PATIENCE)
     turn = asyncio.Semaphore(under_way or questions)
     done = 0
-    with serving(known, pace) as address:
-        graph = build_graph(services_at(address, OURS, retriever, **options))
+    with in_another_process(TimedServer, known, pace) as server:
+        graph = build_graph(services_at(server, OURS, retriever, **options))
 
         async def ask(question: str) -> str:
             nonlocal done
             async with turn:
                 state = await graph.ainvoke({"question": question}, context=context)
             done += 1
-            print(f"\r{done} of {questions}", end="", file=sys.stderr, flush=True)
+            show_progress(f"{done} of {questions}")
             return str(state["outcome"])
 
         await ask(known[0].question)
-        address.calls_of(OURS)
+        server.call("calls_of", OURS)
         done = 0
         began, worked = time.perf_counter(), time.process_time()
         outcomes = await asyncio.gather(*(ask(one.question) for one in asked))
         seconds, processor = time.perf_counter() - began, time.process_time() - worked
-        calls = address.calls_of(OURS)
-    print(file=sys.stderr)
+        calls = server.call("calls_of", OURS)
+    end_progress()
     if set(outcomes) != {"grounded"}:
         raise RuntimeError(f"not every question was grounded, but {sorted(set(outcomes))}")
     share = len(calls) * pace.call / pace.admitted / seconds
@@ -84,9 +83,7 @@ def busy(calls: list[Call], pace: Pace) -> float:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--admit", type=int, default=16)
+    parser = option_parser(__doc__, questions=200, admit=16)
     parser.add_argument("--concurrency", type=int)
     parser.add_argument("--under-way", type=int)
     given = parser.parse_args()
@@ -97,7 +94,7 @@ def main() -> None:
         f"{reached.share:.1%} of what the server can give; its places were taken {reached.busy:.1%} of the time; "
         f"{reached.processor_ms_a_call:.1f} ms of our processor a call"
     )
-    print(f"written: {write_figures('throughput', asdict(reached) | vars(given))}")
+    write_figures("throughput", asdict(reached) | vars(given))
 
 
 if __name__ == "__main__":

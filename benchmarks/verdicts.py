@@ -9,7 +9,6 @@ authors noted. Printed are the AUCs. What was asked is kept in the folder ``--ou
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from collections.abc import Sequence
@@ -19,7 +18,8 @@ from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
-from benchmarks.common import bound, kept_in
+from benchmarks.harness import option_parser, read_rows
+from benchmarks.sample import bound
 from core.types import Draft, Passage
 from evaluation.datasets import load
 from evaluation.records import Dataset, Example
@@ -40,12 +40,10 @@ FOREVER = 1e12
 
 
 def main() -> None:
-    """Ask what was not asked yet, and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    """Ask what is missing from earlier runs, and print."""
+    parser = option_parser(__doc__, most=32, out=Path("eval/verdicts"))
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="25-48")
-    parser.add_argument("--most", type=int, default=32)
-    parser.add_argument("--out", type=Path, default=Path("eval/verdicts"))
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
@@ -57,7 +55,7 @@ def main() -> None:
 async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[dict[str, Any]]:
     """A row for each verdict: example, kind, score."""
     path = out / "verdicts.jsonl"
-    asked = kept_in(path)
+    asked = read_rows(path)
     known = {row["example"] for row in asked}
     left = [example for example in examples if example.id not in known]
     if left:
@@ -111,7 +109,7 @@ async def verdicts(
 
 
 def kind_of(passage: Passage, example: Example) -> str:
-    """Whether the passage answers; one of another paragraph that holds the answer's words is unclear."""
+    """Whether the passage answers; None for another paragraph with the answer's words."""
     if any(contains(passage["text"], text) for text in example.references):
         return "right" if passage["source"] in {gold.source for gold in example.gold} else "unclear"
     if example.answerable:

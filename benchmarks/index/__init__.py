@@ -1,1 +1,1 @@
-"""What the index finds, how fast it is, and what it withstands."""
+"""What the index finds and how fast it is."""

@@ -1,4 +1,4 @@
-"""A fast embedding model that is the same on every machine, for figures that are not about meaning."""
+"""A fast deterministic embedding model, for figures that do not depend on semantics."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 import tempfile
 import threading
 import time
@@ -34,7 +33,7 @@ from langchain_core.embeddings import Embeddings
 
 from app.compose import embeddings_of
 from app.settings import load_settings
-from benchmarks.figures import listed, write_figures
+from benchmarks.harness import end, end_progress, listed, option_parser, show_progress
 from benchmarks.index.bad_files import write_bad_files
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from core.text import shown
@@ -60,7 +59,7 @@ class Account:
 
 def main() -> None:
     """Index, account, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--bad", action="store_true")
     parser.add_argument("--embedding", action=argparse.BooleanOptionalAction, default=False)
@@ -76,8 +75,7 @@ def main() -> None:
     for title, figures in collections.items():
         print(table(title, figures))
     figures = {"embedding": name, "collections": collections}
-    print(f"{write_figures('index_collection', figures)} is written", file=sys.stderr)
-    sys.exit(1 if any(one["wrong"] for one in collections.values()) else 0)
+    end("index_collection", figures, [text for one in collections.values() for text in one["wrong"]])
 
 
 def collection(
@@ -92,7 +90,7 @@ def collection(
             took = time.perf_counter() - began
             found = account(folder, library)
         size = sum(path.stat().st_size for path in home.iterdir())
-    print(file=sys.stderr)
+    end_progress()
     if expected is not None:
         found.wrong += surprises(found, expected)
     failures = {within(path, folder): found.reasons[path] for path, fate in found.fates.items() if fate == "failed"}
@@ -210,7 +208,7 @@ def progress_of(name: str) -> Any:
     """Say on standard error how far it is."""
 
     def tell(advance: Advance) -> None:
-        print(f"\r{name}: {advance.files} of {advance.total} files", end="", file=sys.stderr, flush=True)
+        show_progress(f"{name}: {advance.files} of {advance.total} files")
 
     return tell
 

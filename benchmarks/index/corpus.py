@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 
+from benchmarks.harness import show_progress
 from retrieval.index.vector_rows import Vectors
 from retrieval.library.sync_report import Advance
 
@@ -52,7 +52,7 @@ class Corpus:
 
 
 class Known(Embeddings):
-    """Looks vectors up; a text that has none gets the vector of none, and is counted."""
+    """Look vectors up; a text without one gets a constant vector and is counted as missed."""
 
     def __init__(self) -> None:
         self.vectors: dict[str, Vectors] = {}
@@ -75,7 +75,7 @@ class Known(Embeddings):
 
 def told(at: Advance) -> None:
     """Say on stderr how many passages are indexed."""
-    print(f"\r{at.passages:,} passages", end="", file=sys.stderr)
+    show_progress(f"{at.passages:,} passages")
 
 
 def corpus_options(parser: argparse.ArgumentParser) -> None:

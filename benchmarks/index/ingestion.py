@@ -8,7 +8,6 @@ short Markdown notes; they are indexed by the command line, in processes of thei
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import re
@@ -25,7 +24,7 @@ from langchain_core.embeddings import Embeddings
 from app.compose import embeddings_of
 from app.libraries import SAMPLE
 from app.settings import load_settings
-from benchmarks.figures import FOLDER, write_figures
+from benchmarks.harness import FOLDER, end_progress, option_parser, write_figures
 from benchmarks.index.corpus import told
 from retrieval.library.library import Library
 
@@ -52,11 +51,9 @@ class Timed(Embeddings):
         return self.model.embed_query(text)
 
 
-def main() -> int:
+def main() -> None:
     """Run both parts and print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.index.ingestion")
-    parser.add_argument("--pages", type=int, default=2_000)
-    parser.add_argument("--files", type=int, default=10_000)
+    parser = option_parser(__doc__, pages=2_000, files=10_000)
     parser.add_argument("--pdfs", type=Path, help="a folder of PDFs to take in place of those made here")
     options = parser.parse_args()
     home = FOLDER / "ingestion"
@@ -64,7 +61,6 @@ def main() -> int:
     figures = _pages(home, options.pages, options.pdfs) if options.pages else {}
     figures |= _files(home, options.files) if options.files else {}
     write_figures("index_ingestion", figures)
-    return 0
 
 
 def _pages(home: Path, pages: int, pdfs: Path | None) -> dict[str, float]:
@@ -79,7 +75,7 @@ def _pages(home: Path, pages: int, pdfs: Path | None) -> dict[str, float]:
         library.add([folder])
         report = library.sync(told)
     seconds = time.perf_counter() - begun
-    print(file=sys.stderr)
+    end_progress()
     share = timed.seconds / seconds
     print(f"{len(report.added)} PDFs of {pages} pages, {report.passages:,} passages in {seconds:.1f} s")
     print(f"in the embedding model: {share:.3f} of the time; {report.passages / seconds:.1f} passages a second")
@@ -164,4 +160,4 @@ def _page_texts(start: int, pages: int) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import gc
 import shutil
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.figures import FOLDER, write_figures
+from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress, write_figures
 from benchmarks.index.corpus import Corpus, Known, corpus_of, corpus_options
 from retrieval.index.store import PassageStore, Search
 
@@ -29,7 +28,7 @@ _SEARCHES: tuple[tuple[str, Search], ...] = (("search by vectors", "vectors"), (
 NEW = "One passage more, which was not there before, number {}."
 
 
-def main() -> int:
+def main() -> None:
     """Time both, and print ours over theirs."""
     options = _options()
     home = FOLDER / "peers"
@@ -38,23 +37,21 @@ def main() -> int:
     questions, vectors = corpus.asked()
     known.know(questions, vectors)
     seconds: dict[str, dict[str, list[float]]] = {"ours": {}, "theirs": {}}
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         for name, run in (("theirs", _theirs), ("ours", _ours)):
             folder = home / name
             shutil.rmtree(folder, ignore_errors=True)
             gc.collect()
             for what, spent in run(folder, texts, known, questions[: options.asked]).items():
                 seconds[name].setdefault(what, []).append(spent)
-        print(".", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        show_progress(f"round {number + 1} of {ROUNDS}")
+    end_progress()
     _show(len(texts), seconds)
     write_figures("index_peers", {"passages": len(texts), "seconds": seconds})
-    return 0
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.index.peers")
-    parser.add_argument("--passages", type=int, default=20_000)
+    parser = option_parser(__doc__, passages=20_000)
     parser.add_argument("--asked", type=int, default=100, help="questions")
     corpus_options(parser)
     return parser.parse_args()
@@ -126,4 +123,4 @@ def _show(passages: int, seconds: dict[str, dict[str, list[float]]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

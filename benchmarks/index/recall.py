@@ -1,4 +1,4 @@
-"""How often the passages found are from where the answer is: by meaning, by words, and by both.
+"""Measure recall: by vectors, by BM25, and by both.
 
     python -m benchmarks.index.recall [SQUAD.json] [--tuning 1-24] [--reporting 25-48] [--chunk-size 500] [--k 4]
 
@@ -11,7 +11,6 @@ It writes ``bench/index_recall.json`` and ends with 1 if searching by both is no
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from langchain_core.embeddings import Embeddings
 from app.compose import embeddings_of
 from app.libraries import SAMPLE
 from app.settings import load_settings
-from benchmarks.figures import write_figures
+from benchmarks.harness import option_parser, write_figures
 from evaluation.datasets import load
 from evaluation.records import Example
 from evaluation.scores import holds_gold
@@ -55,7 +54,7 @@ class Hit:
 
 
 class Remembering(Embeddings):
-    """A model that embeds each question once, however often it is asked."""
+    """Cache the embedding of each question."""
 
     def __init__(self, model: Embeddings) -> None:
         self._model = model
@@ -74,7 +73,7 @@ class Remembering(Embeddings):
 
 def main() -> None:
     """Index, ask, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("article", type=Path, nargs="?", default=ARTICLE)
     parser.add_argument("--tuning", type=span, default=(1, 24), metavar="FROM-TO")
     parser.add_argument("--reporting", type=span, default=(25, 48), metavar="FROM-TO")
@@ -106,7 +105,7 @@ def main() -> None:
         "sample": sample,
     }
     print(report(figures))
-    print(f"{write_figures('index_recall', figures)} is written", file=sys.stderr)
+    write_figures("index_recall", figures)
     sys.exit(0 if article["both_are_best"] else 1)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figures import FOLDER, aligned, write_figures
+from benchmarks.harness import FOLDER, aligned, end_progress, option_parser, show_progress, write_figures
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options, told, units
 from retrieval.filters import Filter
 from retrieval.index.keyword_search import fts_query, search_words
@@ -37,13 +37,13 @@ RANKED_WHOLLY = 30  # questions that FTS5 ranks in full, for seconds each
 MODEL = "benchmark"
 
 
-def main() -> int:
+def main() -> None:
     """Make the library if it is not there, measure it, and print the figures."""
     options = _options()
     if options.measure:
         corpus = Corpus(options.texts, options.vectors, options.questions)
         print(json.dumps(_measured(options.measure, corpus, options.asked)))
-        return 0
+        return
     home = FOLDER / f"scale-{'drawn' if not options.texts else options.texts.stem}-{options.passages}"
     corpus = corpus_of(options, home / "corpus", options.asked)
     if not (home / "made.json").exists():
@@ -57,12 +57,10 @@ def main() -> int:
     figures |= _changed(home)
     _show(figures)
     write_figures("index_scale", figures)
-    return 0
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.index.scale")
-    parser.add_argument("--passages", type=int, default=1_000_000)
+    parser = option_parser(__doc__, passages=1_000_000)
     parser.add_argument("--asked", type=int, default=300, help="questions")
     corpus_options(parser)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
@@ -78,13 +76,13 @@ def _make(home: Path, corpus: Corpus, passages: int) -> None:
         known.know(texts, vectors)
         lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         (documents / f"{number:05d}.jsonl").write_text(lines, encoding="utf-8")
-        print(f"\rwriting {number + 1} files", end="", file=sys.stderr)
+        show_progress(f"writing {number + 1} files")
     begun = time.monotonic()
     with Library.open(home / "index", known, embedding_name=MODEL) as library:
         library.add([documents])
         report = library.sync(told)
     seconds = time.monotonic() - begun
-    print(file=sys.stderr)
+    end_progress()
     size = sum(path.stat().st_size for path in (home / "index").iterdir())
     made = {"passages": report.passages, "made_seconds": seconds, "missed": known.missed, "bytes": size}
     (home / "made.json").write_text(json.dumps(made))
@@ -225,4 +223,4 @@ def _show(figures: dict[str, Any]) -> None:
 _SEARCHES = ("faiss", "vectors", "bm25", "hybrid", "one file")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

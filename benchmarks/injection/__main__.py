@@ -24,13 +24,13 @@ from app.compose import embeddings_of
 from app.progress import asking, table
 from app.screen import Screen, print_error
 from app.settings import load_settings
-from benchmarks.common import bound
-from benchmarks.figures import FOLDER, write_figures
+from benchmarks.harness import FOLDER, option_parser, write_figures
 from benchmarks.injection.attacks import Attack, unattacked
-from benchmarks.injection.figures import as_json, rows
-from benchmarks.injection.figures import table as in_words
+from benchmarks.injection.shares import as_json, rows
+from benchmarks.injection.shares import table as in_words
 from benchmarks.injection.sources import bipia, drawn, poisonedrag, raginject
 from benchmarks.injection.targets import libraries, targets
+from benchmarks.sample import bound
 from core.errors import SelfRAGError
 from evaluation.records import Record
 from evaluation.run import run
@@ -40,7 +40,7 @@ from retrieval.library.splitter import SplitSettings
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Attack, print the table, and say where the figures are."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--raginject", action="store_true", help="the installed package's patterns")
     parser.add_argument("--bipia", type=Path, metavar="FILE", help="text_attack_test.json, or the like")
     parser.add_argument("--poisonedrag", type=Path, action="append", default=[], metavar="FILE", help="repeatable")
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = rows(attacks, records)
     table(in_words(found), screen)
     path = write_figures("injection", {"seed": options.seed, "rows": as_json(found)})
-    screen.note(f"figures in {path}, answers in {path.with_suffix('.jsonl')}")
+    screen.note(f"the answers are in {path.with_suffix('.jsonl')}")
     return 0
 
 

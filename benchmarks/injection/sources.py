@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.injection.attacks import Attack, planted
 from benchmarks.injection.hosts import Host
-from benchmarks.injection.rules import Rule, rule_of
+from benchmarks.injection.success import Rule, rule_of
 from core.errors import RequestError
 from evaluation.fingerprint import digest
 from evaluation.scores import BARE, contains

@@ -12,9 +12,7 @@ whole messages. `bench/latency.json` has the figures.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -23,10 +21,11 @@ from typing import Any
 from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
-from benchmarks.figures import write_figures
-from benchmarks.latency.server import Address, Call, Pace, serving
-from benchmarks.latency.shelf import Asked, Remembered, answerable
+from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.latency.timed_server import Call, Pace, TimedServer
 from benchmarks.latency.ways import PLAIN, Way, ways_at
+from benchmarks.sample import Asked, CachedRetriever, answerable
+from tests.integration.loopback import Remote, in_another_process
 
 K = 4
 
@@ -59,7 +58,7 @@ class Turn:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--most", type=int, default=8, help="questions on each server")
     options = parser.parse_args()
     measured = []
@@ -68,31 +67,31 @@ def main() -> None:
         figures = summary(turns)
         show(setting, figures, len(turns))
         measured.append({"server": setting.name, "questions": len(turns), "ways": figures})
-    print(f"\nwritten: {write_figures('latency', {'servers': measured})}")
+    write_figures("latency", {"servers": measured})
 
 
 async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
     """The turns of every way, for each question after the first; which way goes first changes."""
     turns = []
     with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
-        shelf = Remembered(library.store.as_retriever())
-        asked = (await answerable(shelf, K, setting.relevant))[: most + 1]
-    with serving(asked, setting.pace) as address:
-        ways = ways_at(address, shelf, K)
+        retriever = CachedRetriever(library.store.as_retriever())
+        asked = (await answerable(retriever, K, setting.relevant))[: most + 1]
+    with in_another_process(TimedServer, asked, setting.pace) as server:
+        ways = ways_at(server, retriever, K)
         names = list(ways)
         for number, one in enumerate(asked):
             shift = number % len(names)
-            turn = {name: await _turn(name, ways[name], one, address) for name in names[shift:] + names[:shift]}
+            turn = {name: await _turn(name, ways[name], one, server) for name in names[shift:] + names[:shift]}
             if number:
                 turns.append({name: turn[name] for name in names})
-            print(f"\r{setting.name}: {number} of {len(asked) - 1}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            show_progress(f"{setting.name}: {number} of {len(asked) - 1}")
+    end_progress()
     return turns
 
 
-async def _turn(name: str, way: Way, one: Asked, address: Address) -> Turn:
+async def _turn(name: str, way: Way, one: Asked, server: Remote) -> Turn:
     seconds, answered = await way(one.question)
-    calls = address.calls_of(name)
+    calls = server.call("calls_of", name)
     if not answered:
         raise RuntimeError(f"{name} gave no answer at its first draft to: {one.question}")
     uncached = sum(call.input_tokens - call.cached_tokens for call in calls)
@@ -100,7 +99,7 @@ async def _turn(name: str, way: Way, one: Asked, address: Address) -> Turn:
 
 
 def longest_chain(calls: Sequence[Call]) -> int:
-    """How many calls there are at most, of which each began after the one before it had ended."""
+    """Length of the longest chain of calls each of which began after the one before it had ended."""
     chain, end = 0, float("-inf")
     for call in sorted(calls, key=lambda one: one.ended):
         if call.asked >= end:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.cost import ours, plain
-from benchmarks.latency.server import Address
 from benchmarks.peers import peers
 from evaluation.records import Example
 from graph.builder import build_graph
@@ -16,16 +15,16 @@ from models.calibration import MINILM
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from tests.integration.loopback import Remote
 
 PLAIN, OURS = "plain", "ours"
 CALL_SECONDS = 600.0
 Way = Callable[[str], Awaitable[tuple[float, bool]]]
 
 
-def services_at(address: Address, model: str, retriever: RetrieverLike, **options: Any) -> Services:
-    """Services over one model of a server. The model's name tells the ways apart, for whom the server keeps apart
-    caches."""
-    chat = openai_chat(model, base_url=address.base_url, api_key="none", call_seconds=CALL_SECONDS, **options)
+def services_at(server: Remote, model: str, retriever: RetrieverLike, **options: Any) -> Services:
+    """Services over one model of a server, which keeps a prefix cache and a record of calls for each model's name."""
+    chat = openai_chat(model, base_url=server.base_url, api_key="none", call_seconds=CALL_SECONDS, **options)
     return Services(Generator(chat), Critic(chat), retriever)
 
 
@@ -34,10 +33,10 @@ def gated(services: Services) -> Services:
     return replace(services, thresholds=Thresholds(**MINILM.thresholds), fits=MINILM.fits)
 
 
-def ways_at(address: Address, retriever: RetrieverLike, k: int) -> Mapping[str, Way]:
+def ways_at(server: Remote, retriever: RetrieverLike, k: int) -> Mapping[str, Way]:
     """Each way by its name; it takes a question, and gives the seconds and whether an answer came of it."""
-    basic = services_at(address, PLAIN, retriever)
-    graph = build_graph(gated(services_at(address, OURS, retriever)))
+    basic = services_at(server, PLAIN, retriever)
+    graph = build_graph(gated(services_at(server, OURS, retriever)))
     context = Context(k=k)
 
     async def answer_plainly(question: str) -> tuple[float, bool]:
@@ -50,7 +49,7 @@ def ways_at(address: Address, retriever: RetrieverLike, k: int) -> Mapping[str, 
         return seconds, state["outcome"] == "grounded" and drafts == 1
 
     def of_peer(name: str) -> Way:
-        services = services_at(address, name, retriever)
+        services = services_at(server, name, retriever)
         peer = next(one for one in peers(services, k) if one.name == name)
 
         async def answer(question: str) -> tuple[float, bool]:

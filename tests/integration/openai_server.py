@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from benchmarks.faults.misbehaviour import CUT, HANG, Fault, Wire, completion_of, say, sent, status, whole
 from models.critic import WHY
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
@@ -25,6 +22,8 @@ from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from tests.integration.loopback import Loopback, Sent
+from tests.integration.misbehaviour import CUT, HANG, Fault, Wire, completion_of, refusal, reply, say, status
 
 __all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "serving", "status"]
 
@@ -121,8 +120,8 @@ class Policy:
         return max(sentences, key=lambda one: len(words(one) & asked), default="I don't know.")
 
 
-class OpenAIServer:
-    """Serve on a free loopback port until closed. ``faults`` are used up one a request, ``always`` never.
+class OpenAIServer(Loopback):
+    """Serve from a thread until closed. ``faults`` are used up one a request, ``always`` never.
 
     ``logprobs`` and ``schema`` say what is done with a request for them; ``usage`` is reported or not.
     """
@@ -137,6 +136,7 @@ class OpenAIServer:
         models: Sequence[str] = ("gpt-4o-mini",),
         key: str | None = None,
     ) -> None:
+        super().__init__(self.answer)
         self.policy = policy or Policy()
         self.logprobs: Support = logprobs
         self.schema: Support = schema
@@ -147,19 +147,7 @@ class OpenAIServer:
         self.always: Callable[[Asked], Fault | None] = lambda asked: None
         self.asked: list[Asked] = []
         self._arrived = threading.Condition()
-        self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-        self.base_url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-
-    def close(self) -> None:
-        self._closing.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join(5)
+        self.start()
 
     def kinds(self) -> list[str]:
         return [one.kind for one in self.asked]
@@ -170,68 +158,34 @@ class OpenAIServer:
             if not self._arrived.wait_for(lambda: kind in self.kinds(), seconds):
                 raise TimeoutError(f"no {kind} was asked for")
 
-    def _next_fault(self, asked: Asked) -> Fault | None:
-        with self._lock:
-            self.asked.append(asked)
-            fault = self.faults.pop(0) if self.faults else None
-        return fault or self.always(asked)
-
-    def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - the handler's own is self
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                pass
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                key = (self.headers["Authorization"] or "").removeprefix("Bearer ")
-                try:
-                    server.serve(self, body, key)
-                except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True
-
-        return Handler
-
-    def serve(self, http: BaseHTTPRequestHandler, body: dict[str, Any], key: str) -> None:
-        if http.path != "/v1/chat/completions":
-            return self._play(http, _error(404, f"no such path: {http.path}"))
+    def answer(self, sent: Sent) -> Wire:
+        """The reply to one request, with its fault."""
+        body, key = sent.body, sent.headers.get("Authorization", "").removeprefix("Bearer ")
+        if sent.path != "/v1/chat/completions":
+            return refusal(404, f"no such path: {sent.path}")
         if self.key is not None and key != self.key:
-            return self._play(http, _error(401, f"Incorrect API key provided: {key}."))
+            return refusal(401, f"Incorrect API key provided: {key}.")
         if body["model"] not in self.models:
-            return self._play(http, _error(404, f"The model `{body['model']}` does not exist."))
+            return refusal(404, f"The model `{body['model']}` does not exist.")
         try:
             kind, inputs = recognise(body["messages"])
         except LookupError as error:
-            return self._play(http, _error(418, str(error)))
+            return refusal(418, str(error))
         asked = Asked(kind, inputs, body, key)
-        fault = self._next_fault(asked)
         with self._arrived:
+            self.asked.append(asked)
+            fault = self.faults.pop(0) if self.faults else None
             self._arrived.notify_all()
-        for name, means in (("logprobs", self.logprobs), ("response_format", self.schema)):
-            if body.get(name) and means == "refuse":
-                refusal = _error(400, f"{name} is not supported")
-                return self._play(http, fault.carry(refusal) if fault else refusal)
+        fault = fault or self.always(asked)
+        for name, support in (("logprobs", self.logprobs), ("response_format", self.schema)):
+            if body.get(name) and support == "refuse":
+                refused = refusal(400, f"{name} is not supported")
+                return fault.carry(refused) if fault else refused
         content, top = self._reply(asked)
         completion = completion_of(content, top, self._usage(asked, content))
         if body.get("stream") and not (body.get("stream_options") or {}).get("include_usage"):
             completion["usage"] = None
-        return self._play(http, sent(completion, fault, stream=bool(body.get("stream"))))
-
-    def _play(self, http: BaseHTTPRequestHandler, wire: Wire) -> None:
-        """Send what is to be sent, as slowly as it is to be sent, and end it so."""
-        http.wfile.write(wire.head())
-        for piece in wire.frames():
-            if self._closing.wait(wire.pause):
-                break
-            http.wfile.write(piece)
-        if wire.end == "keep" and wire.framing != "none":
-            return
-        if wire.end == "hang":
-            self._closing.wait(60)
-        with suppress(OSError):
-            http.connection.shutdown(socket.SHUT_RDWR)
-        http.close_connection = True
+        return reply(completion, fault, stream=bool(body.get("stream")))
 
     def _reply(self, asked: Asked) -> tuple[str, list[dict[str, Any]] | None]:
         if asked.kind not in CHOICES:
@@ -257,10 +211,6 @@ class OpenAIServer:
             "total_tokens": read + written,
             "prompt_tokens_details": {"cached_tokens": read // 2},
         }
-
-
-def _error(code: int, text: str) -> Wire:
-    return status(code, text).carry(whole(b""))
 
 
 def reply_for(choice: Choice, label: str) -> str:

@@ -12,12 +12,12 @@ from langchain_core.messages import HumanMessage
 
 from app.compose import chat_of
 from app.settings import Settings
-from benchmarks.faults.misbehaviour import Wire, whole
 from core.errors import ModelError, RequestError
 from models.chat import Chat, answer_of
 from models.connect import openai_chat, provider_chat
 from models.failures import TransientModelError
 from tests.integration.loopback import json_reply, loopback
+from tests.integration.misbehaviour import Wire, whole
 from tests.scripted import roomy_budget
 
 KEY = "swordfish-in-the-lake"

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.faults.misbehaviour import FAULTS
-from benchmarks.holds import violations
 from graph.builder import build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
@@ -16,6 +14,8 @@ from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
 from tests.integration.faults.test_replies import CASES, SLOW
+from tests.integration.graph.invariants import violations
+from tests.integration.misbehaviour import FAULTS
 from tests.integration.openai_server import CHOICES, OpenAIServer
 from tests.scripted import ScriptedRetriever
 
@@ -46,7 +46,7 @@ async def ask(server: OpenAIServer, name: str, kinds: frozenset[str], *, streame
         else:
             final = await graph.ainvoke(start, context=context)
     await chat.aclose()
-    found = violations(final, limits, QUESTION)
+    found = violations(final, QUESTION, context)
     assert not found, found
     assert len(server.asked) <= final["usage"]["model_calls"] <= limits.model_calls
     return cast("SelfRAGState", final)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.faults.misbehaviour import FAULTS, retry_at, say
 from core.errors import ModelError
 from models.chat import Chat
 from models.connect import openai_chat
@@ -19,6 +18,7 @@ from models.generator import Generator
 from models.usage import LimitReachedError, NodeBudget
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.grade_documents import RELEVANCE
+from tests.integration.misbehaviour import FAULTS, retry_at, say
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import roomy_budget
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 
-from benchmarks.holds import violations
 from core.errors import ModelError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
 from retrieval.filters import Filter
+from tests.integration.graph.invariants import violations
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 
 QUESTION = "Why is the sky blue?"
@@ -70,12 +70,12 @@ async def ask(
     graph = build_graph(made)
     context = Context(**settings) if settings else None
     final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question}), context=context))
-    look_at(final, limits, question, hard=settings.get("constraints") == "hard")
+    look_at(final, limits, question, **settings)
     return final
 
 
-def look_at(final: SelfRAGState, limits: Limits, question: str, *, hard: bool = False) -> None:
-    found = violations(final, limits, question, hard=hard)
+def look_at(final: SelfRAGState, limits: Limits, question: str, **settings: Any) -> None:
+    found = violations(final, question, Context(**{"limits": limits, **settings}))
     assert not found, found
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from app.compose import embeddings_of
 from app.settings import Settings
-from benchmarks.faults.misbehaviour import HANG, Wire, whole
 from core.errors import ModelError, RequestError
 from models import failures
 from models.failures import TransientModelError
 from models.remote_embeddings import BATCH, BATCH_CHARACTERS, batches
 from tests.integration.loopback import Loopback, Sent, json_reply, loopback
+from tests.integration.misbehaviour import HANG, Wire, whole
 
 KEY = "swordfish-in-the-lake"
 NO_VECTORS = r"openai:small (did not give one vector|sent what is no embedding)"

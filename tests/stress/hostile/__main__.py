@@ -1,4 +1,4 @@
-"""Attack everything that reads bytes from outside or shows them, and say what fell.
+"""Attack everything that reads bytes from outside or shows them, and report violations.
 
     python -m tests.stress.hostile [--seed N] [--attacks N] [--only SURFACE...] [--attack NAME]
 
@@ -10,7 +10,6 @@ without a way out, where the system allows one. Ends with 1 if anything fell.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import fcntl
 import shlex
@@ -26,19 +25,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.stress.hostile.documents import DOCUMENTS, INDEXED
-from tests.stress.hostile.files import FILES, HUB
-from tests.stress.hostile.folders import FOLDERS
-from tests.stress.hostile.indexes import DATABASE, INDEX_FILES
-from tests.stress.hostile.invariants import check
-from tests.stress.hostile.kept import KEPT
-from tests.stress.hostile.replies import EMBEDDINGS, REPLIES
-from tests.stress.hostile.rules import RULES
-from tests.stress.hostile.sets import FOREIGN, RECORDS, SETS
-from tests.stress.hostile.settings import OPTIONS, SETTINGS, URLS
-from tests.stress.hostile.shown import SHOWN
+from benchmarks.harness import end_progress, option_parser, show_progress
+from tests.stress.hostile.display_attacks import SHOWN
+from tests.stress.hostile.document_attacks import DOCUMENTS, INDEXED
+from tests.stress.hostile.evaluation_attacks import FOREIGN, RECORDS, SETS
+from tests.stress.hostile.folder_attacks import FOLDERS
+from tests.stress.hostile.index_attacks import DATABASE, INDEX_FILES
+from tests.stress.hostile.model_file_attacks import FILES, HUB
+from tests.stress.hostile.reply_attacks import EMBEDDINGS, REPLIES
+from tests.stress.hostile.rule_attacks import RULES
+from tests.stress.hostile.run_checks import check
+from tests.stress.hostile.setting_attacks import OPTIONS, SETTINGS, URLS
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World, worlds
+from tests.stress.hostile.write_attacks import KEPT
 
 SURFACES = (
     *(REPLIES, EMBEDDINGS, DOCUMENTS, INDEXED, FOLDERS, INDEX_FILES, DATABASE, SETS, RECORDS, FOREIGN),
@@ -50,7 +50,7 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 @dataclass
 class Count:
-    """What came of a surface's attacks: those that fell, with what was broken."""
+    """The results of a surface's attacks: which found violations, and of what kind."""
 
     surface: Surface
     tried: int = 0
@@ -59,13 +59,13 @@ class Count:
 
     @property
     def kinds(self) -> Counter[str]:
-        """How many attacks broke what."""
+        """Attacks by kind of violation."""
         return Counter(kind for broken in self.fell.values() for kind in {text.partition(":")[0] for text in broken})
 
 
 def main() -> int:
     """Attack, count, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--attacks", type=int, default=100, metavar="N", help="of each surface (100)")
     parser.add_argument("--only", nargs="+", choices=[one.name for one in SURFACES], metavar="SURFACE")
@@ -96,7 +96,7 @@ def main() -> int:
 
 
 def leave_the_network() -> bool:
-    """Enter a network of its own that has the loopback alone, as only root may."""
+    """Enter a network namespace with loopback only (root only); return whether that worked."""
     with suppress(OSError, AttributeError):
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
             with socket.socket() as any_socket:
@@ -106,7 +106,7 @@ def leave_the_network() -> bool:
 
 
 def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], World]) -> Count:
-    """Play the attacks; one that took too long and nothing else is played again, for the machine may be busy."""
+    """Play the attacks; retry one whose only violation is time, since the machine may be busy."""
     count = Count(surface)
     began = time.monotonic()
     for name in names:
@@ -117,14 +117,14 @@ def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], Worl
         if broken:
             count.fell[name] = broken
             print(fallen(surface, name, broken), flush=True)
-        print(f"\r{surface.name}: {count.tried} tried, {len(count.fell)} fell ", end="", file=sys.stderr, flush=True)
+        show_progress(f"{surface.name}: {count.tried} tried, {len(count.fell)} fell")
     count.seconds = time.monotonic() - began
-    print(file=sys.stderr)
+    end_progress()
     return count
 
 
 def played(surface: Surface, name: str, fresh: Callable[[str], World]) -> list[str]:
-    """What was broken, each once."""
+    """Play one attack; return its distinct violations."""
     world = fresh(name)
     try:
         surface.attack(world, name)
@@ -139,7 +139,7 @@ def _line_of(error: Exception) -> str:
 
 
 def table(counts: Sequence[Count]) -> Iterator[str]:
-    """Surface, tried, fell, and what was broken how often."""
+    """Format the results, a line for each surface."""
     yield f"{'surface':16}{'possible':>12}{'tried':>8}{'fell':>8}{'seconds':>9}  broken"
     for one in counts:
         kinds = ", ".join(f"{kind} {number}" for kind, number in one.kinds.most_common())
@@ -149,7 +149,7 @@ def table(counts: Sequence[Count]) -> Iterator[str]:
 
 
 def fallen(surface: Surface, name: str, broken: Sequence[str]) -> str:
-    """How to play an attack again, and what it broke."""
+    """The command that replays an attack, and its violations."""
     command = f"python -m tests.stress.hostile --only {shlex.quote(surface.name)} --attack {shlex.quote(name)}"
     return "\n".join(["", command, *(f"    {ascii(text)[1:-1][:600]}" for text in broken)])
 

@@ -1,4 +1,4 @@
-"""A surface: what can be attacked, in so many dimensions, and attacks on it that are drawn by a seed."""
+"""A surface is the product of some dimensions; its attacks are drawn by a seed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from typing import Any
 BETWEEN = " | "
 
 
+def named(*values: str) -> dict[str, str]:
+    """A dimension whose values name themselves."""
+    return {value: value for value in values}
+
+
 @dataclass(frozen=True)
 class Surface:
-    """``play`` is given the world, a dice of its own, and one value of each dimension, whose names name the attack."""
+    """``play`` gets the world, a random generator and one value of each dimension; the value names name the attack."""
 
     name: str
     dimensions: Sequence[Mapping[str, Any]]
@@ -26,7 +31,7 @@ class Surface:
         return prod(map(len, self.dimensions))
 
     def drawn(self, seed: int, most: int) -> Iterator[str]:
-        """The names of at most ``most`` attacks, no two the same; each value of a dimension has its turn early."""
+        """The names of at most ``most`` distinct attacks, covering each dimension's values early."""
         turns = [_turns(list(one), Random(f"{seed} {self.name} {place}")) for place, one in enumerate(self.dimensions)]
         names = (BETWEEN.join(next(turn) for turn in turns) for _ in range(10 * min(most, self.possible)))
         return islice(dict.fromkeys(names), most)

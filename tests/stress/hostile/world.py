@@ -1,4 +1,4 @@
-"""Where an attack takes place: a home, documents, a model server, and secrets; each run is checked when it ends."""
+"""The environment of an attack: a home, documents, a model server and secrets; every run is checked."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from typing import Any
 
 import platformdirs
 
-from tests.stress.hostile.child import MODULES, Order, command_line, run
-from tests.stress.hostile.server import Server
+from tests.stress.hostile.child_process import MODULES, Order, command_line, run
+from tests.stress.hostile.model_endpoint import Server
 
 QUESTION = "When does the tenant pay the monthly rent?"
+QUESTIONS = json.dumps({"question": QUESTION, "answerable": True}) + "\n"
 LEASE = "# Lease\n\nThe tenant pays the monthly rent in advance. Dogs are allowed in the garden.\n"
+EMBEDDED = {"SELFRAG_CHAT_MODEL": "embedded", "OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
 LIMIT_SECONDS = 8
 NOWHERE = "http://127.0.0.1:9"  # where nothing listens
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -31,7 +33,7 @@ NO_ROUTE = "OutNoRoutes"  # what Linux counts of attempts to leave a network wit
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: its exit code, None where it had to be killed, and what was seen of it."""
+    """The result of a run: exit code (None if it had to be killed), output and observed side effects."""
 
     arguments: tuple[Any, ...]
     code: int | None
@@ -51,7 +53,7 @@ class Ended:
 
 @dataclass
 class World:
-    """One attack's surroundings; ``check`` says what is wrong with a run, and ``broken`` keeps it."""
+    """One attack's environment; ``check`` yields violations, and ``broken`` collects them."""
 
     root: Path
     key: str
@@ -109,7 +111,7 @@ class World:
 
     @property
     def output(self) -> Path:
-        """What the last run printed, and what was seen of it."""
+        """The output folder of the last run."""
         return self.root.with_name(f"{self.root.name} output")
 
     @property
@@ -118,7 +120,7 @@ class World:
         return self.kept / "libraries" / "library"
 
     def run(self, *words: str, **more: Any) -> Ended:
-        """Run a command line, check how it ended, and keep what is wrong with it."""
+        """Run a command line and collect its violations."""
         return self.call(command_line, list(words), **more)
 
     def call(
@@ -131,7 +133,7 @@ class World:
         checked: bool = True,
         **more: Any,
     ) -> Ended:
-        """Run a function in a process of its own, for ``seconds`` and 10 more; a variable that is None is not set."""
+        """Run a function in a child process for at most ``seconds`` + 10; a variable that is None is unset."""
         variables = {**self.environment, **(environment or {})}
         given = {name: value for name, value in variables.items() if value is not None}
         allowed = (self.kept, self.work / "eval", *may_write)
@@ -172,7 +174,7 @@ class World:
         return ended
 
     def write(self, path: str | bytes | Path, content: str | bytes = b"") -> Path:
-        """Write a file of the attack's, below the world's root."""
+        """Write a file below the world's root."""
         place = self.root / os.fsdecode(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
@@ -181,13 +183,13 @@ class World:
 
 @contextmanager
 def worlds(root: Path, check: Callable[[World, Ended], Iterator[str]]) -> Iterator[Callable[[str], World]]:
-    """A maker of worlds, of which each is as the first and takes the place of the one before.
+    """Yield a factory of worlds; each is a copy of the first and replaces the one before.
 
     Its documents are in the library already, and in an index of their own.
     """
     template = root / "template"
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LANGSMITH_TRACING": "false"})
-    PROCESSES.set_forkserver_preload(["tests.stress.hostile.child", *MODULES])
+    PROCESSES.set_forkserver_preload(["tests.stress.hostile.child_process", *MODULES])
     current: list[World] = []
 
     def fresh(name: str) -> World:
@@ -233,7 +235,7 @@ def _close(world: World) -> None:
 
 
 def _open_and_retry(function: Callable[..., Any], path: str, _: Any) -> None:
-    """Remove what an attack has closed."""
+    """Make removable what an attack has closed."""
     if not os.path.lexists(path):
         return
     for one in (os.path.dirname(path), path):  # noqa: PTH120
@@ -243,7 +245,7 @@ def _open_and_retry(function: Callable[..., Any], path: str, _: Any) -> None:
 
 
 def _await(order: Order, seconds: float) -> tuple[int | None, float, int]:
-    """Run it; the exit code, the seconds and the most memory that it had in use."""
+    """Run it; return exit code, seconds and peak memory."""
     process = PROCESSES.Process(target=run, args=(order,))
     began = time.monotonic()
     process.start()
@@ -275,7 +277,7 @@ def _unrouted() -> int:
 
 
 def listing(root: Path, without: Sequence[Path] = ()) -> dict[str, tuple[Any, ...]]:
-    """Everything below a folder, as it is, but for some folders in it; a folder's own times do not count."""
+    """Mode, size, time and inode of everything below ``root``, except some folders."""
     found: dict[str, tuple[Any, ...]] = {}
     folders = [str(root)]
     while folders:
@@ -293,7 +295,7 @@ def listing(root: Path, without: Sequence[Path] = ()) -> dict[str, tuple[Any, ..
 
 
 def _inside(folders: Sequence[Path]) -> dict[str, tuple[Any, ...]]:
-    """The files and folders that may be written, links and devices not among them."""
+    """The regular files and folders below the writable folders."""
     found = {path: one for folder in folders for path, one in listing(folder).items()}
     return {path: one for path, one in found.items() if _is_plain(path)}
 

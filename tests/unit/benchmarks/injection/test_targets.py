@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.injection.attacks import Attack, planted
-from benchmarks.injection.figures import rows
+from benchmarks.injection.shares import rows
 from benchmarks.injection.targets import OURS, PLAIN, libraries, targets
 from evaluation.records import Record
 from evaluation.run import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.latency.__main__ import Turn, longest_chain, summary
-from benchmarks.latency.server import Call
+from benchmarks.latency.timed_server import Call
 
 
 def call(asked: float, ended: float) -> Call:

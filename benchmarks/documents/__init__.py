@@ -1,1 +1,0 @@
-"""Documents of many makers, and how well they are read."""

@@ -1,1 +1,0 @@
-"""Many questions against a server that goes wrong in every way that is known."""

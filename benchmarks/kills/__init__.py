@@ -1,1 +1,0 @@
-"""Kills in the middle of runs, and what resuming them costs."""

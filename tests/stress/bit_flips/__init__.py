@@ -1,0 +1,1 @@
+"""Damage index files at random, and see whether the index notices."""

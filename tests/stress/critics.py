@@ -1,0 +1,253 @@
+"""Ask with critics that always say no, always say yes, or answer at random: what it costs and what is claimed.
+
+    python -m tests.stress.critics [--questions 200] [--seed 1] [--most 20000]
+
+Each is put before this program's graph and before the loop that tutorials draw, in the same run: retrieve, grade,
+rewrite until something is relevant; generate, check, generate until it is supported; rewrite until it is useful; with
+nothing counted. That loop is cut off after ``--most`` calls. No network is used: the models are scripted. A claim is
+too much where an outcome does not follow from the recorded verdicts (ours), and where an answer is handed out that
+the same code finds in no passage (both). It writes ``bench/critics.json`` and ends with 1 if ours broke a limit or
+claimed too much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from statistics import median
+from typing import Any, cast
+
+from langchain_core.documents import Document
+from langchain_core.prompts import ChatPromptTemplate
+
+from benchmarks.harness import end, end_progress, option_parser, show_progress
+from core.types import Usage, Verdict
+from graph.builder import SelfRAGGraph, build_graph
+from graph.context import Context, Services
+from graph.state import SelfRAGState
+from grounding.quotes import find_quote
+from models.usage import NodeBudget
+from nodes.retrieve import as_passage
+from prompts.answer_check import USEFULNESS
+from prompts.choice import Choice
+from prompts.decide import RETRIEVE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+from tests.integration.graph.invariants import violations
+
+CALL = Usage(model_calls=1, input_tokens=300, cached_input_tokens=0, output_tokens=1, estimated=False)
+TOKENS = CALL["input_tokens"] + CALL["output_tokens"]
+TRUE = "Air scatters blue light more than red light."
+FALSE = "Blue paint is poured into the sky by 40 painters."
+OTHER = ("Salt lowers the melting point of ice.", "Bees make honey.", "The museum opened in 1911.")
+YES = {"retrieve": "retrieve", "relevance": "relevant", "support": "fully supported", "usefulness": "5"}
+NO = {"retrieve": "retrieve", "relevance": "irrelevant", "support": "no support", "usefulness": "1"}
+Judge = Callable[[Choice], str]
+
+
+@dataclass(frozen=True)
+class Says:
+    """A critic that answers by ``judge`` and meters each verdict."""
+
+    judge: Judge
+    budget: NodeBudget | None = None
+
+    def with_budget(self, budget: NodeBudget) -> Says:
+        """As the critic's."""
+        return replace(self, budget=budget)
+
+    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
+        """As the critic's; no reason is given."""
+        await _pay(self.budget)
+        return Verdict(label=self.judge(choice), probabilities=None, reason=None)
+
+    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+        """As the critic's; the reason stays empty."""
+        await _pay(self.budget)
+        return verdict
+
+
+@dataclass(frozen=True)
+class Writes:
+    """A generator that never repeats itself; a draft is true, false, or both."""
+
+    dice: Random
+    budget: NodeBudget | None = None
+
+    def with_budget(self, budget: NodeBudget) -> Writes:
+        """As the generator's."""
+        return replace(self, budget=budget)
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        """A query, or a draft."""
+        await _pay(self.budget)
+        if messages is REWRITE_QUERY:
+            return f"other words {self.dice.randrange(10**9)}"
+        return drafted(self.dice)
+
+
+@dataclass(frozen=True)
+class Finds:
+    """Return the same passages, and one that is new for each query."""
+
+    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
+        """As LangChain's retrievers."""
+        texts = (TRUE, *OTHER[:2], f"{OTHER[2]} It is called {input}.")
+        return [Document(text, id=text, metadata={"source": "notes.txt"}) for text in texts]
+
+
+@dataclass
+class Row:
+    """The results of one critic with one way of asking."""
+
+    name: str
+    calls: list[int] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    violated: list[str] = field(default_factory=list)
+    unfounded: int = 0
+
+    def figures(self) -> dict[str, Any]:
+        """The figures for JSON."""
+        return {
+            "calls": {"median": median(self.calls), "most": max(self.calls)},
+            "outcomes": dict(self.outcomes),
+            "unfounded_answers": self.unfounded,
+            "violations": len(self.violated),
+        }
+
+
+def main() -> None:
+    """Ask both ways, count, print."""
+    options = option_parser(__doc__, questions=200, seed=1, most=20_000).parse_args()
+    rows = asyncio.run(measure(options.questions, options.seed, options.most))
+    print(f"{'critic':12}{'way':7}{'calls: median':>14}{'most':>8}{'unfounded':>11}{'violations':>12}  outcomes")
+    for (critic, way), row in rows.items():
+        outcomes = ", ".join(f"{name} {count}" for name, count in row.outcomes.most_common())
+        print(
+            f"{critic:12}{way:7}{median(row.calls):14,.0f}{max(row.calls):8,}{row.unfounded:11}"
+            f"{len(row.violated):12}  {outcomes}"
+        )
+    figures: dict[str, Any] = {"questions": options.questions, "seed": options.seed, "most": options.most}
+    for (critic, way), row in rows.items():
+        figures.setdefault(critic, {})[way] = row.figures()
+    violated = [one for (_, way), row in rows.items() if way == "ours" for one in row.violated]
+    end("critics", figures, violated)
+
+
+async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str], Row]:
+    """A row for each critic and way."""
+    rows: dict[tuple[str, str], Row] = {}
+    for name, judge_of in CRITICS.items():
+        ours = rows[name, "ours"] = Row(name)
+        naive = rows[name, "loop"] = Row(name)
+        for number in range(questions):
+            question = f"Why is the sky of country {number} blue?"
+            dice = Random(f"{seed}/{name}/{number}")
+            await ask(graph_of(judge_of(dice), dice), question, ours)
+            dice = Random(f"{seed}/{name}/{number}")
+            if number < NAIVE_QUESTIONS:
+                await ask_naively(judge_of(dice), dice, question, most, naive)
+            show_progress(f"{name}: {number + 1} of {questions}")
+        end_progress()
+    return rows
+
+
+def graph_of(judge: Judge, dice: Random) -> SelfRAGGraph:
+    """Build the graph with this critic."""
+    return build_graph(Services(Writes(dice), Says(judge), Finds()))
+
+
+async def ask(graph: SelfRAGGraph, question: str, row: Row) -> None:
+    """Ask the graph, and check the invariants."""
+    final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question})))
+    row.calls.append(final["usage"]["model_calls"])
+    row.outcomes[str(final["outcome"])] += 1
+    row.violated += violations(final, question, Context())
+    if final["outcome"] == "grounded":
+        row.unfounded += unfounded(final["answer"], [one["passage"] for one in final["citations"]], question)
+
+
+async def ask_naively(judge: Judge, dice: Random, question: str, most: int, row: Row) -> None:
+    """Ask the tutorials' loop; every verdict and text is a call; cut off at ``most``."""
+    loop = Loop(judge, dice, most)
+    answer = await loop.run(question)
+    row.calls.append(loop.calls)
+    row.outcomes["cut off" if answer is None else "answered"] += 1
+    if answer is not None:
+        row.unfounded += unfounded(answer, loop.shown, question)
+
+
+@dataclass
+class Loop:
+    """The tutorials' loop: retrieve, grade, rewrite, generate and check until all verdicts are good."""
+
+    judge: Judge
+    dice: Random
+    most: int
+    calls: int = 0
+    shown: list[str] = field(default_factory=list)
+
+    async def run(self, question: str) -> str | None:
+        """The answer; None when cut off."""
+        query = question
+        while self.calls < self.most:
+            found = await Finds().ainvoke(query, k=4)
+            self.shown = [one.page_content for one in found if self._says(RELEVANCE) == "relevant"]
+            while self.shown and self.calls < self.most:
+                self.calls += 1
+                draft = drafted(self.dice)
+                if self._says(SUPPORT) != "fully supported":
+                    continue
+                if int(self._says(USEFULNESS)) >= 3:
+                    return draft
+                break
+            self.calls += 1
+            query = f"other words {self.dice.randrange(10**9)}"
+        return None
+
+    def _says(self, choice: Choice) -> str:
+        self.calls += 1
+        return self.judge(choice)
+
+
+def drafted(dice: Random) -> str:
+    """A draft that is unlikely to repeat an earlier one."""
+    said = dice.choice(((TRUE,), (FALSE,), (TRUE, FALSE)))
+    return " ".join([*said, f"Colour number {dice.randrange(10**9)} is blue."] if dice.random() < 0.5 else said)
+
+
+def unfounded(answer: str, passages: Sequence[str], question: str) -> bool:
+    """True if the answer contains a known falsehood or a sentence found in no passage."""
+    known = [as_passage(Document(text, id=text)) for text in passages]
+    sentences = [one.strip() + "." for one in answer.split(".") if one.strip()]
+    return any(find_quote(one, known, question) is None or one == FALSE for one in sentences)
+
+
+def at_random(dice: Random) -> Judge:
+    """Choose any label at random, or the cautious verdict."""
+    return lambda choice: dice.choice((*choice.labels, "3" if choice is USEFULNESS else choice.cautious))
+
+
+CRITICS: dict[str, Callable[[Random], Judge]] = {
+    "always no": lambda dice: lambda choice: NO[choice.name],
+    "no drafts": lambda dice: lambda choice: (YES if choice in (RETRIEVE, RELEVANCE) else NO)[choice.name],
+    "always yes": lambda dice: lambda choice: YES[choice.name],
+    "at random": at_random,
+}
+NAIVE_QUESTIONS = 20  # each may take all the calls that there are
+
+
+async def _pay(budget: NodeBudget | None) -> None:
+    if budget is None:
+        raise RuntimeError("not with_budget")
+    await budget.admit(TOKENS)
+    await asyncio.sleep(0)
+    budget.charge(TOKENS, CALL)
+
+
+if __name__ == "__main__":
+    main()

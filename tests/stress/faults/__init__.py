@@ -1,0 +1,1 @@
+"""Ask many questions of a server with injected faults."""

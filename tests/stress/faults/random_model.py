@@ -1,0 +1,88 @@
+"""Reply at random with what a model might say: labels, sentences of the passages, queries."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from models.critic import WHY
+from prompts.answer_check import USEFULNESS
+from prompts.choice import Choice
+from prompts.decide import RETRIEVE
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+from tests.integration.misbehaviour import Completion, completion_of
+
+# How often each label is chosen: often enough that runs end in every way.
+ODDS: tuple[tuple[Choice, Mapping[str, float]], ...] = (
+    (RETRIEVE, {"search": 9, "math": 1}),
+    (RELEVANCE, {"yes": 4, "no": 6}),
+    (SUPPORT, {"yes": 6, "partly": 2, "no": 2}),
+    (USEFULNESS, {"5": 4, "4": 2, "3": 2, "2": 1, "1": 1}),
+)
+INVENTED = "The moon is made of 12 kinds of green cheese."
+Messages = Sequence[Mapping[str, Any]]
+
+
+def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
+    """A sound completion for one of our prompts. Raises `LookupError` for any other."""
+    messages: Messages = request["messages"]
+    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+    read = sum(len(str(one["content"])) // 4 + 4 for one in messages)
+    top = None
+    if last == WHY:
+        text = "The passages do not say so."
+    elif system in VERDICTS:
+        text, top = _verdict(VERDICTS[system], request, dice)
+    elif system in WRITERS:
+        text = _text(WRITERS[system], messages, dice)
+    else:
+        raise LookupError(f"no prompt of ours: {system[:200]}")
+    written = max(1, len(text) // 4)
+    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    return completion_of(text, top, usage | {"prompt_tokens_details": {"cached_tokens": read // 2}})
+
+
+def _verdict(
+    odds: Mapping[str, float], request: Mapping[str, Any], dice: Random
+) -> tuple[str, list[dict[str, Any]] | None]:
+    word = dice.choices(list(odds), list(odds.values()))[0]
+    if request.get("response_format"):
+        return json.dumps({"label": word}), None
+    if not request.get("logprobs"):
+        return word, None
+    sure = dice.uniform(0.5, 0.99)
+    rest = {other: (1 - sure) / (len(odds) - 1) for other in odds if other != word}
+    top = [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in ({word: sure} | rest).items()]
+    return word, top
+
+
+def _text(kind: str, messages: Messages, dice: Random) -> str:
+    if kind == "query":
+        return f"other words {dice.randrange(10**6)}"
+    if kind == "direct":
+        return "The answer is four."
+    shown = next(str(one["content"]) for one in messages if "<passage" in str(one["content"]))
+    sentences = re.findall(r"[A-Z][^.<>\n]*\.", shown.partition("\n\nQuestion: ")[0])
+    if dice.random() < 0.05 or not sentences:
+        return "I don't know."
+    said = dice.sample(sentences, min(len(sentences), dice.randrange(1, 4)))
+    return " ".join([*said, INVENTED] if dice.random() < 0.2 else said)
+
+
+def system_text(prompt: ChatPromptTemplate) -> str:
+    """The system message, which tells our prompts apart."""
+    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
+
+
+VERDICTS = {system_text(choice.messages): odds for choice, odds in ODDS}
+WRITERS = {system_text(GENERATE): "draft", system_text(REWRITE_QUERY): "query", system_text(DIRECT_GENERATE): "direct"}

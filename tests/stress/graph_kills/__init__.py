@@ -1,0 +1,1 @@
+"""Kill graph runs and measure what resuming them costs."""

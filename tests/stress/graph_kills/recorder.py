@@ -1,0 +1,113 @@
+"""Record every model call, and judge from the calls whether resumed runs paid twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from prompts.answer_check import USEFULNESS
+from prompts.decide import RETRIEVE
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+from tests.integration.loopback import Loopback, Sent
+from tests.integration.misbehaviour import Wire, reply
+from tests.stress.faults.faulty_server import TICKET
+from tests.stress.faults.random_model import completion_for, system_text
+
+CALL_SECONDS = 0.004
+Done = Mapping[str, int]  # how many times each node of a question has finished
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call as the server saw it. ``prompt`` is a hash; each process uses its own model name (``life``)."""
+
+    question: int
+    node: str
+    prompt: str
+    life: str
+
+
+NODES = {
+    system_text(RETRIEVE.messages): "decide",
+    system_text(RELEVANCE.messages): "grade_documents",
+    system_text(REWRITE_QUERY): "rewrite_query",
+    system_text(GENERATE): "generate",
+    system_text(DIRECT_GENERATE): "direct_generate",
+    system_text(SUPPORT.messages): "hallucination_check",
+    system_text(USEFULNESS.messages): "answer_check",
+}
+
+
+class Recorder(Loopback):
+    """Reply to a prompt at random, but always the same; keep every call."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(self.answer)
+        self.seed = seed
+        self.calls: list[Call] = []
+
+    def answer(self, sent: Sent) -> Wire:
+        """The reply to one request."""
+        request = sent.body
+        messages = request["messages"]
+        asked = json.dumps([messages, request.get("response_format")], sort_keys=True)
+        prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
+        number = int(TICKET.findall(str([one["content"] for one in messages]))[-1])
+        self.calls.append(Call(number, NODES[messages[0]["content"]], prompt, request["model"]))
+        return replace(reply(completion_for(request, Random(prompt))), pause=CALL_SECONDS)
+
+
+@dataclass
+class Expected:
+    """The calls of each turn of each node when nothing but the state survives a step."""
+
+    turns: dict[str, list[Counter[str]]]
+
+    @classmethod
+    def of(cls, steps: Sequence[Iterable[str]], calls: Sequence[Sequence[Call]]) -> Expected:
+        """Build from the nodes and the calls of each step."""
+        turns: defaultdict[str, list[Counter[str]]] = defaultdict(list)
+        for nodes, made in zip(steps, calls, strict=True):
+            for node in nodes:
+                turns[node].append(Counter(call.prompt for call in made if call.node == node))
+        return cls(dict(turns))
+
+    def violations(self, calls: Iterable[Call], done: Done) -> list[str]:
+        """Calls of one process, started after ``done``, that belong to no unfinished turn of their node."""
+        found = []
+        made: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for call in calls:
+            made[call.node][call.prompt] += 1
+        for node, prompts in made.items():
+            turns = self.turns.get(node, [])
+            allowed = sum(turns[done.get(node, 0) :], Counter[str]())
+            paid = sum(turns[: done.get(node, 0)], Counter[str]())
+            for prompt in prompts - allowed:
+                was = "was paid for already" if prompt in paid else "is in no run without kills"
+                found.append(f"{node} made a call that {was}")
+        return found
+
+    def forgotten(self, calls: Iterable[Call], done: Done) -> int:
+        """Count calls of unfinished turns that repeat a prompt of a finished turn."""
+        paid = {node: set().union(*turns[: done.get(node, 0)]) for node, turns in self.turns.items()}
+        return sum(call.prompt in paid.get(call.node, ()) for call in calls)
+
+
+def finished(saved: Any) -> Counter[str]:
+    """Count finished turns of each node in a checkpoint, pending writes included."""
+    if saved is None:
+        return Counter()
+    steps = list(saved.checkpoint["channel_values"].get("path") or [])
+    for _, channel, value in saved.pending_writes or ():
+        if channel == "path":
+            steps += getattr(value, "value", value)
+    return Counter(step["node"] for step in steps)

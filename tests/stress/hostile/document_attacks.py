@@ -1,0 +1,312 @@
+"""Attack the document readers with damaged files and with fragments of each format's grammar."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from retrieval.sandbox.pool import Readers, Reading, ReadLimits
+from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat, stream
+from tests.stress.hostile.run_checks import UNSHOWN
+from tests.stress.hostile.surface import Surface
+from tests.stress.hostile.world import QUESTION, World
+from tests.stress.index_kills.libraries import KINDS as SOUND_KINDS
+from tests.unit.retrieval.documents.docx_files import core, docx, styles
+from tests.unit.retrieval.documents.pdfs import drawn
+
+SIZE = 600_000  # characters
+SLOW = 3.0  # seconds of the processor from which it is looked how they grow
+START = 0.5  # seconds of the processor that a reader takes before it reads
+GROWTH = 3.0  # times as long for twice as much: between a linear reader and a quadratic one
+LIMITS = ReadLimits(seconds=40, memory=1_000_000_000, text=20_000_000)
+INDEX_SECONDS = 30.0
+SENTENCES = [
+    f"The {thing} of room {number} is kept dry." for number, thing in enumerate("oak ash elm yew".split() * 30)
+]
+CODECS = (
+    *("punycode", "idna", "unicode_escape", "raw_unicode_escape", "utf-7", "utf-16", "utf-32", "utf-16-le", "rot13"),
+    *("zip", "bz2", "hex", "base64", "quopri", "uu", "undefined", "hz", "iso2022_jp_3", "gb18030", "big5hkscs"),
+    *("shift_jis", "koi8-r", "cp037", "cp1252", "utf_8_sig", "x" * 150, "../utf-8", "__init__", "aliases", "mbcs"),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``pairs`` are opening and closing fragments of the format; ``wrap`` makes a file of a body."""
+
+    suffix: str
+    pairs: Sequence[tuple[str, str]]
+    wrap: Callable[[str], bytes]
+
+
+def _encoded(body: str) -> bytes:
+    return body.encode("utf-8", "surrogatepass")
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Fragments separated by ``¦``, each ``opening→closing`` or an opening alone."""
+    return [(first, last) for first, _, last in (one.partition("→") for one in text.split("¦"))]
+
+
+def _tags(names: str, form: str = "<{}>", end: str = "</{}>") -> list[tuple[str, str]]:
+    return [(form.format(name), end.format(name)) for name in names.split()]
+
+
+HTML = [
+    *_tags("div p b i a table tr td ul li ol dl dt pre h1 main article nav aside title head body script style svg"),
+    *_tags("template form select option button time math noscript iframe br details ruby frameset caption colgroup"),
+    *_pairs(
+        "<!--¦-->¦<!-¦<!¦<?¦?>¦<![CDATA[¦]]>¦<!DOCTYPE ¦<¦>¦</¦/>¦&¦;¦&amp¦&#¦&#x¦&#1114112;¦&nbsp;¦&lt¦=¦\"¦'¦\x00¦"
+        "height:0;¦overflow:hidden;¦opacity:0¦opacity:000¦0¦font-size:0¦left:-¦color:transparent ¦width : 0 ¦scale(0)¦"
+        ' style=¦ style="¦<p style=\'¦<meta ¦<meta name="date" content="¦<meta charset=¦2024-05-31¦'
+        '<script type="application/ld+json">¦{"dateModified":¦[¦<time datetime=\'¦<a href=\'¦a ¦\n¦<p class=\'hidden¦'
+        " hidden ¦ aria-hidden=true ¦<img alt='¦<x:y ¦<b ¦\u200b¦\ud83d¦\t"
+    ),
+]
+MARKDOWN = _pairs(
+    "*→*¦**→**¦_→_¦__→__¦`→`¦```→```¦~~→~~¦$→$¦$$→$$¦|→|¦\"→\"¦'→'¦\n---\n→\n---\n¦\n+++\n→\n+++\n¦[→]¦![→]¦(→)¦<→>¦"
+    "<!--→-->¦{→}¦[x](→)¦<div>→</div>¦\n# ¦\n> ¦\n- ¦\n1. ¦\n===\n¦\n    ¦\n\t¦\\¦&amp;¦\n|-|-|\n¦\n[^1]: ¦date: ¦\n¦"
+    "\n\n¦ ¦a¦A¦1¦. ¦? A¦-\n¦a-\n¦\n \n¦\nA\n\n¦\n\nA¦\x0c¦\r¦\x85"
+)
+TEXT = _pairs(
+    "\n¦ ¦\t¦\x0c¦a¦A¦1¦.¦. ¦. A¦! “¦-\n¦a-\nb¦\n\n¦\nA\n¦\n \n¦…¦。¦あ¦א¦\u202e¦\u200b¦\u0301¦\ufffd¦\ud83d¦\xad¦\xa0¦"
+    "\u2028¦\x85¦\x1b[¦\x1b]¦\x1b]0;¦\x07¦Page 1\n¦1\n¦• ¦a b\n¦Mr. ¦A. ¦) ¦”¦\x0b¦\x1c¦#"
+)
+CSV = _pairs('"¦""¦,¦;¦|¦\t¦\n¦\r¦\r\n¦,¦\'"¦[¦{"¦=¦@¦a¦1¦"a",¦"a"b¦"\n"¦,,¦"\n,¦\u2028¦\x00¦\ufeff')
+JSONL = _pairs(
+    '[→]¦{"a":→}¦{"text":"→"}¦{"text":"a","metadata":→}¦{"metadata":{"a":→}}¦{"text":"a"}\n¦\n¦,¦'
+    '"¦\\¦\\u¦"\\ud83d"¦1e999¦9¦-¦NaN¦null¦true¦ ¦"date":"2024-05-31",¦"page":1,¦"row":1,¦"text":"¦:¦'
+    "\u2028¦\x1e¦{}¦\t¦[1,"
+)
+WORD = _pairs(
+    "<w:tbl><w:tr><w:tc>→</w:tc></w:tr></w:tbl>¦<w:p><w:r><w:t>→</w:t></w:r></w:p>¦<w:sdt>→</w:sdt>¦<w:p>→</w:p>¦"
+    "<w:r>→</w:r>¦<w:ins>→</w:ins>¦<w:del>→</w:del>¦<a>→</a>¦<w:hyperlink>→</w:hyperlink>¦<w:smartTag>→</w:smartTag>¦"
+    "<w:txbxContent>→</w:txbxContent>¦"
+    "<mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/markup-compatibility/2006'>→</mc:AlternateContent>¦"
+    "<w:p/>¦<w:r/>¦<w:br/>¦<w:tab/>¦<w:t>a</w:t>¦<w:tr/>¦<w:tc/>¦<w:p><w:r><w:t>a</w:t></w:r></w:p>¦"
+    "<w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc>¦<w:tc><w:tcPr><w:gridSpan w:val='999999999'/></w:tcPr></w:tc>¦"
+    "<w:p><w:pPr><w:numPr><w:ilvl w:val='999999'/><w:numId w:val='1'/></w:numPr></w:pPr></w:p>¦&amp;¦text ¦"
+    "<w:p><w:pPr><w:pStyle w:val='s1'/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>¦<w:fldChar w:fldCharType='begin'/>¦"
+    "<w:r><w:fldChar w:fldCharType='begin'/><w:instrText> HYPERLINK \"x\" </w:instrText></w:r>¦<!-- -->¦"
+    "<w:footnoteReference w:id='1'/>¦<w:commentReference w:id='1'/>¦<w:bookmarkStart w:name='a' w:id='1'/>¦"
+    "<w:drawing/>¦<w:pict/>¦<w:sym w:font='Symbol' w:char='F0FF'/>¦<?x y?>¦<![CDATA[x]]>"
+)
+STYLE = _pairs(
+    "<w:style w:type='paragraph' w:styleId='s{n}'><w:name w:val='Heading {n}'/><w:basedOn w:val='s{m}'/></w:style>¦"
+    "<w:style w:type='paragraph' w:styleId='s{m}'><w:basedOn w:val='s{n}'/><w:link w:val='s{m}'/></w:style>¦"
+    "<w:style w:type='table' w:styleId='s1'><w:name w:val='a'/></w:style>¦"
+    "<w:style w:type='character' w:styleId='s{n}'><w:name w:val='a{n}'/><w:next w:val='s{m}'/></w:style>¦"
+    "<w:docDefaults/>¦"
+    "<w:style w:type='numbering' w:styleId='s{n}'><w:pPr><w:numPr><w:numId w:val='{n}'/></w:numPr></w:pPr></w:style>"
+)
+OPERATORS = _pairs(
+    "q →Q ¦BT →ET ¦[→]¦<<→>>¦(→)¦BI →EI ¦/a BDC →EMC ¦<→>¦(a) Tj ¦1 0 0 1 0 0 cm ¦/F1 12 Tf ¦0 0 m ¦9 9 l ¦S ¦f ¦"
+    "1 1 Td ¦T* ¦[(a) 99 (b)] TJ ¦/F1 1e30 Tf ¦(a) ' ¦999999999999999999999999999999 ¦-¦.¦%¦\\¦/¦ID ¦"
+    "1 0 0 1 1e9 1e9 Tm ¦/X Do ¦sh ¦BT /F1 1 Tf (a) Tj ET ¦BT /F1 9 Tf 1 0 0 1 5 5 Tm (word) Tj ET ¦W n ¦#20¦true ¦"
+    "null ¦R "
+)
+OBJECTS = _pairs(
+    "[→]¦<<→>>¦(→)¦<< /A →>>¦<< /Kids [→] >>¦stream\n→\nendstream\n¦3 0 R ¦2 0 R ¦99 0 R ¦/A ¦1 ¦null ¦endobj\n¦"
+    "5 0 obj\n¦xref\n¦trailer ¦%¦#41¦/Filter /FlateDecode ¦/Length 99999999 ¦/Prev 9 ¦/Type /ObjStm ¦/Parent 3 0 R ¦"
+    "-¦<¦R ¦/Contents [4 0 R] ¦/Annots [3 0 R] ¦/Resources 3 0 R ¦/MediaBox [0 0 1e30 1e30] ¦/UserUnit 1e30 "
+)
+DATES = _pairs("2¦D:¦2024¦-¦'¦T¦Z¦ ¦May ¦31¦+00'00'¦0¦/¦:¦²¦٣¦,")
+
+
+def _numbered(body: str) -> str:
+    pieces = body.split("{n}")
+    return (
+        "".join(f"{piece}{at}" for at, piece in enumerate(pieces))
+        .replace("{m}", "{}")
+        .format(*(at + 1 for at in range(body.count("{m}"))))
+    )
+
+
+def _word_styles(body: str) -> bytes:
+    paragraph = "<w:p><w:pPr><w:pStyle w:val='s1'/></w:pPr><w:r><w:t>It is so.</w:t></w:r></w:p>"
+    return docx(paragraph * 100, styles(_numbered(body)))
+
+
+def _word_parts(body: str) -> bytes:
+    return docx("<w:p><w:r><w:t>It is so.</w:t></w:r></w:p>", {f"{at}/{body[:50]}": "x" for at in range(3_000)})
+
+
+def _objects(body: str) -> bytes:
+    page = PAGE[:-2] + b"/A " + body.encode("latin-1", "replace") + b">>"
+    return flat(CATALOG, PAGES, page, stream(b"BT (a) Tj ET", b""), stream(b"", b""))
+
+
+KINDS: dict[str, Kind] = {
+    "html": Kind("html", HTML, _encoded),
+    "html within a page": Kind("htm", HTML, lambda body: _encoded(f"<html><body><p>It is so. {body}</body></html>")),
+    "html within an attribute": Kind(
+        "html", HTML, lambda body: _encoded(f'<p style="{body}" title="{body}">It is so.')
+    ),
+    "html date": Kind("html", DATES, lambda body: _encoded(f'<meta name="date" content="{body}"><p>It is so.')),
+    "xhtml": Kind("xhtml", HTML, lambda body: _encoded(f'<?xml version="1.0"?><html><p>It is so.</p>{body}</html>')),
+    "markdown": Kind("md", MARKDOWN, _encoded),
+    "front matter": Kind("md", [*MARKDOWN, *DATES], lambda body: _encoded(f"---\ndate: {body}\n---\nIt is so.")),
+    "text": Kind("txt", TEXT, _encoded),
+    "csv": Kind("csv", CSV, lambda body: _encoded("a,b\n" + body)),
+    "csv header": Kind("csv", CSV, _encoded),
+    "tsv": Kind("tsv", CSV, lambda body: _encoded("a\tb\n" + body)),
+    "jsonl": Kind("jsonl", JSONL, _encoded),
+    "jsonl in a line": Kind("jsonl", JSONL, lambda body: _encoded('{"text":"It is so.","metadata":' + body + "}\n")),
+    "docx": Kind("docx", WORD, docx),
+    "docx styles": Kind("docx", STYLE, _word_styles),
+    "docx numbers": Kind(
+        "docx", WORD, lambda body: docx(body, {"word/numbering.xml": f"<w:numbering>{body}</w:numbering>"})
+    ),
+    "docx notes": Kind(
+        "docx", WORD, lambda body: docx(body, {"word/footnotes.xml": f"<w:footnotes>{body}</w:footnotes>"})
+    ),
+    "docx dates": Kind(
+        "docx", DATES, lambda body: docx("It is so.", core(f"<dcterms:modified>{body}</dcterms:modified>"))
+    ),
+    "docx members": Kind("docx", [*_tags("a b"), *_pairs("/¦..¦\\¦word/¦\u202e")], _word_parts),
+    "pdf": Kind("pdf", OPERATORS, lambda body: drawn(body.encode("latin-1", "replace").decode("latin-1"))),
+    "pdf after text": Kind("pdf", OPERATORS, lambda body: drawn("BT /F1 12 Tf 9 9 Td (It is so.) Tj ET " + body)),
+    "pdf objects": Kind("pdf", OBJECTS, _objects),
+}
+SUFFIXES = ("pdf", "docx", "html", "md", "csv", "tsv", "jsonl", "txt", "PDF", "xhtml", "ndjson")
+Body = tuple[str, bytes]  # the name's suffix and the content
+Manner = Callable[[Kind, Random, int], Body]
+
+
+def _repeated(count: int) -> Manner:
+    def make(kind: Kind, dice: Random, size: int) -> Body:
+        whole = kind.suffix == "docx"  # of XML that is not well-formed nothing is read
+        pairs = dice.choices(kind.pairs, k=count)
+        unit = "".join(open_ + close * (whole or dice.randrange(2)) for open_, close in pairs) or " "
+        return kind.suffix, kind.wrap(unit * (size // len(unit)))
+
+    return make
+
+
+def _nested(kind: Kind, dice: Random, size: int) -> Body:
+    open_, close = dice.choice([pair for pair in kind.pairs if pair[1]] or kind.pairs)
+    times = size // (len(open_) + len(close))
+    return kind.suffix, kind.wrap(open_ * times + "It is so." + close * times * dice.randrange(2))
+
+
+def _soup(kind: Kind, dice: Random, size: int) -> Body:
+    pairs = dice.choices(kind.pairs, k=size // 20)
+    return kind.suffix, kind.wrap("".join(word for pair in pairs for word in pair)[:size])
+
+
+def _between(kind: Kind, dice: Random, size: int) -> Body:
+    (first, _), (second, _) = dice.choices(kind.pairs, k=2)
+    return kind.suffix, kind.wrap(second + first * (size // len(first)) + second)
+
+
+def _sound(kind: Kind, dice: Random) -> Body:
+    suffix = kind.suffix if kind.suffix in SOUND_KINDS else dice.choice(sorted(SOUND_KINDS))
+    return suffix, SOUND_KINDS[suffix](SENTENCES)
+
+
+def _flipped(kind: Kind, dice: Random, size: int) -> Body:
+    suffix, data = _sound(kind, dice)
+    harmed = bytearray(data)
+    for _ in range(dice.choice((1, 10, 100, 1_000))):
+        harmed[dice.randrange(len(harmed))] = dice.randrange(256)
+    return suffix, bytes(harmed)
+
+
+def _spliced(kind: Kind, dice: Random, size: int) -> Body:
+    suffix, data = _sound(kind, dice)
+    other = _soup(kind, dice, size)[1]
+    place = dice.randrange(len(data))
+    return suffix, data[: dice.randrange(len(data))] + other[: dice.randrange(len(other))] + data[place:]
+
+
+def _cut(kind: Kind, dice: Random, size: int) -> Body:
+    suffix, data = _sound(kind, dice)
+    return suffix, data[: dice.randrange(len(data))] * dice.choice((1, 2, 50))
+
+
+def _misnamed(kind: Kind, dice: Random, size: int) -> Body:
+    return dice.choice([one for one in SUFFIXES if one != kind.suffix]), _soup(kind, dice, size)[1]
+
+
+def _reencoded(kind: Kind, dice: Random, size: int) -> Body:
+    codec = dice.choice(CODECS)
+    head = f'<meta charset="{codec}"><?xml encoding="{codec}"?>\n'
+    fragments = [pair[0] for pair in dice.choices(kind.pairs, k=size // 40)]
+    body = "".join([head, *dice.choices(SENTENCES, k=size // 80), *fragments])
+    try:
+        text = body.encode(codec, "replace")
+    except (LookupError, UnicodeError, AssertionError, ValueError):
+        text = body.encode("utf-8", "replace")
+    before = dice.choice((b"", head.encode(), b"\xff\xfe", b"\xef\xbb\xbf"))
+    return dice.choice((kind.suffix, "html", "txt")), before + text
+
+
+MANNERS: dict[str, Manner] = {
+    "one fragment, again and again": _repeated(1),
+    "two fragments, again and again": _repeated(2),
+    "three fragments, again and again": _repeated(3),
+    "one within the other": _nested,
+    "between two others": _between,
+    "fragments in any order": _soup,
+    "bytes exchanged": _flipped,
+    "others put in": _spliced,
+    "cut": _cut,
+    "another suffix": _misnamed,
+    "another encoding": _reencoded,
+}
+NUMBERS = {f"no. {number}": number for number in range(1, 1_000)}
+
+
+def _document(world: World, dice: Random, kind: Kind, manner: Manner, number: int) -> None:
+    seed = dice.random()
+    suffix, data = manner(kind, Random(seed), SIZE)
+    path = world.write(f"docs/a.{suffix}", data)
+    following = world.write("docs/next.txt", "This is next.")
+    took, (reading, after) = _read([path, following])
+    about = f"{suffix} of {len(data):,} bytes, {data[200:280]!r}"
+    if took > SLOW:
+        half = world.write(f"docs/b.{suffix}", manner(kind, Random(seed), SIZE // 2)[1])
+        less, _ = _read([half])
+        if took > GROWTH * less or "longer" in reading.reason:
+            world.broken.append(f"growth: {took:.1f} s, {less:.1f} s for half of it ({reading.reason}): {about}")
+    if after.status != "read":
+        world.broken.append(f"reader: the next file was not read: {after.reason}: {about}")
+    if reading.status == "failed" and ("crash" in reading.reason or "(" in reading.reason):
+        world.broken.append(f"reader: {reading.reason}: {about}")
+    if reading.reason and not re.fullmatch(r".{10,300}\.", reading.reason):
+        world.broken.append(f"reader: no sentence: {reading.reason[:400]!r}: {about}")
+    text = "".join(section.text for section in reading.loaded.sections) if reading.loaded else ""
+    if found := UNSHOWN.search(text + reading.reason):
+        world.broken.append(f"control: {found.group()!r} in what was read of {about}")
+
+
+def _read(paths: Sequence[Path]) -> tuple[float, list[Reading]]:
+    """Read the files with a fresh reader; return CPU seconds without its start-up, and the readings."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with Readers(LIMITS, workers=1) as readers:
+        found = list(readers.read([os.fsencode(path) for path in paths]))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return max(0.1, took - START), found
+
+
+DOCUMENTS = Surface("documents", (KINDS, MANNERS, NUMBERS), _document)
+
+
+def _indexed(world: World, dice: Random, kind: Kind, manner: Manner, number: int) -> None:
+    suffix, data = manner(kind, dice, SIZE // 2)
+    path = world.write(f"docs/a.{suffix}", data)
+    about = f"{suffix} of {len(data):,} bytes, {data[200:280]!r}"
+    seen = len(world.broken)
+    world.run("index", str(world.docs), seconds=INDEX_SECONDS - 10)
+    world.run("index", "--list")
+    world.run(QUESTION, "--docs", str(path), "--json", seconds=INDEX_SECONDS)
+    world.broken[seen:] = [f"{text} [{about}]" for text in world.broken[seen:]]
+
+
+INDEXED = Surface("indexed", (KINDS, MANNERS, NUMBERS), _indexed)

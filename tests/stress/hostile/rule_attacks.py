@@ -1,0 +1,132 @@
+"""Attack the text rules with repeated fragments of the largest size that can reach them."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
+from tests.stress.hostile.surface import Surface
+from tests.stress.hostile.world import World
+
+DRAFT, QUESTION, PASSAGE = 64 * 400, 8_000, 20_000  # characters
+ROOT = Path(__file__).resolve().parents[3]
+SECONDS = 20.0  # the limit of the question
+GAP = 1.5  # seconds of the processor without a turn of the event loop
+WORDS = (
+    "not¦no¦never¦and¦or¦but¦before¦after¦more than¦less than¦at least¦between¦from¦to¦of¦the¦The¦is¦was¦born in¦"
+    "first¦second¦million¦billion¦percent¦per cent¦thousand¦two¦twenty-one¦hundred¦May¦May 5,¦5 May¦2024-05-31¦"
+    "1990s¦BC¦Monday¦12:30¦a.m.¦km¦kg¦USD¦Paris¦O'Neil¦John Smith¦van der Berg¦McDonald¦IBM¦GPT-4¦https://a.b/c¦"
+    "x@y.z¦C++¦I don't know¦because¦whereas¦however,¦who¦which¦that¦say¦said¦according to¦[2]¦passage"
+)
+FRAGMENTS: dict[str, str] = {
+    **{
+        one: one
+        for one in "0 9 1, 1. 1.1 12, 1/ 1- 1: 1– -1 +1 $1 1% € 1e 1^ ½ ٣ １ ² ° № # § & * _ ~ ` | \\ / = <".split()
+    },
+    **{one: one for one in "a A é Ω ß 中 あ 한 א ا 😀 aB A.B. e.g. i.e. etc. Dr. Mr. No. vs. U.S. St. J.".split()},
+    **{one: one for one in "( ) [ ] [1] [1, { } “ ” \" ' ’ ‘ « » „ , . ; : ! ? … — – - -- ...".split()},
+    **{f"word {one}": f"{one} " for one in WORDS.split("¦")},
+    "line break": "\n",
+    "blank line": "\n\n",
+    "space": " ",
+    "tab": "\t",
+    "list": "\n- ",
+    "numbers": "\n1. ",
+    "heading": "\n# A\n",
+    "table": "\n| a | b |",
+    "code": "\n```\n",
+    "quotation": "\n> ",
+    "combining": "e\u0301",
+    "combining alone": "\u0301",
+    "joined": "\u200d",
+    "no-break space": "\xa0",
+    "sentence": "The tenant pays 5 pounds. ",
+    "sentence of a letter": "A. ",
+    "think": "<think>",
+    "end of thought": "</think>",
+    "passage tag": '<passage id="1">\n',
+    "passage end": "\n</passage>",
+}
+PLACES: dict[str, tuple[str, ...]] = {
+    "draft": ("draft",),
+    "question": ("question",),
+    "passages": ("passages",),
+    "draft and passages": ("draft", "passages"),
+    "question and draft": ("question", "draft"),
+    "question and passages": ("question", "passages"),
+    "all": ("question", "draft", "passages"),
+    "queries": ("query",),
+    "direct answer": ("direct",),
+}
+SIZES = {"whole": 1.0, "with an end": -1.0}
+VERDICTS = {"supported": "fully supported", "not supported": "no support", "partly supported": "partially supported"}
+
+
+def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
+    """Run the graph with scripted models; print on stderr for how many CPU seconds the event loop was blocked."""
+    from graph.builder import build_graph
+    from graph.context import Context, Limits
+    from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
+
+    route = "direct" if "direct" in texts else "retrieve"
+    relevant = "irrelevant" if "query" in texts else "relevant"
+    critic = ScriptedCritic(otherwise={"retrieve": route, "relevance": relevant, "support": verdict, "usefulness": "5"})
+    says = {"query": texts.get("query", "other words"), "direct": texts.get("direct", "It is 4.")}
+    generator = ScriptedGenerator(
+        forever=lambda name, turn: says.get(name, f"{texts.get('draft', 'It is so.')}{' Again.' * turn}")
+    )
+    found = [document(f"{texts.get('passages', 'It is so.')} {at}") for at in range(4)]
+    graph = build_graph(services(generator, critic, ScriptedRetriever(always=found), limits=Limits(seconds=SECONDS)))
+    question = texts.get("question", "").strip() or "What is so?"
+
+    async def timed() -> float:
+        longest, last = 0.0, time.thread_time()
+        asking = asyncio.ensure_future(graph.ainvoke({"question": question}, context=Context()))  # type: ignore[arg-type]
+        while not asking.done():
+            await asyncio.wait([asking], timeout=0.02)
+            now = time.thread_time()
+            longest, last = max(longest, now - last), now
+        await asking
+        return longest
+
+    with Path(stacks).open("w") as file:  # where it stands when it is held for long, whatever holds it
+        faulthandler.dump_traceback_later(GAP, repeat=True, file=file)
+        longest = asyncio.run(timed())
+        faulthandler.cancel_dump_traceback_later()
+    sys.stderr.write(f"held for {longest:.1f} s\n")
+    return 0
+
+
+def _rule(
+    world: World, dice: Random, first: str, second: str, places: tuple[str, ...], size: float, verdict: str
+) -> None:
+    unit = first + second
+    room = {"draft": DRAFT, "direct": DRAFT, "question": QUESTION, "passages": PASSAGE, "query": 40 * 64}
+    tail = "" if size > 0 else dice.choice(["!", "x", "\n", " 1", "”", "."])
+    texts = {place: (unit * (room[place] // len(unit)))[: room[place] - 8] + tail for place in places}
+    stacks = world.output / "stacks"
+    ended = world.call(ask, texts, verdict, str(stacks), seconds=2 * SECONDS)
+    _, found, figures = ended.err.rpartition("held for ")
+    held = ", ".join(f"{place} {times} times" for place, times in _places(stacks).most_common(2))
+    if not found:
+        world.broken.append(f"held: to the end of {ended.seconds:.0f} s, in {held}: {ended.err[-300:]}")
+    elif float(figures.split()[0]) > GAP:
+        world.broken.append(f"held: the event loop stood still for {figures.split()[0]} s, in {held}")
+
+
+def _places(stacks: Path) -> Counter[str]:
+    """Count the innermost function of our own in each stack."""
+    text = stacks.read_text("utf-8", "replace") if stacks.exists() else ""
+    ours = re.compile(rf'File "{re.escape(str(ROOT))}/(?!tests|\.)(\S+)", line \d+ in (\w+)')
+    inner = (ours.search(one) for one in text.split("most recent call first")[1:])
+    return Counter(f"{found[1]} {found[2]}" for found in inner if found)
+
+
+RULES = Surface("rules", (FRAGMENTS, FRAGMENTS, PLACES, SIZES, VERDICTS), _rule)

@@ -1,0 +1,1 @@
+"""Kill processes that index or search a library, and inspect what they leave."""

@@ -1,0 +1,167 @@
+"""Check an index whose writer was killed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from benchmarks.index.bag_of_words import NAME, BagOfWords
+from retrieval.index.schema import Snapshot, get_roots
+from retrieval.index.store import Search
+from retrieval.library.discovery import is_below
+from retrieval.library.library import Library
+from tests.stress.index_kills.libraries import ROWS
+
+ASKED = 3  # files an inspection
+
+
+@dataclass
+class Expected:
+    """SHA-256 by path of the files that were committed, that are on disk, and that may be gone.
+
+    ``known`` is a sentence of each file that is on the disk.
+    """
+
+    acknowledged: Mapping[str, str]
+    on_disk: Mapping[str, str]
+    removable: Collection[str]
+    known: Mapping[str, str]
+
+
+@dataclass
+class Inspected:
+    """Records found, violations, and whether the vector file was current."""
+
+    records: dict[str, str] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+    asked: int = 0
+    vector_file: bool = True
+
+
+def records_in(database: Path) -> dict[str, str]:
+    """Read the indexed files as another process would; empty if the database cannot be read."""
+    with suppress(sqlite3.OperationalError):
+        uri = f"{database.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=0.2)) as connection:
+            rows = connection.execute("SELECT path, sha256 FROM documents WHERE origin = 'file' AND status = 'indexed'")
+            return {path.decode(): sha256 for path, sha256 in rows if sha256}
+    return {}
+
+
+def lost(expected: Expected, after: Mapping[str, str]) -> list[str]:
+    """Committed files that are missing, or recorded neither as committed nor as on disk."""
+    found = []
+    for path, sha256 in expected.acknowledged.items():
+        if path not in expected.on_disk or path in expected.removable:
+            continue
+        if path not in after:
+            found.append(f"{Path(path).name} was indexed and is not any more")
+        elif after[path] not in (sha256, expected.on_disk[path]):
+            found.append(f"{Path(path).name} is indexed as it never was")
+    return found
+
+
+def torn(removed: Collection[str], after: Collection[str]) -> list[str]:
+    """Report files removed in one transaction that are only partly gone."""
+    left = set(removed) & set(after)
+    return (
+        [f"of {len(removed)} files that are removed together {len(left)} are left"]
+        if 0 < len(left) < len(removed)
+        else []
+    )
+
+
+def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, whole: bool) -> Inspected:
+    """Open the index in ``home``, which may change it, and check everything in it.
+
+    ``removing`` says that the files in ``removable`` were about to go together. ``whole`` syncs and verifies it.
+    """
+    found = Inspected()
+    try:
+        with Library.open(home, BagOfWords(), embedding_name=NAME) as library:
+            _look(library, home, expected, found)
+            if removing:
+                found.violations += torn(expected.removable, found.records)
+            current = [path for path, sha256 in found.records.items() if expected.on_disk.get(path) == sha256]
+            found.asked = min(ASKED, len(current))
+            found.violations += _unfound(library, {path: expected.known[path] for path in current}, dice)
+            found.vector_file = not library.store.vectors.mended
+            if whole:
+                found.violations += _not_whole(library, expected)
+    except Exception as error:  # noqa: BLE001 - an index that cannot be used is what is looked for
+        found.violations.append(f"it cannot be used: {type(error).__name__}: {error}")
+    found.violations += [f"{path.name} is there" for path in home.glob("*.damaged-*")]
+    if whole:
+        found.violations += [f"{path.name} is left" for path in home.glob("*.partial")]
+    return found
+
+
+def _look(library: Library, home: Path, expected: Expected, found: Inspected) -> None:
+    """Compare the records with what was committed, and the tables with each other."""
+    for source in library.sources():
+        if source.status != "indexed" or not 0 < source.passages <= ROWS:
+            found.violations.append(f"{source.path.name} is {source.status} with {source.passages} passages")
+    found.records = records_in(home / "index.sqlite")
+    found.violations += lost(expected, found.records)
+    found.violations += _disagreeing(library)
+
+
+def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[str]:
+    """Files not found by their own sentence, or whose passage is not found by its own text."""
+    missed = []
+    for path in dice.sample(sorted(known), min(ASKED, len(known))):
+        name, store = Path(path).name, library.store
+        by_words = store.similarity_search(known[path], k=1, search="bm25")
+        if not (by_words and by_words[0].metadata["source"] == path and known[path] in by_words[0].page_content):
+            missed.append(f"{name} is indexed and is not found by {known[path]!r}")
+            continue
+        way: Search = dice.choice(("vectors", "hybrid"))
+        found = store.similarity_search(by_words[0].page_content, k=1, search=way)
+        if [one.id for one in found] != [by_words[0].id]:
+            missed.append(f"{name} is indexed and searching by {way} does not find its passage")
+    return missed
+
+
+def _disagreeing(library: Library) -> list[str]:
+    """Check that the passages, vectors, keyword and FAISS tables hold the same ids."""
+    wrong = []
+    with library.store.database.reading() as connection:
+        snapshot = Snapshot.of(connection)
+        ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
+        if len(ids) != snapshot.passages:
+            wrong.append(f"{len(ids)} passages are there and {snapshot.passages} are counted")
+        if {id_ for (id_,) in connection.execute("SELECT passage FROM vectors")} != set(ids):
+            wrong.append("passages and vectors in the database are not the same")
+        if {id_ for (id_,) in connection.execute("SELECT id FROM words_docsize")} != set(ids):
+            wrong.append("passages and words are not the same")
+        if ids:
+            anything = np.ones((1, snapshot.dimension), dtype=np.float32)
+            given = library.store.vectors.search(snapshot, anything, 2 * len(ids))
+            if Counter(given) != Counter(ids):
+                wrong.append(f"the vector index has {len(given)} passages and the database {len(ids)}")
+    return wrong
+
+
+def _not_whole(library: Library, expected: Expected) -> list[str]:
+    """Sync, verify, and report what was left undone."""
+    report = library.sync()
+    wrong = [f"a sync says: {note}" for note in report.notes]
+    wrong += [f"a sync fails: {failure.reason}" for failure in [*report.failed, *report.empty, *report.still_failed]]
+    there = {str(source.path) for source in library.sources()}
+    with library.store.database.reading() as connection:
+        roots = get_roots(connection)  # the second folder is none between a life that removed it and the next
+    due = {path for path in expected.on_disk if any(is_below(os.fsencode(path), root) for root in roots)}
+    due |= (expected.acknowledged.keys() & expected.on_disk.keys()) - set(expected.removable)
+    if there != due:
+        wrong.append(f"{len(there)} files are indexed after a sync and {len(due)} are due")
+    checked = library.verify()
+    wrong += [f"a check mends: {one}" for one in [*checked.mended, *checked.problems]]
+    return wrong

@@ -1,0 +1,98 @@
+"""The model of the latency server judges by what it is shown, and its cache holds whole messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+from langchain_core.prompts import ChatPromptTemplate
+
+from benchmarks.latency.good_model import Model, PrefixCache, count
+from benchmarks.overhead import ROLES
+from benchmarks.peers import prompts as peers
+from benchmarks.sample import Asked
+from prompts.answer_check import USEFULNESS
+from prompts.decide import RETRIEVE
+from prompts.generate import GENERATE
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+
+SKY = Asked("Why is the sky blue?", ("The sky is blue because",), "The sky is blue because air scatters blue light.")
+SEA = Asked("Why is the sea salt?", ("The sea is salt",), "The sea is salt.")
+MODEL = Model([SKY, SEA], answer_tokens=100)
+INPUTS = {"question": SKY.question, "passage": SKY.answer, "passages": SKY.answer, "claim": "It.", "answer": "It."}
+
+
+def asking(prompt: ChatPromptTemplate, **changes: str) -> list[dict[str, Any]]:
+    inputs = {name: (INPUTS | changes)[name] for name in prompt.input_variables}
+    return [as_sent(one) for one in prompt.format_messages(**inputs)]
+
+
+def as_sent(message: BaseMessage) -> dict[str, Any]:
+    return {"role": ROLES[message.type], "content": message.text}
+
+
+def turns(*texts: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text} for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        (RETRIEVE.messages, "search"),
+        (RELEVANCE.messages, "yes"),
+        (SUPPORT.messages, "yes"),
+        (USEFULNESS.messages, "5"),
+        (peers.GRADE_PASSAGE, '{"binary_score": "yes"}'),
+        (peers.RATE_RELEVANCE, "relevant"),
+        (peers.FILTER_PASSAGE, "yes"),
+        (peers.CHECK_ANSWER, "yes"),
+        (GENERATE, SKY.answer),
+    ],
+)
+def test_what_answers_is_found_good(prompt: ChatPromptTemplate, said: str) -> None:
+    assert MODEL.reply(asking(prompt)).text == said
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        (RELEVANCE.messages, "no"),
+        (peers.GRADE_PASSAGE, '{"binary_score": "no"}'),
+        (peers.RATE_RELEVANCE, "irrelevant"),
+        (peers.FILTER_PASSAGE, "no"),
+    ],
+)
+def test_a_passage_that_answers_another_question_is_irrelevant(prompt: ChatPromptTemplate, said: str) -> None:
+    assert MODEL.reply(asking(prompt, passage=SEA.answer)).text == said
+
+
+def test_our_verdicts_are_one_token_with_probabilities_and_the_peers_are_charged_by_length() -> None:
+    ours, theirs = MODEL.reply(asking(RELEVANCE.messages)), MODEL.reply(asking(peers.GRADE_PASSAGE))
+    assert ours.tokens == 1
+    assert ours.top is not None
+    assert max(ours.top, key=lambda word: (ours.top or {})[word]) == "yes"
+    assert theirs.top is None
+    assert theirs.tokens == count('{"binary_score": "yes"}') > 1
+
+
+def test_a_draft_is_charged_as_an_answer_of_the_set_length() -> None:
+    assert MODEL.reply(asking(GENERATE)).tokens == 100
+
+
+def test_an_unknown_prompt_or_question_is_refused() -> None:
+    with pytest.raises(LookupError, match="no reply"):
+        MODEL.reply(turns("hello"))
+    with pytest.raises(LookupError, match="no question"):
+        MODEL.reply(asking(GENERATE, question="Who?"))
+
+
+def test_the_cache_serves_the_longest_beginning_of_whole_messages() -> None:
+    cache = PrefixCache()
+    total, cached = cache.read(turns("one two", "three"))
+    assert (total > 0, cached) == (True, 0)
+    beginning, _ = PrefixCache().read(turns("one two"))
+    assert cache.read(turns("one two", "three four"))[1] == beginning
+    assert cache.read(turns("one two", "three"))[1] == total
+    assert cache.read(turns("other", "three"))[1] == 0

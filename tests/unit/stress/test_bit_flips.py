@@ -1,0 +1,117 @@
+"""A wrong answer is told from a right one, and harm that lasts from harm that was mended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from multiprocessing import Pipe
+from pathlib import Path
+
+import pytest
+
+from tests.stress.bit_flips.__main__ import counted, told
+from tests.stress.bit_flips.harm import FILES, OTHERS, Harm, harm
+from tests.stress.bit_flips.rounds import MISSED, Answer, Question, Round, Try, lies, outcome_of
+
+RIGHT = Answer("Points are fees.", "/docs/a.pdf", 3, None, 0, "2024-05-06")
+OTHER = Answer("Tulips are grown.", "/docs/b.csv", None, 2, 0, "2024-05-06")
+QUESTION = Question("fees", "hybrid", RIGHT)
+KNOWN = {RIGHT, OTHER}
+
+
+def test_the_right_passage_first_is_right() -> None:
+    assert lies(QUESTION, [RIGHT, OTHER], KNOWN) == []
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        replace(RIGHT, text="Points are devils."),
+        replace(RIGHT, source="/docs/b.csv"),
+        replace(RIGHT, page=4),
+        replace(RIGHT, row=1),
+        replace(RIGHT, offset=7),
+        replace(RIGHT, date="1999-01-01"),
+    ],
+)
+def test_anything_else_about_a_passage_is_a_lie_wherever_it_stands(lie: Answer) -> None:
+    for found in ([lie], [RIGHT, lie]):
+        (wrong,) = lies(QUESTION, found, KNOWN)
+        assert wrong.endswith("is in no document")
+        assert outcome_of([wrong], [Try(wrong=[wrong])], lasts=False) == "violation"
+
+
+@pytest.mark.parametrize("found", [[], [OTHER], [OTHER, RIGHT]])
+def test_true_passages_without_the_right_one_first_are_missed(found: list[Answer]) -> None:
+    (wrong,) = lies(QUESTION, found, KNOWN)
+    assert MISSED in wrong
+    assert outcome_of([wrong], [Try(wrong=[wrong])], lasts=True) == "missed"
+
+
+@pytest.mark.parametrize(
+    ("said", "lasts", "outcome"),
+    [([], True, "unharmed"), ([], False, "mended silently"), (["It was damaged."], False, "said and mended")],
+)
+def test_a_round_without_wrong_answers_ends_as_what_was_said(said: list[str], lasts: bool, outcome: str) -> None:
+    assert outcome_of([], [Try(said=said)], lasts) == outcome
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    for place, fill in (("index", b"a"), ("other", b"b")):
+        (tmp_path / place).mkdir()
+        for name, size in zip(FILES, (5_000, 900, 70), strict=True):
+            (tmp_path / place / name).write_bytes(fill * size)
+    return tmp_path / "index"
+
+
+def test_every_round_does_some_harm_and_the_same_again(index: Path, tmp_path: Path) -> None:
+    whole = {name: (index / name).read_bytes() for name in FILES}
+    done: list[Harm] = []
+    for number in range(40):
+        harms = []
+        for _ in range(2):
+            for name, content in whole.items():
+                (index / name).write_bytes(content)
+            harms.append(harm(index, number, 1, [tmp_path / "other"]))
+        assert harms[0] == harms[1]
+        (one, _) = harms
+        assert one.after != whole[one.name]
+        assert one.lasts(index)
+        (index / one.name).write_bytes(whole[one.name])
+        assert not one.lasts(index)
+        done.append(one)
+    assert {one.kind for one in done} == {"one byte", "some bytes", *OTHERS}
+    assert {one.name for one in done} == set(FILES)
+    assert sum(one.kind in OTHERS for one in done) == 8
+
+
+def test_flips_lie_all_over_a_file(index: Path, tmp_path: Path) -> None:
+    places = []
+    whole = {name: (index / name).read_bytes() for name in FILES}
+    for number in range(200):
+        one = harm(index, number, 1, [tmp_path / "other"])
+        if one.kind == "one byte" and one.name == FILES[0]:
+            assert one.after is not None
+            places += [at for at in range(5_000) if one.after[at] != one.before[at]]
+        (index / one.name).write_bytes(whole[one.name])
+    assert {place // 1_000 for place in places} == {0, 1, 2, 3, 4}
+
+
+def test_counts_name_each_violation() -> None:
+    rounds = [
+        Round(0, "one byte at 7 of 9", "index.sqlite", "violation", wrong=["a lie"]),
+        Round(1, "cut at 3 of 9", "manifest.json", "said and mended", embedded=5, said=["It was damaged."]),
+        Round(2, "one byte at 8 of 9", "index.sqlite", "unharmed", verified=True),
+    ]
+    figures = counted(rounds, passages=38)
+    assert figures["violated"] == ["round 0, index.sqlite, one byte at 7 of 9: a lie"]
+    assert figures["outcomes"] == {"violation": 1, "said and mended": 1, "unharmed": 1}
+    assert (figures["embedded"], figures["embedded_without_salvage"], figures["found_by_a_check"]) == (5, 38, 1)
+
+
+def test_a_process_that_ends_before_it_has_told_of_a_round_is_seen() -> None:
+    ours, theirs = Pipe(duplex=False)
+    theirs.send_bytes(b'{"number": 1, "harm": "cut", "name": "index.sqlite", "outcome": "unharmed"}')
+    theirs.close()
+    assert told(ours) == Round(1, "cut", "index.sqlite", "unharmed")
+    assert told(ours) is None

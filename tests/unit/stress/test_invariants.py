@@ -1,0 +1,149 @@
+"""Whatever does not hold is found: each way to claim too much, or to spend too much, by itself."""
+
+from copy import deepcopy
+from typing import Any, cast
+
+import pytest
+
+from graph.context import Context, Limits
+from graph.state import SelfRAGState
+from nodes.finish import citations_of, marked
+from tests.integration.graph.invariants import violations
+from tests.integration.graph.oracle import deserved
+from tests.scripted import candidate_of, claim, draft, passage, state, verdict
+
+AIR, SEA = "Air scatters blue light.", "The sea is salty."
+CONTEXT = Context(limits=Limits(model_calls=8, tokens=1000))
+HARD = Context(constraints="hard")
+QUESTION = "Why is the sky blue?"
+
+
+def grounded(**changes: Any) -> SelfRAGState:
+    """A run that ends well, but for the ``changes``."""
+    best = candidate_of(draft(AIR, [AIR, SEA]), [claim(AIR, within=AIR)])
+    citation = {"id": 1, "source": "notes.txt", "page": None, "row": None, "passage": AIR, "quote": AIR}
+    steps = (
+        "decide",
+        "retrieve",
+        "grade_documents",
+        "generate",
+        "hallucination_check",
+        "answer_check",
+        "select",
+        "finish",
+    )
+    final = state(
+        QUESTION,
+        best=best | {"use": verdict("5")},
+        outcome="grounded",
+        stop_reason="accepted",
+        answer=AIR,
+        citations=[citation | {"start": 0, "end": len(AIR)}],
+        passages=[passage(AIR)],
+        usage={"model_calls": 6, "input_tokens": 400, "cached_input_tokens": 0, "output_tokens": 9, "estimated": False},
+        path=[{"node": node, "seconds": 0.1, "decided": {}} for node in steps],
+        seconds=1.0,
+    )
+    return cast("SelfRAGState", {**final, **changes})
+
+
+def labelled(*labels: str, **changes: Any) -> SelfRAGState:
+    """The run with these labels on its claims, marked in the answer as `finish` does."""
+    claims = [claim(text, label, within=text) for text, label in zip((AIR, SEA), labels, strict=False)]
+    best = candidate_of(draft(f"{AIR} {SEA}", [AIR, SEA]), claims) | {"use": verdict("5")}
+    return grounded(
+        best=best, answer=marked(cast("Any", best)), **{"citations": citations_of(cast("Any", best)), **changes}
+    )
+
+
+def test_a_run_that_ended_well_violates_nothing() -> None:
+    assert violations(grounded(), QUESTION, CONTEXT) == []
+    for label in ("partially supported", "no support", "unknown"):
+        mixed = labelled("fully supported", label, outcome="partially_grounded", stop_reason="claims_unsupported")
+        assert violations(mixed, QUESTION, CONTEXT) == []
+
+
+def spent(**figures: int) -> dict[str, Any]:
+    return {"usage": {**grounded()["usage"], **figures}}
+
+
+def cited(**changes: Any) -> dict[str, Any]:
+    return {"citations": [{**grounded()["citations"][0], **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (spent(model_calls=9), "9 calls were made of 8"),
+        (spent(input_tokens=992), "1001 tokens were spent of 1000"),
+        (spent(output_tokens=-1), "usage is negative"),
+        ({"question": "Why?"}, "the question was rewritten"),
+        ({"queries": [QUESTION, "a", "b", "c"]}, "a loop was not bounded: 4 queries"),
+        ({"path": grounded()["path"] * 9}, "a loop was not bounded: 1 queries"),
+        ({"queries": [QUESTION, "a", "A"]}, "a query was searched for twice"),
+        ({"path": grounded()["path"][:-1]}, "did not finish once"),
+        ({"passages": (1,)}, "not serialisable"),
+        ({"outcome": "partially_grounded"}, "partially_grounded is claimed where the verdicts give grounded"),
+        ({"stop_reason": "declined"}, "declined is given for grounded"),
+        ({"stops": [{"reason": "limit_calls", "failure": None}]}, "accepted is given for grounded"),
+        ({"best": None, "outcome": "abstained", "stop_reason": "nothing_relevant"}, "what is no answer cites"),
+        (cited(start=1), "a quote is not verbatim"),
+        (cited(quote="Air scatters red light."), "a quote is not verbatim"),
+        (cited(passage=SEA, quote=SEA, end=len(SEA)), "what is cited carries no claim"),
+        (cited(id=2), "citations are not numbered"),
+        ({"citations": []}, "the quote of a claim that holds is not cited"),
+        ({"answer": f"{AIR} [not supported by the documents]"}, "0 claims are no support and 1 are marked so"),
+    ],
+)
+def test_what_does_not_hold_is_named(changes: dict[str, Any], said: str) -> None:
+    found = violations(grounded(**deepcopy(changes)), QUESTION, CONTEXT)
+    assert any(said in one for one in found), found
+
+
+def test_a_claim_that_holds_without_a_quote_is_named() -> None:
+    final = grounded(best=candidate_of(draft(AIR, [AIR]), [claim(AIR)]) | {"use": None}, citations=[])
+    assert violations(final, QUESTION, CONTEXT) == [f"a claim holds without a quote: {AIR}"]
+
+
+def test_a_mark_that_is_missing_is_named() -> None:
+    final = labelled("fully supported", "no support", outcome="partially_grounded", stop_reason="claims_unsupported")
+    found = violations({**final, "answer": f"{AIR} {SEA}"}, QUESTION, CONTEXT)
+    assert found == ["1 claims are no support and 0 are marked so"]
+
+
+def test_an_abstention_that_hands_out_the_draft_is_named() -> None:
+    final = labelled("no support", outcome="abstained", stop_reason="claims_unsupported")
+    assert violations({**final, "answer": "No answer."}, QUESTION, CONTEXT) == []
+    assert violations({**final, "answer": f"{AIR} {SEA}"}, QUESTION, CONTEXT) == ["a draft stands in what is no answer"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "use", "hard", "outcome"),
+    [
+        (("fully supported", "fully supported"), "5", False, "grounded"),
+        (("fully supported", "fully supported"), "2", False, "grounded"),
+        (("fully supported", "fully supported"), "2", True, "abstained"),
+        (("fully supported", "unknown"), "5", False, "partially_grounded"),
+        (("fully supported", "unknown"), "5", True, "abstained"),
+        (("partially supported",), "5", False, "partially_grounded"),
+        (("no support", "unknown"), "5", False, "abstained"),
+        ((), "5", False, "abstained"),
+    ],
+)
+def test_the_outcome_that_verdicts_give(labels: tuple[str, ...], use: str, hard: bool, outcome: str) -> None:
+    final = labelled(*labels)
+    best = final["best"]
+    assert best is not None
+    best["use"] = verdict(use)
+    assert deserved(final, HARD if hard else CONTEXT)[0] == outcome
+
+
+def test_the_outcome_without_claims() -> None:
+    assert deserved(grounded(best=None), CONTEXT) == ("abstained", "nothing_relevant")
+    stops = [{"reason": "model_failed", "failure": "it broke"}]
+    assert deserved(grounded(best=None, stops=stops), CONTEXT) == ("stopped", None)
+    declined = candidate_of(draft("I don't know.", [AIR], declined=True))
+    assert deserved(grounded(best=declined), CONTEXT) == ("abstained", "declined")
+    direct = candidate_of(draft("Four."))
+    assert deserved(grounded(best=direct), CONTEXT)[0] == "direct"
+    assert deserved(grounded(best={**direct, "use": verdict("1")}), HARD)[0] == "abstained"

@@ -1,0 +1,109 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation.records import Example, Gold
+from models.calibration import Fits, expit, log_odds
+from training.fit_critic import Rows, claim_rows, fitted, graded, passage_rows, thresholds
+
+TOWER = "The tower is 80 m tall. It was built in 1911."
+LEASE = "The lease runs for five years. The rent is paid monthly."
+ASKED = Example(
+    "a", "How tall is the tower?", answerable=True, references=("80 m",), gold=(Gold(source="tower.txt", text="80 m"),)
+)
+UNANSWERABLE = Example("b", "Who built the tower?", answerable=False, plausible=("1911",))
+
+
+def yes(p: float) -> dict[str, Any]:
+    return {"label": "relevant", "probabilities": {"relevant": p, "irrelevant": 1 - p}, "reason": None}
+
+
+def found(identity: str, text: str, source: str) -> dict[str, Any]:
+    return {"id": identity, "text": text, "source": source, "page": None, "row": None, "similarity": 0.5}
+
+
+def trace(answer: str, text: str, quote: tuple[int, int] | None) -> dict[str, Any]:
+    support = {"fully supported": 0.7, "partially supported": 0.1, "no support": 0.2}
+    passages = [found("1", TOWER, "tower.txt"), found("2", LEASE, "lease.txt"), found("3", "80 m of rope", "rope.txt")]
+    return {
+        "passages": passages,
+        "verdicts": {
+            "1": yes(0.9),
+            "2": {"label": "irrelevant", "probabilities": None, "reason": "Not graded."},
+            "3": yes(0.6),
+        },
+        "drafts": [{"text": answer, "passages": passages[:1], "relevance": 0.9, "declined": False}],
+        "claims": [
+            [
+                {
+                    "text": text,
+                    "context": "",
+                    "verdict": {"label": "fully supported", "probabilities": support, "reason": None},
+                    "quote": quote and {"passage": "1", "start": quote[0], "end": quote[1]},
+                }
+            ]
+        ],
+    }
+
+
+TRACES = {
+    "a": trace("It is 80 m tall.", "It is 80 m tall.", (0, 23)),
+    "b": trace("It was built in 1911.", "It was built in 1911.", (24, 45)),
+}
+
+
+def test_a_passage_is_positive_when_it_is_of_the_gold_source_and_holds_the_answer() -> None:
+    rows = passage_rows([ASKED, UNANSWERABLE], TRACES)
+    # The rope holds the answer's words by chance and is left out; the lease was not graded.
+    assert list(zip(rows.labels, rows.kinds, strict=True)) == [(True, "right"), (False, "plausible"), (False, "other")]
+    assert [row["behind_best"] == 0 for row in rows.evidence] == [True, True, False]
+
+
+def test_evidence_is_what_the_node_would_have() -> None:
+    (_, tower), (_, rope) = graded(ASKED, TRACES["a"])
+    best = log_odds(yes(0.9), "relevant")  # type: ignore[arg-type]
+    assert tower["behind_best"] == 0
+    assert rope["behind_best"] == pytest.approx(best - rope["log_odds"])
+
+
+def test_a_claim_is_right_when_its_draft_holds_a_reference_of_an_answerable_question() -> None:
+    rows = claim_rows([ASKED, UNANSWERABLE], TRACES, Fits())
+    assert rows.labels == [True, False]
+    assert rows.kinds == ["right", "plausible"]
+    assert rows.evidence[0]["relevance"] == pytest.approx(log_odds(yes(0.9), "relevant"))  # type: ignore[arg-type]
+
+
+def test_a_claim_that_code_ruled_out_is_no_row() -> None:
+    assert claim_rows([ASKED], {"a": trace("It is 80 m tall.", "It is 80 m tall.", None)}, Fits()).labels == []
+
+
+def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() -> None:
+    random = np.random.default_rng(1)
+    signal, noise = random.normal(size=400), random.normal(size=400)
+    labels = [bool(one) for one in random.random(400) < 1 / (1 + np.exp(-(3 * signal - 1)))]
+    evidence = [
+        {"signal": float(a), "noise": float(b), "log_odds": float(b)} for a, b in zip(signal, noise, strict=True)
+    ]
+    rows = Rows(
+        evidence,
+        labels,
+        [str(i % 10) for i in range(400)],
+        ["right" if one else "wrong" for one in labels],
+        [str(i) for i in range(400)],
+    )
+    fit, _, lines = fitted("test", rows, ("signal", "noise"))
+    assert fit.coefficients["signal"] == pytest.approx(3, abs=0.8)
+    assert abs(fit.coefficients["noise"]) < 0.4
+    assert fit.probability({"signal": 1.0, "noise": 0.0}) == pytest.approx(expit(2), abs=0.1)
+    assert "400 rows" in lines[0]
+
+
+def test_thresholds_keep_the_right_drafts_and_stop_the_most_of_the_others() -> None:
+    examples = [Example(str(i), "?", answerable=i < 10) for i in range(20)]
+    relevant = {str(i): 0.3 if i < 10 else 0.04 + 0.02 * (i - 10) for i in range(20)}
+    supported = {str(i): 0.4 if i < 10 else 0.5 for i in range(20)}
+    claims = Rows([], [i < 10 for i in range(20)], [], [], [str(i) for i in range(20)])
+    levels, _ = thresholds(examples, relevant, supported, claims)
+    assert 0.22 < levels["relevant"] <= 0.3
+    assert levels["supported"] <= 0.4

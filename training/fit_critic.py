@@ -1,0 +1,280 @@
+"""Fit the regressions that calibrate the embedded model's verdicts, on questions that no report uses.
+
+    python -m training.fit_critic ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --most 90
+
+Each question is asked once with the corrections off, without rewrites or redrafts, and what the critic said is kept in
+the folder ``--out``, so that a second run goes on where the first stopped. Then two logistic regressions are fitted:
+whether a passage holds the answer, and whether a draft's first claim is the right answer. Printed are the AUCs of the
+model's own probability and of the regressions, the latter on questions left out of the fit (grouped by paragraph), and
+the thresholds. ``--write`` stores the coefficients with the model's description.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.harness import option_parser, read_rows
+from benchmarks.sample import bound
+from evaluation.datasets import load
+from evaluation.records import Example
+from evaluation.scores import contains, right_answer
+from evaluation.selection import select
+from evaluation.statistics import auc
+from graph.builder import build_graph
+from graph.context import Context, Limits, Thresholds
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_evidence, support_evidence
+
+# The rank in the search, and how much of claim and question the quote covers, added nothing.
+RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
+SUPPORT = ("log_odds", "relevance")
+KEPT = 0.88  # of the right drafts, which the thresholds must let through
+# A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
+LENIENT = 0.7
+
+
+@dataclass
+class Rows:
+    """Features with labels; ``group`` is the paragraph, which keeps folds apart in cross-validation."""
+
+    evidence: list[dict[str, float]]
+    labels: list[bool]
+    groups: list[str]
+    kinds: list[str]
+    examples: list[str]
+
+
+def main() -> None:
+    """Collect, fit, print, and store if asked."""
+    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), write=False)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--paragraphs", default="1-24")
+    options = parser.parse_args()
+    first, last = map(int, options.paragraphs.split("-"))
+    dataset = load(options.dataset, options.out / "documents", (first, last))
+    traces = asyncio.run(collect(chosen(dataset.examples, options), options.out))
+    examples = [example for example in dataset.examples if example.id in traces]
+    passages = passage_rows(examples, traces)
+    relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
+    claims = claim_rows(examples, traces, Fits(relevance=relevance))
+    support, supported, more = fitted("support", claims, SUPPORT)
+    levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
+    print("\n".join([*lines, *more, said]))
+    if options.write:
+        store(Fits(relevance=relevance, support=support), levels, passages, claims, options, len(traces))
+
+
+def chosen(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
+    """Those of an earlier run first, then a draw of half answerable ones, ``--most`` in all."""
+    known = asked_in(options.out)
+    old = [example for example in examples if example.id in known]
+    new = [example for example in select(examples, most=len(examples), balanced=True) if example.id not in known]
+    return [*old, *new][: options.most]
+
+
+def asked_in(out: Path) -> dict[str, Any]:
+    """The traces of an earlier run."""
+    return {row["id"]: row for row in read_rows(out / "traces.jsonl")}
+
+
+async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:
+    """What the graph's critics said of each example, asked once."""
+    path, traces = out / "traces.jsonl", asked_in(out)
+    left = [example for example in examples if example.id not in traces]
+    if left:
+        context = Context(
+            mode="always",
+            thresholds=Thresholds(relevant=LENIENT),
+            limits=Limits(rewrites=0, drafts=1, seconds=600),
+        )
+        with bound([out / "documents"]) as (services, _):
+            graph = build_graph(replace(services, fits=Fits()))
+            for number, example in enumerate(left, 1):
+                state: Any = await graph.ainvoke({"question": example.question}, context=context)
+                row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}
+                traces[example.id] = row
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(f"{number} of {len(left)}: {example.question}", flush=True)
+    return {example.id: traces[example.id] for example in examples if example.id in traces}
+
+
+def graded(example: Example, trace: Any) -> list[tuple[Any, dict[str, float]]]:
+    """Each graded passage of a trace with its evidence, as the graph's node has it."""
+    verdicts = trace["verdicts"]
+    passages = [one for one in trace["passages"] if verdicts[one["id"]]["probabilities"]]
+    evidence = relevance_evidence(example.question, passages, [verdicts[one["id"]] for one in passages])
+    return list(zip(passages, evidence, strict=True))
+
+
+def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
+    """A passage is positive when it holds a reference of an answerable question and is of its paragraph.
+
+    One of another paragraph that holds a reference by chance is left out: it may answer, or not.
+    """
+    rows = Rows([], [], [], [], [])
+    for example in examples:
+        sources = {gold.source for gold in example.gold}
+        for passage, evidence in graded(example, traces[example.id]):
+            holds = any(contains(passage["text"], reference) for reference in example.references)
+            own = passage["source"] in sources
+            if holds and not own:
+                continue
+            rows.evidence.append(evidence)
+            rows.labels.append(holds)
+            rows.groups.append(group_of(example, traces))
+            plausible = any(contains(passage["text"], text) for text in example.plausible)
+            kind = "right" if holds else "plausible" if plausible else "wrong" if example.answerable else "other"
+            rows.kinds.append(kind)
+            rows.examples.append(example.id)
+    return rows
+
+
+def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) -> Rows:
+    """The first claim of each draft that a critic judged: right if the draft holds a reference."""
+    rows = Rows([], [], [], [], [])
+    for example in examples:
+        trace = traces[example.id]
+        claims = [claim for one in trace["claims"][:1] for claim in one]
+        judged = next((claim for claim in claims if claim["verdict"]["probabilities"] and claim["quote"]), None)
+        if judged is None:
+            continue
+        evidence = graded(example, trace)
+        ids = [passage["id"] for passage, _ in evidence]
+        raw = [trace["verdicts"][one] for one in ids]
+        relevant = dict(zip(ids, fits.relevant(raw, [one for _, one in evidence]), strict=True))
+        read = [relevant[one["id"]] for one in trace["drafts"][0]["passages"] if one["id"] in relevant]
+        right = example.answerable is True and right_answer(
+            trace["drafts"][0]["text"], example.references, example.question
+        )
+        rows.evidence.append(support_evidence(judged["verdict"], read))
+        rows.labels.append(right)
+        rows.groups.append(group_of(example, traces))
+        rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")
+        rows.examples.append(example.id)
+    return rows
+
+
+def group_of(example: Example, traces: dict[str, Any]) -> str:
+    """The paragraph of an answerable example, or that of the best passage."""
+    if example.gold and example.gold[0].source:
+        return example.gold[0].source
+    passages = traces[example.id]["passages"]
+    return str(passages[0]["source"]) if passages else example.id
+
+
+def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:
+    """The regression on all rows, each row's score by a regression without its paragraph, and lines on these."""
+    x = np.array([[row[feature] for feature in features] for row in rows.evidence])
+    y = np.array(rows.labels)
+    held_out = np.zeros(len(y))
+    for train, test in GroupKFold(n_splits=min(8, len(set(rows.groups)))).split(x, y, rows.groups):
+        held_out[test] = predictor(*solve(x[train], y[train]))(x[test])
+    coefficients, intercept = solve(x, y)
+    own = [row["log_odds"] for row in rows.evidence]
+    lines = [
+        f"{name}: {len(y)} rows, {int(y.sum())} right; AUC of the model {auc(rows.labels, own):.3f}, "
+        f"of the regression on rows left out {auc(rows.labels, held_out.tolist()):.3f}",
+        *(
+            f"  right against {kind}: {pair_auc(rows, own, kind):.3f}, {pair_auc(rows, held_out.tolist(), kind):.3f} "
+            f"(n = {rows.kinds.count(kind)})"
+            for kind in sorted(set(rows.kinds) - {"right"})
+        ),
+        "  "
+        + ", ".join(f"{key} {value:+.3f}" for key, value in zip(features, coefficients, strict=True))
+        + f", intercept {intercept:+.3f}",
+    ]
+    fit = Fit(intercept=intercept, coefficients=dict(zip(features, coefficients, strict=True)))
+    return fit, held_out.tolist(), lines
+
+
+def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
+    """The highest score among each example's rows."""
+    best: dict[str, float] = {}
+    for example, score in zip(rows.examples, scores, strict=True):
+        best[example] = max(score, best.get(example, 0.0))
+    return best
+
+
+def thresholds(
+    examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Rows
+) -> tuple[dict[str, float], str]:
+    """Those of the best abstention F1 that keep at least ``KEPT`` of the right drafts, by held-out scores."""
+    right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
+    found: list[tuple[float, float, dict[str, float]]] = []
+    for least_relevant in np.arange(0.02, 0.5, 0.01).tolist():
+        for least_supported in np.arange(0.02, 0.6, 0.01).tolist():
+            answered = {
+                one
+                for one, score in supported.items()
+                if score >= least_supported and relevant.get(one, 0.0) >= least_relevant
+            }
+            kept = len(right & answered) / max(1, len(right))
+            abstained = [example for example in examples if example.id not in answered]
+            hits = sum(example.answerable is False for example in abstained)
+            f1 = 2 * hits / max(1, len(abstained) + sum(example.answerable is False for example in examples))
+            if kept >= KEPT:
+                levels = {"relevant": round(least_relevant, 2), "supported": round(least_supported, 2)}
+                found.append((f1, kept, levels))
+    best = max(f1 for f1, _, _ in found)
+    # In the middle of what is equally good: the edges are chance.
+    equal = [one for one in found if one[0] == best]
+    f1, kept, levels = equal[len(equal) // 2]
+    return levels, f"thresholds {levels}: abstention F1 {f1:.3f}, kept {kept:.0%} of {len(right)} right drafts"
+
+
+def solve(x: np.ndarray, y: np.ndarray) -> tuple[list[float], float]:
+    """Coefficients and intercept for unscaled evidence; L2 of strength 1 on standardised evidence."""
+    scaler = StandardScaler().fit(x)
+    model = LogisticRegression(C=1.0, max_iter=1000).fit(scaler.transform(x), y)
+    coefficients = model.coef_[0] / scaler.scale_
+    intercept = float(model.intercept_[0] - coefficients @ scaler.mean_)
+    return [round(float(one), 4) for one in coefficients], round(intercept, 4)
+
+
+def predictor(coefficients: list[float], intercept: float) -> Callable[[np.ndarray], np.ndarray]:
+    """P(right) of rows of evidence."""
+    return lambda x: 1 / (1 + np.exp(-(x @ np.array(coefficients) + intercept)))
+
+
+def pair_auc(rows: Rows, scores: Sequence[float], kind: str) -> float:
+    """AUC of the right rows against those of one kind."""
+    chosen = [index for index, one in enumerate(rows.kinds) if one in ("right", kind)]
+    return auc([rows.labels[i] for i in chosen], [scores[i] for i in chosen]) or float("nan")
+
+
+def store(
+    fits: Fits, levels: dict[str, float], passages: Rows, claims: Rows, options: argparse.Namespace, questions: int
+) -> None:
+    """Write the coefficients beside the thresholds, with where they come from."""
+    described = EMBEDDED.model_copy(
+        update={
+            "fits": fits,
+            "thresholds": EMBEDDED.thresholds | levels,
+            "provenance": {
+                "command": f"python -m training.fit_critic {options.dataset.name} --paragraphs {options.paragraphs} "
+                f"--most {options.most} --write",
+                "fitted": date.today().isoformat(),
+                "questions": str(questions),
+                "passages": str(len(passages.labels)),
+                "claims": str(len(claims.labels)),
+            },
+        }
+    )
+    EMBEDDED_FILE.write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    print(f"written: {EMBEDDED_FILE}")
+
+
+if __name__ == "__main__":
+    main()

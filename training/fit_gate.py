@@ -1,0 +1,238 @@
+"""Fit the gate that leaves improbable passages ungraded; show how many it skips and how many gold ones it loses.
+
+    python -m training.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --write
+    python -m training.fit_gate ../shared/data/squad2_computational_complexity.json --paragraphs 25-48 --check
+    python -m training.fit_gate data/questions.jsonl --check
+
+No language model runs. A logistic regression is fitted to whether a passage that the first search found is gold; each
+passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
+Beside it a passage is spared whose cosine no gold one comes near: questions on other things find such.
+``--write`` stores both with the embedding model's description; ``--check`` shows those stored on other questions.
+``--docs`` are documents to search beside the dataset's own. Each threshold is shown with the cosine, and the cosine
+alone. At last each gold passage is judged as if it had no word in common with the question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+from app.libraries import SAMPLE, library_to_ask
+from app.screen import Screen
+from app.settings import load_settings
+from benchmarks.harness import option_parser, read_figures, write_figures
+from core.errors import RequestError
+from core.types import Passage
+from evaluation.datasets import load
+from evaluation.records import Dataset, Example
+from evaluation.scores import holds_gold
+from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_evidence, too_unlikely
+from nodes.retrieve import as_passage
+from retrieval.index.store import PassageStore
+from training.fit_critic import predictor, solve
+
+EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
+KEPT = 0.995  # of the gold passages
+LEVELS = (0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
+OUT = Path("eval/gate")
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the first search of an example found, what is known of each passage, and whether it is gold."""
+
+    example: Example
+    passages: list[Passage]
+    evidence: list[dict[str, float]]
+    gold: list[bool]
+
+
+class Tally(TypedDict):
+    """Counts of passages, of answered questions, and of those left without a graded gold passage."""
+
+    passages: int
+    skipped: int
+    passages_of_answered: int
+    skipped_of_answered: int
+    gold: int
+    lost: int
+    answered: int
+    unanswered: int
+
+
+def main() -> None:
+    """Search, fit or read the gate, print, and store if asked."""
+    parser = option_parser(__doc__)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--paragraphs")
+    parser.add_argument("--docs", type=Path, action="append", default=[])
+    does = parser.add_mutually_exclusive_group()
+    does.add_argument("--check", action="store_true")
+    does.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    first, _, last = (options.paragraphs or "").partition("-")
+    dataset = load(options.dataset, OUT / "documents", (int(first), int(last or first)) if first else None)
+    searches = searched(dataset, options.docs)
+    if options.check:
+        gate, least, similar = stored_gate(), MINILM.thresholds["graded"], MINILM.thresholds["similar"]
+        chances = [[gate.probability(one) for one in search.evidence] for search in searches]
+    else:
+        gate, chances = fitted(searches)
+        least, similar = threshold(searches, chances), least_similar(searches)
+        print(gate, f"cosine {similar}")
+    curve = {level: tally(searches, skips(searches, chances, level, similar)) for level in sorted({0, *LEVELS, least})}
+    lost = lost_in_other_words(searches, gate, least, similar)
+    print("\n".join(table(curve, least)))
+    print(f"gold lost if it had no word in common with the question: {lost} of {curve[least]['gold']}")
+    name = " + ".join([dataset.name, *(path.stem for path in options.docs)]) + ("" if options.check else ", held out")
+    levels = [{"least": level, **one} for level, one in curve.items()]
+    figures = {"least": least, "similar": similar, "curve": levels, "lost_in_other_words": lost}
+    write_figures("fit_gate", (read_figures("fit_gate") or {}) | {name: figures})
+    if options.write:
+        words = [options.dataset.name, *(f"--docs {path.name}" for path in options.docs)]
+        words += ["--paragraphs", options.paragraphs] if options.paragraphs else []
+        store(gate, {"graded": least, "similar": similar}, len(searches), curve[least], " ".join(words))
+
+
+def stored_gate() -> Fit:
+    """The embedding model's gate."""
+    if MINILM.fits.gate is None:
+        raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
+    return MINILM.fits.gate
+
+
+def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
+    """The first search of each example that is to be searched for, with the application's index and ``k``."""
+    settings = load_settings()
+    if settings.selfrag_embedding_model:
+        raise RequestError("The gate is of the default embedding model: unset SELFRAG_EMBEDDING_MODEL.")
+    with library_to_ask([*dataset.documents, *docs] or [SAMPLE], settings, Screen()) as library:
+        asked = [example for example in dataset.examples if example.route != "direct"]
+        return [search_of(example, library.store, settings.selfrag_k) for example in asked]
+
+
+def search_of(example: Example, passages: PassageStore, k: int) -> Search:
+    """The search of one example. A passage of an example without gold spans counts as not gold."""
+    found = [as_passage(document) for document in passages.similarity_search(example.question, k)]
+    gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in found]
+    return Search(example, found, search_evidence(example.question, found), gold)
+
+
+def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
+    """The regression on all searches, and each passage's chance by one without the searches of its paragraph."""
+    x = np.array([[one[name] for name in EVIDENCE] for search in searches for one in search.evidence])
+    y = np.array([gold for search in searches for gold in search.gold])
+    groups = [paragraph_of(search) for search in searches for _ in search.passages]
+    held_out = np.zeros(len(y))
+    for train, test in GroupKFold(n_splits=min(8, len(set(groups)))).split(x, y, groups):
+        held_out[test] = predictor(*solve(x[train], y[train]))(x[test])
+    coefficients, intercept = solve(x, y)
+    left = iter(held_out.tolist())
+    chances = [[next(left) for _ in search.passages] for search in searches]
+    return Fit(intercept=intercept, coefficients=dict(zip(EVIDENCE, coefficients, strict=True))), chances
+
+
+def paragraph_of(search: Search) -> str:
+    """The document that the example was asked on, or that of the best passage."""
+    own = next((gold.source for gold in search.example.gold if gold.source), None)
+    return own or (search.passages[0]["source"] if search.passages else search.example.id)
+
+
+def threshold(searches: Sequence[Search], chances: Sequence[Sequence[float]]) -> float:
+    """The highest, to four places, that loses at most 1 - ``KEPT`` of the gold passages."""
+    gold = sum(sum(search.gold) for search in searches)
+    at_risk = sorted(
+        chance
+        for search, own in zip(searches, chances, strict=True)
+        for chance, is_gold in zip(own, search.gold, strict=True)
+        if is_gold and chance < max(own)
+    )
+    spare = math.floor((1 - KEPT) * gold)
+    return math.floor(at_risk[spare] * 1e4) / 1e4 if spare < len(at_risk) else 1.0
+
+
+def least_similar(searches: Sequence[Search]) -> float:
+    """The cosine, to one place, that every gold passage has."""
+    gold = [
+        one["similarity"]
+        for search in searches
+        for one, is_gold in zip(search.evidence, search.gold, strict=True)
+        if is_gold
+    ]
+    return math.floor(min(gold) * 10) / 10
+
+
+def skips(
+    searches: Sequence[Search], chances: Sequence[Sequence[float]], least: float, similar: float
+) -> list[list[bool]]:
+    """Which passages the gate skips, for each search."""
+    return [too_unlikely(own, search.evidence, least, similar) for search, own in zip(searches, chances, strict=True)]
+
+
+def tally(searches: Sequence[Search], skipped: Sequence[Sequence[bool]]) -> Tally:
+    """Count what is skipped and lost."""
+    pairs = [list(zip(search.gold, own, strict=True)) for search, own in zip(searches, skipped, strict=True)]
+    answered = [own for own in pairs if any(gold for gold, _ in own)]
+    return Tally(
+        passages=sum(map(len, pairs)),
+        skipped=sum(skip for own in pairs for _, skip in own),
+        passages_of_answered=sum(map(len, answered)),
+        skipped_of_answered=sum(skip for own in answered for _, skip in own),
+        gold=sum(gold for own in pairs for gold, _ in own),
+        lost=sum(gold and skip for own in pairs for gold, skip in own),
+        answered=len(answered),
+        unanswered=sum(not any(gold and not skip for gold, skip in own) for own in answered),
+    )
+
+
+def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, similar: float) -> int:
+    """Count gold passages skipped when they share no word with the question and keep their cosine."""
+    lost = 0
+    for search in searches:
+        for place in (place for place, gold in enumerate(search.gold) if gold):
+            passages = list(search.passages)
+            passages[place] = {**passages[place], "text": ""}
+            spared = Fits(gate=gate).unlikely(search.example.question, passages, least, similar)
+            lost += passages[place]["id"] in spared
+    return lost
+
+
+def table(curve: dict[float, Tally], chosen: float) -> list[str]:
+    """A line for each threshold, the chosen one marked; at 0 the cosine alone decides."""
+    lines = ["           passages skipped   of answered questions   gold lost   answered questions left with none"]
+    for level, one in curve.items():
+        shown = f"{level:.4f}{' *' if level == chosen else ''}"
+        share = one["skipped"] / max(1, one["passages"])
+        of_answered = one["skipped_of_answered"] / max(1, one["passages_of_answered"])
+        lines.append(
+            f"{shown:<10} {one['skipped']:>4} of {one['passages']:<4} {share:4.0%} {of_answered:23.0%} "
+            f"{one['lost']:>11} of {one['gold']:<3} {one['unanswered']:>20} of {one['answered']}"
+        )
+    return lines
+
+
+def store(gate: Fit, levels: dict[str, float], questions: int, found: Tally, data: str) -> None:
+    """Write the regression and its thresholds beside the embedding model's SHA-256, with where they come from."""
+    provenance = {
+        "command": f"python -m training.fit_gate {data} --write",
+        "fitted": date.today().isoformat(),
+        "questions": str(questions),
+        "passages": str(found["passages"]),
+        "gold": str(found["gold"]),
+        "skipped_held_out": str(found["skipped"]),
+        "lost_held_out": str(found["lost"]),
+    }
+    described = MINILM.model_copy(update={"fits": Fits(gate=gate), "thresholds": levels, "provenance": provenance})
+    MINILM_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
+    print(f"written: {MINILM_FILE}")
+
+
+if __name__ == "__main__":
+    main()
