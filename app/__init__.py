@@ -1,3 +1,52 @@
-"""Self-RAG on the command line: the only place that prints or reads the environment."""
+"""Self-RAG: answers from your own documents that are grounded in quoted passages, or an honest no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.front_door import DraftToken, Event, Finished, NodeFinished, NodeStarted, SelfRAG
+    from app.result import Result
+    from app.settings import Settings
+    from core.errors import ModelError, RequestError, SelfRAGError
+    from graph.context import Context, Limits, Thresholds, Weights
+    from retrieval.filters import Filter
 
 VERSION = "0.1.0"
+PUBLIC = {
+    "app.front_door": ("SelfRAG", "Event", "NodeStarted", "NodeFinished", "DraftToken", "Finished"),
+    "app.result": ("Result",),
+    "app.settings": ("Settings",),
+    "core.errors": ("SelfRAGError", "RequestError", "ModelError"),
+    "graph.context": ("Context", "Limits", "Thresholds", "Weights"),
+    "retrieval.filters": ("Filter",),
+}
+
+__all__ = [
+    "Context",
+    "DraftToken",
+    "Event",
+    "Filter",
+    "Finished",
+    "Limits",
+    "ModelError",
+    "NodeFinished",
+    "NodeStarted",
+    "RequestError",
+    "Result",
+    "SelfRAG",
+    "SelfRAGError",
+    "Settings",
+    "Thresholds",
+    "Weights",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line starts without what it does not need."""
+    import importlib
+
+    for module, names in PUBLIC.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from app.options import require_docs
 from app.screen import Screen
@@ -13,9 +13,7 @@ from app.settings import Settings, load_settings
 from core.errors import ModelError, RequestError
 
 if TYPE_CHECKING:
-    from graph.compiled import SelfRAGGraph
-    from graph.context import Context
-    from graph.state import SelfRAGState
+    from app.front_door import Finished, SelfRAG
     from retrieval.filters import Filter
 
 # The options that beat a setting.
@@ -39,14 +37,18 @@ def ask(options: argparse.Namespace) -> int:
     question = " ".join(options.question).encode("utf-8", "replace").decode().strip()
     settings = overridden(load_settings(), options)
     check(question, options)
-    state = answer(question, settings, options, screen)
-    from app.result import result_of
+    from app.front_door import SelfRAG
+    from graph.context import Context
 
+    context = Context(explain=options.explain, filter=filter_of(options))
+    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
+        finished = asyncio.run(answer(question, rag, screen))
+    state = finished.state
     if options.json:
         from core.text import as_json
 
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        print(as_json(result_of(state), ensure_ascii=not readable, indent=2), flush=True)
+        print(as_json(finished.result.model_dump(mode="json"), ensure_ascii=not readable, indent=2), flush=True)
     else:
         from app.show import show
 
@@ -86,33 +88,15 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
     return Filter(sources=sources, pages=options.page, since=options.since, until=options.until) or None
 
 
-def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAGState:
-    """Bring the documents in step, load the models, and run the graph, tracing it as it goes."""
-    from app.compose import context_of, services_of
-    from app.libraries import library_to_ask
-    from graph.builder import build_graph
-
-    within = filter_of(options)
-    with library_to_ask(options.docs, settings, screen, within) as library:
-        with screen.downloads() as progress:
-            services = services_of(settings, library.store.as_retriever(), progress)
-        context = context_of(settings, explain=options.explain, within=within)
-        graph = build_graph(services, tracing=settings.selfrag_tracing == "langsmith")
-        return asyncio.run(_run(question, graph, context, screen))
-
-
-async def _run(question: str, graph: SelfRAGGraph, context: Context, screen: Screen) -> SelfRAGState:
+async def answer(question: str, rag: SelfRAG, screen: Screen) -> Finished:
+    """Ask, and show each node as it ends."""
+    from app.front_door import Finished, NodeFinished
     from app.show import Trace
 
-    final: SelfRAGState | None = None
-    with Trace(screen, context.filter) as trace:
-        stream = graph.astream({"question": question}, context=context, stream_mode=["updates", "values"])
-        async for mode, chunk in stream:
-            if mode == "values":
-                final = cast("SelfRAGState", chunk)
-            else:
-                for node, update in cast("dict[str, SelfRAGState]", chunk).items():
-                    trace.step(node, update)
-    if final is None:
-        raise RuntimeError("the graph ended without a state")
-    return final
+    with Trace(screen, rag.context.filter) as trace:
+        async for event in rag.astream(question, tokens=False):
+            if isinstance(event, NodeFinished):
+                trace.step(event)
+            elif isinstance(event, Finished):
+                return event
+    raise RuntimeError("the graph ended without a result")

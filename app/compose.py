@@ -12,6 +12,7 @@ from models.calibration import Fits
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
 
     from graph.context import RetrieverLike
     from models.calibration import Calibration
@@ -27,16 +28,31 @@ REMOTE_LIMITS = Limits()
 EMBEDDED_LIMITS = Limits(seconds=600)
 
 
-def services_of(settings: Settings, retriever: RetrieverLike, progress: Progress | None = None) -> Services:
-    """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
+def services_of(
+    settings: Settings,
+    retriever: RetrieverLike,
+    progress: Progress | None = None,
+    *,
+    model: BaseChatModel | None = None,
+    critic: BaseChatModel | None = None,
+) -> Services:
+    """Bind the generator, the critic and the retriever, with the limits and thresholds that fit them.
+
+    ``model`` and ``critic`` replace the models that the settings name; ``model`` alone replaces both.
+    """
     from models.calibration import MINILM
     from models.critic import Critic
     from models.generator import Generator
 
-    writer = chat_of(settings.chat_model, settings, progress)
+    writer = chat_over(model, settings) if model else chat_of(settings.chat_model, settings, progress)
     judge_name = settings.selfrag_critic_model or settings.chat_model
-    judge = writer if judge_name == settings.chat_model else chat_of(judge_name, settings, progress)
-    calibrated = calibration_of(judge_name, settings)
+    if critic:
+        judge = chat_over(critic, settings)
+    elif model or judge_name == settings.chat_model:
+        judge = writer
+    else:
+        judge = chat_of(judge_name, settings, progress)
+    calibrated = None if model or critic else calibration_of(judge_name, settings)
     levels = calibrated.thresholds if calibrated else {}
     gate = None if settings.selfrag_embedding_model else MINILM
     thresholds = Thresholds(
@@ -113,6 +129,20 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
         name = model
     return openai_chat(
         name, base_url=url or settings.openai_api_base, api_key=key, call_seconds=seconds, concurrency=most
+    )
+
+
+def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
+    """Call a LangChain chat model of the caller's own, whose client is the caller's to bound."""
+    from models.chat import CONCURRENCY, Chat
+    from models.connect import token_limit_of
+
+    return Chat(
+        lambda: model,
+        str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__),
+        call_seconds=settings.selfrag_call_seconds or REMOTE_CALL_SECONDS,
+        concurrency=settings.selfrag_concurrency or CONCURRENCY,
+        bounded=token_limit_of(model),
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
+    from app.front_door import NodeFinished
     from retrieval.filters import Filter
 
 STYLES = {
@@ -47,14 +48,13 @@ class Trace:
         if self._status:
             self._status.stop()
 
-    def step(self, node: str, update: SelfRAGState) -> None:
+    def step(self, ended: NodeFinished) -> None:
         """Print what the node decided."""
-        step = update["path"][-1]
-        within = shortened(self._within.as_options(), 60) if node == "retrieve" and self._within else ""
+        within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
         self._screen.line(
-            ("{:20}", node, "bold"),
-            ("{:6.1f} s  ", step["seconds"], "dim"),
-            describe(node, step["decided"]),
+            ("{:20}", ended.node, "bold"),
+            ("{:6.1f} s  ", ended.seconds, "dim"),
+            describe(ended.node, ended.decided),
             (" {}", within, "dim"),
         )
 

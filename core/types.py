@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict  # pydantic cannot validate that of Python 3.11
 
 Route = Literal["retrieve", "direct", "fallback"]
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]

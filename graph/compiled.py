@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -59,7 +59,7 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         input: Any,  # noqa: A002
         config: RunnableConfig | None = None,
         **options: Any,
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """As LangGraph's."""
         execution = Execution()
         steps: Any = super().astream(input, self._config_of(config), **options)

@@ -138,6 +138,12 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
     return Chat(make, spec, call_seconds=call_seconds, concurrency=concurrency, bounded=bounded, remedies=remedies)
 
 
+def token_limit_of(model: BaseChatModel) -> Callable[[int], dict[str, Any]]:
+    """Return how this model's client is told how many tokens a reply may have, by its package."""
+    provider = type(model).__module__.partition(".")[0].removeprefix("langchain_")
+    return BOUNDED.get(provider, max_tokens_of)
+
+
 def remedies_of(spec: str, **more: str) -> Remedies:
     """The remedies where a provider's own settings name the key and the address."""
     provider = spec.partition(":")[0]

@@ -1,0 +1,230 @@
+"""The front door: ask questions of documents from Python, as the command line does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from app.compose import context_of, services_of
+from app.result import Result, result_of
+from app.screen import Screen
+from app.settings import Settings, load_settings
+from core.background import background_loop, in_background
+from graph.builder import build_graph
+from graph.compiled import SelfRAGGraph
+from graph.context import Context, RetrieverLike
+from graph.initial_state import require_question
+from graph.state import SelfRAGState
+from nodes.concurrency import gather
+from retrieval.adapter import RetrieverAdapter
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import BaseMessage
+    from langchain_core.retrievers import BaseRetriever
+
+    from retrieval.library.library import Library
+
+
+@dataclass(frozen=True)
+class NodeStarted:
+    """A node of the graph begins."""
+
+    node: str
+
+
+@dataclass(frozen=True)
+class NodeFinished:
+    """A node of the graph has ended; ``decided`` is what it decided, as the result's ``path`` has it."""
+
+    node: str
+    seconds: float
+    decided: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class DraftToken:
+    """A part of a draft, which is not checked yet."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The result, and the graph's final state; the last event."""
+
+    result: Result
+    state: SelfRAGState
+
+
+Event = NodeStarted | NodeFinished | DraftToken | Finished
+
+
+class SelfRAG:
+    """Self-RAG over a library of documents, or over a retriever.
+
+    Use it as a context manager, or `close` it. Each method that asks takes a `Context` for its question alone; what it
+    leaves out is as the settings say. The synchronous methods may be called from any thread, also while an event loop
+    runs, as in a notebook.
+    """
+
+    def __init__(
+        self,
+        *,
+        retriever: BaseRetriever | RetrieverLike,
+        model: BaseChatModel | None = None,
+        critic: BaseChatModel | None = None,
+        settings: Settings | None = None,
+        screen: Screen | None = None,
+    ) -> None:
+        """Bind the models to ``retriever``, any LangChain retriever.
+
+        ``model`` writes and judges, ``critic`` judges instead of it; without them the models are those of
+        ``settings``, which are read from the environment and ``.env`` if not given. ``screen`` shows downloads.
+        Raises `RequestError` for a setting that is wrong, and `ModelError` where no model can be had.
+        """
+        from langchain_core.retrievers import BaseRetriever
+
+        settings = settings or load_settings()
+        search = RetrieverAdapter(retriever) if isinstance(retriever, BaseRetriever) else retriever
+        with (screen or Screen(quiet=True)).downloads() as progress:
+            self.services = services_of(settings, search, progress, model=model, critic=critic)
+        self.context = context_of(settings)
+        self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
+        self.library: Library | None = None
+
+    @classmethod
+    def open(
+        cls,
+        *paths: str | Path,
+        model: BaseChatModel | None = None,
+        critic: BaseChatModel | None = None,
+        settings: Settings | None = None,
+        context: Context | None = None,
+        screen: Screen | None = None,
+    ) -> Self:
+        """Open files and folders, indexed as ``--docs`` does; with no path the person's own library.
+
+        A ``context`` with a filter is checked against the documents. Raises `RequestError` where there is nothing to
+        ask.
+        """
+        from app.libraries import library_to_ask
+
+        settings, screen = settings or load_settings(), screen or Screen(quiet=True)
+        within = context.filter if context else None
+        library = library_to_ask([Path(path) for path in paths] or None, settings, screen, within)
+        try:
+            opened = cls(
+                retriever=library.store.as_retriever(), model=model, critic=critic, settings=settings, screen=screen
+            )
+        except BaseException:
+            library.close()
+            raise
+        opened.library = library
+        if context:
+            opened.context = opened._context(context)
+        return opened
+
+    def close(self) -> None:
+        """Close the library that `open` opened."""
+        if self.library:
+            self.library.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, question: str, context: Context | None = None) -> Result:
+        """Answer one question.
+
+        Raises `RequestError` for a question that cannot be asked. A model that fails gives the outcome ``stopped``.
+        """
+        return in_background(self.aask(question, context))
+
+    async def aask(self, question: str, context: Context | None = None) -> Result:
+        """As `ask`."""
+        require_question(question)
+        state = await self.graph.ainvoke({"question": question}, context=self._context(context))
+        return result_of(cast("SelfRAGState", state))
+
+    def ask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> list[Result]:
+        """Answer several questions, at most ``at_once`` at a time; the results are in the order of the questions."""
+        return in_background(self.aask_many(questions, context, at_once=at_once))
+
+    async def aask_many(
+        self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4
+    ) -> list[Result]:
+        """As `ask_many`. The first error cancels what is running, and is raised."""
+        places = asyncio.Semaphore(at_once)
+
+        async def one(question: str) -> Result:
+            async with places:
+                return await self.aask(question, context)
+
+        return await gather(one(question) for question in questions)
+
+    def stream(
+        self, question: str, context: Context | None = None, *, tokens: bool = True
+    ) -> Generator[Event, None, None]:
+        """Answer one question, event by event; `Finished` is the last. Closing the iterator ends the question."""
+        events: SimpleQueue[Event | None] = SimpleQueue()
+
+        async def run() -> None:
+            try:
+                async with aclosing(self.astream(question, context, tokens=tokens)) as stream:
+                    async for event in stream:
+                        events.put(event)
+            finally:
+                events.put(None)
+
+        running = asyncio.run_coroutine_threadsafe(run(), background_loop())
+        try:
+            while (event := events.get()) is not None:
+                yield event
+            running.result()
+        finally:
+            running.cancel()
+
+    async def astream(
+        self, question: str, context: Context | None = None, *, tokens: bool = True
+    ) -> AsyncGenerator[Event, None]:
+        """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
+        require_question(question)
+        modes = ["tasks", "updates", "values", *(["messages"] if tokens else [])]
+        final: SelfRAGState | None = None
+        stream = self.graph.astream({"question": question}, context=self._context(context), stream_mode=modes)
+        async with aclosing(stream) as chunks:
+            async for mode, chunk in chunks:
+                if mode == "values":
+                    final = chunk
+                elif mode == "tasks" and "input" in chunk:
+                    yield NodeStarted(chunk["name"])
+                elif mode == "updates":
+                    for update in chunk.values():
+                        step = update["path"][-1]
+                        yield NodeFinished(step["node"], step["seconds"], step["decided"])
+                elif mode == "messages" and (text := draft_text(*chunk)):
+                    yield DraftToken(text)
+        if final is None:
+            raise RuntimeError("the graph ended without a state")
+        yield Finished(result_of(final), final)
+
+    def _context(self, given: Context | None) -> Context:
+        """What is given for one question, and the rest as the settings say."""
+        if given is None:
+            return self.context
+        return self.context.model_copy(update={name: getattr(given, name) for name in given.model_fields_set})
+
+
+def draft_text(message: BaseMessage, metadata: dict[str, Any]) -> str:
+    """Return the text of a streamed message, if it is a part of a draft."""
+    from models.generator import ANSWER_TAG
+
+    return message.text if ANSWER_TAG in (metadata.get("tags") or ()) else ""

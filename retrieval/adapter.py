@@ -1,0 +1,46 @@
+"""Search with any LangChain retriever, whichever arguments it takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import run_in_executor
+
+from core.errors import RequestError
+from retrieval.filters import Filter
+
+ARGUMENTS = {"k", "filter"}
+
+
+class RetrieverAdapter:
+    """A LangChain retriever that is asked with ``k`` and ``filter`` where it takes them, and cut to ``k`` anyway."""
+
+    def __init__(self, retriever: BaseRetriever) -> None:
+        kind = type(retriever)
+        self._retriever = retriever
+        self._async = accepted(kind._aget_relevant_documents)
+        self._sync = accepted(kind._get_relevant_documents)
+
+    async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
+        """Find at most ``k`` documents. Raises `RequestError` for a filter that the retriever cannot apply."""
+        if filter and "filter" not in self._async | self._sync:
+            raise RequestError(f"The retriever {type(self._retriever).__name__} takes no filter: leave it out.")
+        given: dict[str, Any] = {"k": k, **({"filter": filter} if filter else {})}
+        # Its asynchronous search, unless only the synchronous one takes what is given.
+        if given.keys() & self._async or not given.keys() & self._sync:
+            found = await self._retriever.ainvoke(input, **{name: given[name] for name in given.keys() & self._async})
+        else:
+            arguments = {name: given[name] for name in given.keys() & self._sync}
+            found = await run_in_executor(None, self._retriever.invoke, input, **arguments)
+        return found[:k]
+
+
+def accepted(search: Callable[..., Any]) -> set[str]:
+    """Return which of ``k`` and ``filter`` a search takes, by its signature."""
+    parameters = inspect.signature(search).parameters
+    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    return set(ARGUMENTS) if anything else ARGUMENTS & parameters.keys()
