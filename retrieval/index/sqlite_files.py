@@ -15,7 +15,7 @@ from core.files import NotRegularFileError, open_private, read_regular, require_
 from core.text import clean, shown
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
-_LONGEST = 256_000_000  # bytes of one value, which are read into memory at once
+_LONGEST_VALUE = 256_000_000  # bytes of one value, which are read into memory at once
 _creating = threading.Lock()
 
 
@@ -46,7 +46,7 @@ def connect(path: Path, option: str = "mode=rw", *, seconds: float = 0.0) -> sql
         isolation_level=None,
         check_same_thread=False,
     )
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
     # Not trusted_schema = OFF: SQLite 3.40 then refuses FTS5 in triggers. The schema is compared instead.
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
