@@ -19,7 +19,7 @@ from tests.unit.retrieval.fakes import BagOfWords
 ASK = """
 import sys
 from pathlib import Path
-from errors import RequestError
+from core.errors import RequestError
 from retrieval.library.library import Library
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.library.library import time_left as module
+from retrieval.library import sync_report as module
 from retrieval.library.sync_report import Advance, Pace
 
 FILES = [(Path("large.pdf"), 7_000), (Path("a.txt"), 0), (Path("b.txt"), 0)]
