@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import VERSION
-from tests.integration.app.conftest import Program
+from tests.command_line import Program
 from tests.unit.graph.test_builder import DRAWN
 
 RENT = "When does the tenant pay the monthly rent?"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.app.conftest import Ended, Program
+from tests.command_line import Ended, Program
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.loopback import json_reply, loopback
 from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, say, status

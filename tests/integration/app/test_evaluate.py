@@ -1,4 +1,4 @@
-"""``eval`` as a subprocess: what it writes, and that nothing is asked twice, whatever ended the run."""
+"""``eval``: what it writes, and that nothing is asked twice, whatever ended the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.app.conftest import Program
+from tests.command_line import Program
 from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
 
 RENT = "When does the tenant pay the monthly rent?"

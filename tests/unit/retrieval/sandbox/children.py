@@ -13,7 +13,8 @@ _PATIENCE = 60  # seconds: nothing takes so long but what never happens
 _BEGIN = f"""
 import json, os, re, signal, sys, time
 sys.path.insert(0, {str(_CHECKOUT)!r})
-from retrieval.documents import load, reader
+from retrieval.documents import load
+from retrieval.sandbox import child as reader
 from retrieval.documents.load import Loaded, Section, parse as really_parse
 
 def text(value): return Loaded([Section(str(value))])
