@@ -15,7 +15,7 @@ from core.files import NotRegularFileError, open_private, read_regular, require_
 from core.text import clean, shown
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
-_LONGEST_VALUE = 256_000_000  # bytes of one value, which are read into memory at once
+_LONGEST = 256_000_000  # bytes of one value, which are read into memory at once
 _creating = threading.Lock()
 
 
@@ -46,7 +46,7 @@ def connect(path: Path, option: str = "mode=rw", *, seconds: float = 0.0) -> sql
         isolation_level=None,
         check_same_thread=False,
     )
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     # Not trusted_schema = OFF: SQLite 3.40 then refuses FTS5 in triggers. The schema is compared instead.
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
@@ -120,7 +120,7 @@ def _damaged(folder: Path, error: Exception) -> IndexDamaged:
 
 _NAME = "writer.json"
 _LARGEST = 10_000  # bytes
-_LONGEST = 200  # characters of a command that are shown
+_LONGEST_COMMAND = 200  # characters of a command that are shown
 
 
 def sign(folder: Path) -> None:
@@ -145,5 +145,5 @@ def signed(folder: Path) -> str:
         began = time.strftime("%H:%M", time.localtime(since))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return "Another process"
-    name = " ".join(clean(command).split())[:_LONGEST]
+    name = " ".join(clean(command).split())[:_LONGEST_COMMAND]
     return f"Process {process} ({name}, since {began})"
