@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.settings import EMBEDDED, Settings
 from core.errors import RequestError
@@ -29,14 +30,21 @@ EMBEDDED_LIMITS = Limits(seconds=600)
 
 def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
     """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
-    from models.calibration import MINILM
     from models.critic import Critic
     from models.generator import Generator
 
     writer = chat_of(settings.chat_model, settings, progress)
-    judge_name = settings.selfrag_critic_model or settings.chat_model
-    judge = writer if judge_name == settings.chat_model else chat_of(judge_name, settings, progress)
-    calibrated = calibration_of(judge_name, settings)
+    name = critic_name(settings)
+    judge = writer if name == settings.chat_model else chat_of(name, settings, progress)
+    return replace(services_without_models(settings, retriever), generator=Generator(writer), critic=Critic(judge))
+
+
+def services_without_models(settings: Settings, retriever: Searches) -> Services:
+    """As `services_of`, but nothing is loaded: enough for the fingerprint of a system, and not for a question."""
+    from models.calibration import MINILM
+
+    nothing: Any = None
+    calibrated = calibration_of(critic_name(settings), settings)
     levels = calibrated.thresholds if calibrated else {}
     gate = None if settings.selfrag_embedding_model else MINILM
     thresholds = Thresholds(
@@ -47,7 +55,12 @@ def services_of(settings: Settings, retriever: Searches, progress: Progress | No
         similar=gate.thresholds["similar"] if gate else -1.0,
     )
     fits = (calibrated.fits if calibrated else Fits()).model_copy(update={"gate": gate.fits.gate if gate else None})
-    return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings), fits)
+    return Services(nothing, nothing, retriever, thresholds, limits_of(settings), fits)
+
+
+def critic_name(settings: Settings) -> str:
+    """The name of the model that judges."""
+    return settings.selfrag_critic_model or settings.chat_model
 
 
 def calibration_of(critic: str, settings: Settings) -> Calibration | None:

@@ -29,7 +29,7 @@ def test_help(program: Program, command: tuple[str, ...]) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from app.cli import main; main(['--help']); print(*sys.modules)"
+    code = "import sys; from app.cli import main; main(['--help']); main(['eval', '--help']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
     assert not loaded & {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio"}
@@ -119,9 +119,9 @@ def test_libraries_may_be_kept_elsewhere(program: Program, docs: Path, tmp_path:
     assert "library is empty" in program("index", "--list").err
 
 
-def test_documents_asked_alone_do_not_enter_the_library(program: Program, docs: Path) -> None:
-    program(RENT, "--docs", str(docs), "--quiet")
-    assert "library is empty" in program("what are points on a mortgage").err
+def test_documents_asked_alone_do_not_enter_the_library(with_sample: Program, docs: Path) -> None:
+    with_sample(RENT, "--docs", str(docs), "--quiet")
+    assert "library is empty" in with_sample("what are points on a mortgage").err
 
 
 def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(
