@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SECONDS = 6.0  # of this process's own: what is linear takes one at most, what is not fifteen and more
+_SECONDS = 12.0  # of this process's own: what is linear takes two at most, what is not a minute and more
 
 
 @contextmanager

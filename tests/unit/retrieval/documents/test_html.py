@@ -138,21 +138,21 @@ def test_a_page_without_text_is_unreadable(tmp_path: Path) -> None:
 
 # Pages that cost Python's parser, Beautiful Soup or a pattern the square of their size, and a word that is read there.
 SQUARE = {
-    "comments": ("<!--" * 100_000, None),
-    "comments that nearly end": ("<!-- -" * 50_000, None),
-    "instructions": ("<?" * 200_000, None),
-    "sections": ("<![if x]" * 50_000, None),
-    "end tags": ("</a " * 100_000, None),
-    "start tags": ("<a " * 50_000, None),
-    "quotes": ('<a b="' * 50_000, None),
-    "quotes round brackets": ('<a b=">" ' * 25_000, None),
-    "empty elements": ("<br>" * 20_000 + "<i></i>" * 20_000 + "seen", "seen"),
-    "headers": ("<div>" * 10_000 + "<header>a</header>" * 10_000 + "seen", "seen"),
-    "forms": ("<form>" * 10_000 + "<p>seen", "seen"),
-    "no height": ("<p style='" + "height:0;" * 50_000 + "'>seen", "seen"),
-    "no height, cut off": ("<p style='" + "height:0;" * 50_000 + "overflow:hidden'>no</p>seen", "seen"),
-    "zeros": ("<p style='opacity:" + "0" * 50_000 + "x'>seen", "seen"),
-    "spaces": ("<p style='opacity:" + " " * 50_000 + "x'>seen", "seen"),
+    "comments": ("<!--" * 200_000, None),
+    "comments that nearly end": ("<!-- -" * 100_000, None),
+    "instructions": ("<?" * 400_000, None),
+    "sections": ("<![if x]" * 100_000, None),
+    "end tags": ("</a " * 200_000, None),
+    "start tags": ("<a " * 100_000, None),
+    "quotes": ('<a b="' * 100_000, None),
+    "quotes round brackets": ('<a b=">" ' * 50_000, None),
+    "empty elements": ("<br>" * 40_000 + "<i></i>" * 40_000 + "seen", "seen"),
+    "headers": ("<div>" * 20_000 + "<header>a</header>" * 20_000 + "seen", "seen"),
+    "forms": ("<form>" * 20_000 + "<p>seen", "seen"),
+    "no height": ("<p style='" + "height:0;" * 100_000 + "'>seen", "seen"),
+    "no height, cut off": ("<p style='" + "height:0;" * 100_000 + "overflow:hidden'>no</p>seen", "seen"),
+    "zeros": ("<p style='opacity:" + "0" * 100_000 + "x'>seen", "seen"),
+    "spaces": ("<p style='opacity:" + " " * 100_000 + "x'>seen", "seen"),
 }
 
 
