@@ -82,17 +82,17 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
         retriever = library.store.as_retriever()
         context, surroundings = context_of(settings), _surroundings(settings, library)
 
-        def load() -> Services:
+        def load_models() -> Services:
             with screen.downloads() as progress:
                 return services_of(settings, retriever, progress)
 
         bare = services_without_models(settings, retriever)
-        services = load() if extra_systems or options.judge else bare
+        services = load_models() if extra_systems or options.judge else bare
         systems = _systems_of(options, services, context, extra_systems, surroundings)
         claim(folder)
         with Store(folder / NAME) as store:
             if services is bare and not all(store.done(system, one) for system in systems for one in examples):
-                services = load()
+                services = load_models()
                 systems = _systems_of(options, services, context, None, surroundings)
             records, judgements = _asked(options, settings, screen, store, systems, examples, services, library)
     _report(screen, folder, dataset, examples, records, judgements)

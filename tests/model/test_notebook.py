@@ -6,7 +6,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "self_rag.ipynb"
+from tests.command_line import ROOT
+
+NOTEBOOK = ROOT / "notebooks" / "self_rag.ipynb"
 
 
 @pytest.mark.timeout(900)

@@ -17,6 +17,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.errors import ModelError
 from models.embedded import EmbeddedServer, Endpoint, serve
 from models.prefix_cache import Prefixes
+from tests.command_line import ROOT
 
 SHOTS = [
     {"role": "system", "content": "Does the passage answer the question? Reply yes or no. " * 20},
@@ -221,7 +222,7 @@ def run(chat_model: Path, ending: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
     )
 
 
@@ -308,7 +309,7 @@ except KeyboardInterrupt:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
     ) as process:
         try:
             assert process.stdout is not None

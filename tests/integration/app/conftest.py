@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app import libraries
 from models import files
 from tests.command_line import MODELS_FOLDER, Program, new_program
 from tests.integration.hasty import hasty  # noqa: F401
@@ -45,6 +46,13 @@ def sample_index(tmp_path_factory: pytest.TempPathFactory, embedding_model: None
 def with_sample(tmp_path: Path, program: Program, sample_index: Path) -> Program:
     """The command line with an empty library and the sample's index, which takes seconds to make."""
     shutil.copytree(sample_index, tmp_path / "home" / "libraries")
+    return program
+
+
+@pytest.fixture
+def small_sample(program: Program, docs: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """The command line with an empty library, where the documents of `docs` are the sample."""
+    monkeypatch.setattr(libraries, "SAMPLE", docs)
     return program
 
 

@@ -54,8 +54,8 @@ def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tupl
     assert server.asked == []
 
 
-def test_a_filter_that_fits_nothing(with_sample: Program, server: OpenAIServer) -> None:
-    ended = with_sample(RENT, "--source", "none*.pdf", "--quiet")
+def test_a_filter_that_fits_nothing(small_sample: Program, server: OpenAIServer) -> None:
+    ended = small_sample(RENT, "--source", "none*.pdf", "--quiet")
     one_sentence(ended, "No passage of the library fits --source 'none*.pdf'")
     assert (ended.code, ended.out, len(ended.err.splitlines()), server.asked) == (2, "", 1, [])
 
