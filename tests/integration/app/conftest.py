@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,23 +29,6 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture
 def program(tmp_path: Path, server: OpenAIServer, embedding_model: None) -> Program:
     return new_program(tmp_path, SELFRAG_CALL_SECONDS="20", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="right")
-
-
-@pytest.fixture(scope="session")
-def sample_index(tmp_path_factory: pytest.TempPathFactory, embedding_model: None) -> Path:
-    """The libraries folder of a home in which the sample was asked."""
-    folder = tmp_path_factory.mktemp("sample")
-    with serving(key="right") as server:
-        ended = new_program(folder, OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="right")("What is 2 + 2?")
-    assert "indexed:" in ended.err
-    return folder / "home" / "libraries"
-
-
-@pytest.fixture
-def with_sample(tmp_path: Path, program: Program, sample_index: Path) -> Program:
-    """The command line with an empty library and the sample's index, which takes seconds to make."""
-    shutil.copytree(sample_index, tmp_path / "home" / "libraries")
-    return program
 
 
 @pytest.fixture

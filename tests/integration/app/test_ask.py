@@ -149,8 +149,8 @@ def test_a_server_without_log_probabilities(
     assert result["decision"]["probabilities"] is None
 
 
-def test_a_bare_question_asks_the_sample_and_says_so(with_sample: Program) -> None:
-    ended = with_sample("what are points on a mortgage")
+def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
+    ended = program("what are points on a mortgage")
     assert ended.code == 0
     assert "Points on a mortgage" in ended.out
     assert ended.err.startswith("note: your library is empty, so this asks the sample in data/library")

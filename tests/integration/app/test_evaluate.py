@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from evaluation import report
-from tests.command_line import Program
+from tests.command_line import ROOT, Program
 from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -214,12 +215,12 @@ def test_squad_brings_its_documents(program: Program, tmp_path: Path, server: Op
 
 
 @bare_report
-def test_the_samples_questions_are_asked_of_the_sample(with_sample: Program) -> None:
-    path = Path(__file__).resolve().parents[3] / "data" / "questions.jsonl"
-    ended = with_sample("eval", str(path), "--systems", "plain", "--most", "2", "--out", "here", "--quiet")
+def test_the_samples_questions_are_asked_of_the_sample(small_sample: Program, docs: Path) -> None:
+    path = Path(shutil.copy(ROOT / "data" / "questions.jsonl", docs.parent))
+    ended = small_sample("eval", str(path), "--systems", "plain", "--most", "2", "--out", "here", "--quiet")
     assert (ended.code, ended.err) == (0, "")
-    seen = json.loads((with_sample.folder / "here" / "records.jsonl").read_text().splitlines()[0])["record"]["seen"]
-    assert {Path(one["source"]).parent.name for one in seen} == {"library"}
+    seen = json.loads((small_sample.folder / "here" / "records.jsonl").read_text().splitlines()[0])["record"]["seen"]
+    assert {Path(one["source"]).parent for one in seen} == {docs}
 
 
 @pytest.mark.parametrize(
