@@ -13,7 +13,7 @@ from app.settings import Settings, load_settings
 from core.errors import ModelError, RequestError
 
 if TYPE_CHECKING:
-    from graph.compiled import SelfRAG
+    from graph.compiled import SelfRAGGraph
     from graph.context import Context
     from graph.state import SelfRAGState
     from retrieval.filters import Filter
@@ -101,7 +101,7 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
         return asyncio.run(_run(question, graph, context, screen))
 
 
-async def _run(question: str, graph: SelfRAG, context: Context, screen: Screen) -> SelfRAGState:
+async def _run(question: str, graph: SelfRAGGraph, context: Context, screen: Screen) -> SelfRAGState:
     from app.show import Trace
 
     final: SelfRAGState | None = None

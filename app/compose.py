@@ -14,7 +14,7 @@ from models.calibration import Fits
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
-    from graph.context import Searches
+    from graph.context import RetrieverLike
     from models.calibration import Calibration
     from models.chat import Chat
     from models.files import Progress
@@ -28,7 +28,7 @@ REMOTE_LIMITS = Limits()
 EMBEDDED_LIMITS = Limits(seconds=600)
 
 
-def services_of(settings: Settings, retriever: Searches, progress: Progress | None = None) -> Services:
+def services_of(settings: Settings, retriever: RetrieverLike, progress: Progress | None = None) -> Services:
     """The generator, the critic and the retriever, with the limits and thresholds that fit them."""
     from models.critic import Critic
     from models.generator import Generator
@@ -39,7 +39,7 @@ def services_of(settings: Settings, retriever: Searches, progress: Progress | No
     return replace(services_without_models(settings, retriever), generator=Generator(writer), critic=Critic(judge))
 
 
-def services_without_models(settings: Settings, retriever: Searches) -> Services:
+def services_without_models(settings: Settings, retriever: RetrieverLike) -> Services:
     """As `services_of`, but nothing is loaded: enough for the fingerprint of a system, and not for a question."""
     from models.calibration import MINILM
 

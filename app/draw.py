@@ -11,7 +11,7 @@ from core.errors import RequestError
 from core.files import NotRegularFileError
 
 if TYPE_CHECKING:
-    from graph.builder import SelfRAG
+    from graph.builder import SelfRAGGraph
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def graph(options: argparse.Namespace) -> int:
     return 0
 
 
-def mermaid(graph: SelfRAG) -> str:
+def mermaid(graph: SelfRAGGraph) -> str:
     """The graph as Mermaid text, as LangGraph writes it, without its front matter."""
     text = graph.get_graph().draw_mermaid(with_styles=False)
     return text if text.endswith("\n") else text + "\n"
@@ -50,7 +50,7 @@ def picture(text: str, suffix: str) -> bytes:
     return bytes(drawn.png(scale=2)) if suffix == ".png" else str(drawn.svg()).encode()
 
 
-def _unbound() -> SelfRAG:
+def _unbound() -> SelfRAGGraph:
     """The graph without models: its shape does not depend on them."""
     from graph.builder import build_graph
     from graph.context import Services

@@ -101,7 +101,7 @@ def _sync(library: Library, screen: Screen, complete: bool) -> None:
     """
     from core.errors import IndexBusy
     from retrieval.index.database import WAIT
-    from retrieval.index.sqlite_files import signed
+    from retrieval.index.sqlite_files import lock_holder
 
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:
@@ -109,7 +109,7 @@ def _sync(library: Library, screen: Screen, complete: bool) -> None:
                 report = library.sync(progress, seconds=seconds)
         except IndexBusy:
             if not complete and not library.empty:
-                writer = signed(library.store.database.folder)
+                writer = lock_holder(library.store.database.folder)
                 screen.note(f"{writer} is indexing: the answer is from what the library holds so far.")
                 return
             if seconds:

@@ -87,7 +87,7 @@ def described(tally: Tally) -> str:
     return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
 
 
-def pace(now: Advance) -> list[str]:
+def rate_and_time_left(now: Advance) -> list[str]:
     """The passages so far, how many a second, and the time that is left."""
     parts = [f"{now.passages:,} passages"] if now.passages else []
     if now.passages and now.seconds:

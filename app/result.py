@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from graph.candidates import is_supported
+
 from core.types import Candidate, Citation, Claim
 from graph.state import SelfRAGState
-from nodes.select import holds
 
 
 def result_of(state: SelfRAGState) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def result_of(state: SelfRAGState) -> dict[str, Any]:
 def citation_of(claim: Claim, best: Candidate, citations: list[Citation]) -> int | None:
     """The number of the citation that carries the claim; None for a claim that does not hold."""
     quote = claim["quote"]
-    if quote is None or not holds(claim):
+    if quote is None or not is_supported(claim):
         return None
     text = next(passage["text"] for passage in best["draft"]["passages"] if passage["id"] == quote["passage"])
     place = (text, quote["start"], quote["end"])

@@ -124,14 +124,14 @@ class Screen:
     @contextmanager
     def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
         """A bar, or a line now and then where there is no terminal; nothing until there is work."""
-        from app.progress import NowAndThen, pace
+        from app.progress import NowAndThen, rate_and_time_left
         from core.text import shown
 
         if not self.live:
             tell = NowAndThen(self)
 
             def say(now: Advance) -> None:
-                parts = [f"{what}: {now.files:,} of {now.total:,} {unit}".rstrip(), *pace(now)]
+                parts = [f"{what}: {now.files:,} of {now.total:,} {unit}".rstrip(), *rate_and_time_left(now)]
                 tell(" · ".join(parts), last=now.files == now.total)
 
             yield say
@@ -158,7 +158,7 @@ class Screen:
                 completed=now.files,
                 total=now.total,
                 description=shown(now.path.name),
-                pace=" · ".join(pace(now)),
+                pace=" · ".join(rate_and_time_left(now)),
             )
 
         try:

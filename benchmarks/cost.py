@@ -29,7 +29,7 @@ from core.types import Usage
 from evaluation.records import Cost, Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Services
-from models.usage import Meter, Tab
+from models.usage import Budget, NodeBudget
 from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS
@@ -53,14 +53,14 @@ def main() -> None:
 
 async def plain(question: str, services: Services, k: int) -> tuple[float, Usage]:
     """Search, put all that was found into the prompt, answer. No decision, no check."""
-    tab = Tab(Meter(calls=1, tokens=10**6, seconds=Limits().seconds * 10))
+    budget = NodeBudget(Budget(calls=1, tokens=10**6, seconds=Limits().seconds * 10))
     began = time.perf_counter()
     found = await services.retriever.ainvoke(question, k=k)
     passages = numbered([as_passage(document) for document in found])
-    await services.metered(tab).generator.write(
+    await services.with_budget(budget).generator.write(
         PLAIN, max_tokens=MAX_TOKENS, passages=passages, question=as_data(question)
     )
-    return time.perf_counter() - began, tab.spent
+    return time.perf_counter() - began, budget.spent
 
 
 async def ours(question: str, graph: Any, context: Context) -> tuple[float, Any]:

@@ -28,11 +28,11 @@ from langchain_core.prompts import ChatPromptTemplate
 from benchmarks.figures import write_figures
 from benchmarks.holds import violations
 from core.types import Usage, Verdict
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Limits, Services
 from graph.state import SelfRAGState
 from grounding.quotes import find_quote
-from models.usage import Tab
+from models.usage import NodeBudget
 from nodes.retrieve import as_passage
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
@@ -56,20 +56,20 @@ class Says:
     """A critic that answers by ``judge`` and pays for each verdict."""
 
     judge: Judge
-    tab: Tab | None = None
+    budget: NodeBudget | None = None
 
-    def metered(self, tab: Tab) -> Says:
+    def with_budget(self, budget: NodeBudget) -> Says:
         """As the critic's."""
-        return replace(self, tab=tab)
+        return replace(self, budget=budget)
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
         """As the critic's; no reason is given."""
-        await _pay(self.tab)
+        await _pay(self.budget)
         return Verdict(label=self.judge(choice), probabilities=None, reason=None)
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
         """As the critic's: a call that finds no words."""
-        await _pay(self.tab)
+        await _pay(self.budget)
         return verdict
 
 
@@ -78,15 +78,15 @@ class Writes:
     """A generator whose every draft and query is new; a draft says what is true, what is false, or both."""
 
     dice: Random
-    tab: Tab | None = None
+    budget: NodeBudget | None = None
 
-    def metered(self, tab: Tab) -> Writes:
+    def with_budget(self, budget: NodeBudget) -> Writes:
         """As the generator's."""
-        return replace(self, tab=tab)
+        return replace(self, budget=budget)
 
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
         """A query, or a draft."""
-        await _pay(self.tab)
+        await _pay(self.budget)
         if messages is REWRITE_QUERY:
             return f"other words {self.dice.randrange(10**9)}"
         return drafted(self.dice)
@@ -165,12 +165,12 @@ async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str],
     return rows
 
 
-def graph_of(judge: Judge, dice: Random) -> SelfRAG:
+def graph_of(judge: Judge, dice: Random) -> SelfRAGGraph:
     """The graph with such a critic, a generator that writes on, and a retriever that finds on."""
     return build_graph(Services(Writes(dice), Says(judge), Finds()))
 
 
-async def ask(graph: SelfRAG, question: str, row: Row) -> None:
+async def ask(graph: SelfRAGGraph, question: str, row: Row) -> None:
     """One question to the graph, and what must hold of it."""
     final = cast("SelfRAGState", await graph.ainvoke(cast("SelfRAGState", {"question": question})))
     row.calls.append(final["usage"]["model_calls"])
@@ -250,12 +250,12 @@ CRITICS: dict[str, Callable[[Random], Judge]] = {
 NAIVE_QUESTIONS = 20  # each may take all the calls that there are
 
 
-async def _pay(tab: Tab | None) -> None:
-    if tab is None:
-        raise RuntimeError("not metered")
-    await tab.admit(TOKENS)
+async def _pay(budget: NodeBudget | None) -> None:
+    if budget is None:
+        raise RuntimeError("not with_budget")
+    await budget.admit(TOKENS)
     await asyncio.sleep(0)
-    tab.settle(TOKENS, CALL)
+    budget.charge(TOKENS, CALL)
 
 
 if __name__ == "__main__":

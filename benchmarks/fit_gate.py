@@ -200,7 +200,7 @@ def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, sim
         for place in (place for place, gold in enumerate(search.gold) if gold):
             passages = list(search.passages)
             passages[place] = {**passages[place], "text": ""}
-            spared = Fits(gate=gate).hopeless(search.example.question, passages, least, similar)
+            spared = Fits(gate=gate).unlikely(search.example.question, passages, least, similar)
             lost += passages[place]["id"] in spared
     return lost
 

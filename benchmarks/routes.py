@@ -17,7 +17,7 @@ from app.settings import load_settings
 from benchmarks.common import questions_in
 from evaluation.statistics import auc
 from graph.context import Services
-from models.usage import Meter, Tab
+from models.usage import Budget, NodeBudget
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
@@ -50,8 +50,8 @@ def main() -> None:
 
 async def ask(questions: list[str], services: Services) -> list[float]:
     """P(retrieve) of each question."""
-    tab = Tab(Meter(calls=10**6, tokens=10**9, seconds=24 * 3600))
-    critic = services.metered(tab).critic
+    budget = NodeBudget(Budget(calls=10**6, tokens=10**9, seconds=24 * 3600))
+    critic = services.with_budget(budget).critic
     return [RETRIEVE.score(await critic.choose(RETRIEVE, question=as_data(question))) for question in questions]
 
 

@@ -27,9 +27,9 @@ from evaluation.scores import contains, tokens
 from evaluation.selection import select
 from evaluation.statistics import auc_estimate
 from graph.context import Context, Services
-from graph.node_wrapper import anew
+from graph.node_wrapper import initial_state
 from graph.state import SelfRAGState
-from models.usage import Meter, Tab
+from models.usage import Budget, NodeBudget
 from nodes.grade_documents import grade_documents
 from nodes.hallucination_check import hallucination_check
 from nodes.retrieve import retrieve
@@ -65,7 +65,7 @@ async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[
             context = unmetered.completed(given)
             # The critic alone: what the gate leaves out would count as the critic's own verdict.
             ungated = replace(unmetered, fits=unmetered.fits.model_copy(update={"gate": None}))
-            services = ungated.metered(Tab(Meter(calls=10**9, tokens=10**12, seconds=FOREVER)))
+            services = ungated.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=FOREVER)))
             for number, example in enumerate(left, 1):
                 rows = await verdicts(example, others(example, dataset.examples), services, context)
                 asked += rows
@@ -82,7 +82,7 @@ async def verdicts(
     """Grade what is found, then check the answers put to the critic against what is relevant, and the gold passage."""
     runtime: Any = Runtime(context=context)
     state = cast("SelfRAGState", {"question": example.question})
-    state = cast("SelfRAGState", {**state, **anew(state, context), "drafts_left": 0})
+    state = cast("SelfRAGState", {**state, **initial_state(state, context), "drafts_left": 0})
     state = cast("SelfRAGState", {**state, **await retrieve(state, services, runtime)})
     state = cast("SelfRAGState", {**state, **await grade_documents(state, services, runtime)})
     rows: list[dict[str, Any]] = [

@@ -19,11 +19,11 @@ from evaluation.judge_store import Replies, key_of
 from evaluation.judgements import Judgements, Pair
 from evaluation.records import Example, Record
 from evaluation.scores import abstained, answer_of
-from graph.context import Chooses, Services, WritesText
+from graph.context import CriticLike, GeneratorLike, Services
 from grounding.claims import split_claims
 from models.failures import TransientModelError
-from models.usage import Meter, Tab
-from nodes.concurrency import together
+from models.usage import Budget, NodeBudget
+from nodes.concurrency import gather
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
 from prompts.hallucination_check import SUPPORT
@@ -77,15 +77,15 @@ async def judge_records(
 
     # Kept in the order of the examples: what shares its passages is asked together, for the server's prompt cache.
     ordered = [record for one in by_example.values() for record in one.values()]
-    metered = services.metered(Tab(Meter(calls=10**9, tokens=10**12, seconds=10**8)))
+    with_budget = services.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=10**8)))
     with Replies(store_path) as replies:
-        judge = Judge(metered.critic, metered.generator, replies)
+        judge = Judge(with_budget.critic, with_budget.generator, replies)
         every: list[Any] = [
-            together(counted(partial(judge.faithfulness, record)) for record in ordered),
-            together(counted(partial(judge.questions, record)) for record in ordered),
-            together(counted(partial(judge.pair, one, other)) for one, other in duels),
+            gather(counted(partial(judge.faithfulness, record)) for record in ordered),
+            gather(counted(partial(judge.questions, record)) for record in ordered),
+            gather(counted(partial(judge.pair, one, other)) for one, other in duels),
         ]
-        faithful, asked, pairs = await together(every)
+        faithful, asked, pairs = await gather(every)
     names = [(record["system"], record["example"]) for record in ordered]
     relevancy = await asyncio.to_thread(relevancies, embed, ordered, asked)
     return Judgements(
@@ -100,8 +100,8 @@ async def judge_records(
 class Judge:
     """Asks the critic and the generator, each question once."""
 
-    critic: Chooses
-    generator: WritesText
+    critic: CriticLike
+    generator: GeneratorLike
     replies: Replies
 
     async def faithfulness(self, record: Record) -> float | None:

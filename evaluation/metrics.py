@@ -133,8 +133,8 @@ def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
     def terms(row: Row) -> tuple[float, float] | None:
         if row.example.answerable is None:
             return None
-        gave_up, hopeless = row.scores.abstained, not row.example.answerable
-        return above * (gave_up and hopeless), abstained * gave_up + unanswerable * hopeless
+        gave_up, unlikely = row.scores.abstained, not row.example.answerable
+        return above * (gave_up and unlikely), abstained * gave_up + unanswerable * unlikely
 
     return terms
 
@@ -153,7 +153,7 @@ TERMS: dict[str, Terms] = {
 
 
 def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
-    """Means and medians of calls, tokens and seconds."""
+    """ReplyFormat and medians of calls, tokens and seconds."""
     costs = [row.record["cost"] for row in rows]
     figures = {
         "seconds": [cost["seconds"] for cost in costs],

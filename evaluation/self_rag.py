@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from core.types import UNKNOWN, Candidate, Passage, Verdict
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from prompts.choice import Choice
@@ -27,7 +27,7 @@ class SelfRAGSystem:
 
     name: str
     fingerprint: str
-    graph: SelfRAG
+    graph: SelfRAGGraph
     context: Context
 
     async def ask(self, example: Example) -> Record:

@@ -14,7 +14,7 @@ from evaluation.records import Cost, Example, Record, Said, System, seen_of
 from graph.context import Context, Limits, Services
 from grounding.claims import declines, split_claims
 from models.tracing import tracing
-from models.usage import LimitReachedError, Meter, Tab
+from models.usage import Budget, LimitReachedError, NodeBudget
 from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
@@ -45,7 +45,7 @@ class OneDraft:
         """Answer one question. Raises `ModelError` when the model fails after its retries."""
         began = time.perf_counter()
         limits = self.limits
-        tab = Tab(Meter(calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds))
+        budget = NodeBudget(Budget(calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds))
         passages: list[Passage] = []
         draft, stop = "", None
         try:
@@ -54,15 +54,15 @@ class OneDraft:
                     with tracing():
                         found = await self.services.retriever.ainvoke(example.question, k=self.k)
                     passages = [as_passage(document) for document in found[: self.k]]
-                draft = await self._written(example.question, passages, tab)
+                draft = await self._written(example.question, passages, budget)
         except LimitReachedError as reached:
             stop = str(reached.reason)
         except TimeoutError:
             stop = "limit_seconds"
-        return self._record(example, passages, draft, stop, Cost(**tab.spent, seconds=time.perf_counter() - began))
+        return self._record(example, passages, draft, stop, Cost(**budget.spent, seconds=time.perf_counter() - began))
 
-    async def _written(self, question: str, passages: list[Passage], tab: Tab) -> str:
-        writer = self.services.metered(tab).generator
+    async def _written(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
+        writer = self.services.with_budget(budget).generator
         if not self.k:
             return await writer.write(DIRECT_GENERATE, max_tokens=DIRECT_TOKENS, question=as_data(question))
         shown = numbered(passages)
@@ -109,13 +109,13 @@ class Placed:
 def plain(services: Services, context: Context, name: str = "plain") -> OneDraft:
     """Search, put all that was found into the prompt, answer."""
     context = services.completed(context)
-    settings = {"k": context.k, "limits": context.bounds.model_dump(mode="json")}
-    return OneDraft(name, fingerprint(name, settings, PLAIN), services, context.bounds, context.k)
+    settings = {"k": context.k, "limits": context.effective_limits.model_dump(mode="json")}
+    return OneDraft(name, fingerprint(name, settings, PLAIN), services, context.effective_limits, context.k)
 
 
 def closed_book(services: Services, context: Context, name: str = "closed-book") -> OneDraft:
     """Answer from what the model remembers."""
-    limits = services.completed(context).bounds
+    limits = services.completed(context).effective_limits
     settings = {"limits": limits.model_dump(mode="json")}
     return OneDraft(name, fingerprint(name, settings, CLOSED_BOOK), services, limits)
 

@@ -7,10 +7,10 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 
-from graph.compiled import SelfRAG
+from graph.compiled import SelfRAGGraph
 from graph.context import MOST_STEPS, Context, Services
 from graph.edges import Edge, after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
-from graph.node_wrapper import fenced
+from graph.node_wrapper import wrap_node
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.decide import decide
@@ -23,12 +23,12 @@ from nodes.retrieve import retrieve
 from nodes.rewrite_query import rewrite_query
 from nodes.select import select
 
-__all__ = ["SelfRAG", "build_graph"]
+__all__ = ["SelfRAGGraph", "build_graph"]
 
 
 def build_graph(
     services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None, *, tracing: bool = False
-) -> SelfRAG:
+) -> SelfRAGGraph:
     """Compile the graph over ``services``; with ``tracing`` LangSmith is sent what it does, without it never.
 
     Its input is ``{"question": str}``, its context a `Context`, both for ``invoke``, ``ainvoke``, ``stream``
@@ -36,9 +36,9 @@ def build_graph(
     """
     graph = StateGraph(SelfRAGState, context_schema=Context)
     for node in (decide, retrieve, grade_documents, rewrite_query, generate):
-        graph.add_node(node.__name__, fenced(node, services))
+        graph.add_node(node.__name__, wrap_node(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, finish):
-        graph.add_node(node.__name__, fenced(node, services))
+        graph.add_node(node.__name__, wrap_node(node, services))
 
     graph.add_edge(START, "decide")
     graph.add_conditional_edges("decide", Edge(after_decide), ["retrieve", "direct_generate", "finish"])
@@ -60,5 +60,5 @@ def build_graph(
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)
-    compiled = SelfRAG(tracing=tracing, **vars(graph.compile(checkpointer=checkpointer, name="self-rag")))
+    compiled = SelfRAGGraph(tracing=tracing, **vars(graph.compile(checkpointer=checkpointer, name="self-rag")))
     return compiled.with_config(recursion_limit=MOST_STEPS)

@@ -22,7 +22,7 @@ Config = TypeVar("Config", RunnableConfig, RunnableConfig | None)
 END_OF_STREAM: Final = object()
 
 
-class SelfRAG(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
+class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
     """LangGraph's compiled graph, each of whose executions is cancelled when its stream ends, however that comes.
 
     LangSmith sees nothing of it unless ``tracing``. All other ways to run it lead through ``stream`` and ``astream``.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.types import Verdict
 from models.calibration import Fits
-from models.usage import Tab
+from models.usage import NodeBudget
 from prompts.choice import Choice
 from retrieval.filters import Filter
 
@@ -92,43 +92,43 @@ class Context(BaseModel):
     filter: Filter | None = None
 
     @property
-    def bounds(self) -> Limits:
+    def effective_limits(self) -> Limits:
         """The limits in force; the defaults where none were given."""
         return self.limits or Limits()
 
     @property
-    def levels(self) -> Thresholds:
+    def effective_thresholds(self) -> Thresholds:
         """The thresholds in force; the defaults where none were given."""
         return self.thresholds or Thresholds()
 
 
-class WritesText(Protocol):
+class GeneratorLike(Protocol):
     """The generator, as nodes see it."""
 
-    def metered(self, tab: Tab) -> WritesText: ...
+    def with_budget(self, budget: NodeBudget) -> GeneratorLike: ...
 
     async def write(
         self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any
     ) -> str: ...
 
 
-class Chooses(Protocol):
+class CriticLike(Protocol):
     """The critic, as nodes see it."""
 
-    def metered(self, tab: Tab) -> Chooses: ...
+    def with_budget(self, budget: NodeBudget) -> CriticLike: ...
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict: ...
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict: ...
 
 
-class Searches(Protocol):
+class RetrieverLike(Protocol):
     """The retriever, as nodes see it: LangChain's retrievers are such."""
 
     async def ainvoke(self, input: str, *, k: int) -> Sequence[Document]: ...  # noqa: A002
 
 
-class SearchesWithin(Protocol):
+class FilteringRetriever(Protocol):
     """A retriever that knows filters, as a run that has one needs."""
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter) -> Sequence[Document]: ...  # noqa: A002
@@ -138,16 +138,16 @@ class SearchesWithin(Protocol):
 class Services:
     """The models and the retriever, bound when the graph is built, with the settings calibrated for them."""
 
-    generator: WritesText
-    critic: Chooses
-    retriever: Searches
+    generator: GeneratorLike
+    critic: CriticLike
+    retriever: RetrieverLike
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: Limits = field(default_factory=Limits)
     fits: Fits = field(default_factory=Fits)
 
-    def metered(self, tab: Tab) -> Services:
-        """The same services, paying from ``tab``."""
-        return replace(self, generator=self.generator.metered(tab), critic=self.critic.metered(tab))
+    def with_budget(self, budget: NodeBudget) -> Services:
+        """The same services, paying from ``budget``."""
+        return replace(self, generator=self.generator.with_budget(budget), critic=self.critic.with_budget(budget))
 
     def completed(self, context: Context | None) -> Context:
         """The context with every setting present: LangGraph passes None where a caller gave none."""

@@ -15,9 +15,9 @@ from langchain_core.documents import Document
 
 from core.background import background_loop, in_background
 from core.types import UNKNOWN, Verdict, no_usage
-from graph.context import Chooses, Context, Searches, SearchesWithin, Services
+from graph.context import Context, CriticLike, FilteringRetriever, RetrieverLike, Services
 from graph.state import SelfRAGState
-from models.usage import Meter, Tab
+from models.usage import Budget, NodeBudget
 from prompts.choice import Choice
 from retrieval.filters import Filter
 
@@ -25,14 +25,14 @@ Key = tuple[str, ...]
 T = TypeVar("T")
 
 
-class Verdicts:
+class VerdictCache:
     """The verdicts of one question. What was asked once is not asked again, also not while the first is under way."""
 
     def __init__(self) -> None:
         self._given: dict[Key, Verdict] = {}
         self._turns: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def of(self, critic: Chooses, choice: Choice, inputs: dict[str, Any]) -> Verdict:
+    async def of(self, critic: CriticLike, choice: Choice, inputs: dict[str, Any]) -> Verdict:
         """The verdict as given before, or the critic's. One that failed is no verdict: the next asks anew."""
         key = (choice.name, *(f"{name}={inputs[name]}" for name in sorted(inputs)))
         async with self._turns[key]:
@@ -43,15 +43,15 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class Recalling:
+class CachedCritic:
     """A critic that asks its model nothing twice within one question."""
 
-    critic: Chooses
-    verdicts: Verdicts
+    critic: CriticLike
+    verdicts: VerdictCache
 
-    def metered(self, tab: Tab) -> Recalling:
-        """The same critic, paying from ``tab``."""
-        return replace(self, critic=self.critic.metered(tab))
+    def with_budget(self, budget: NodeBudget) -> CachedCritic:
+        """The same critic, paying from ``budget``."""
+        return replace(self, critic=self.critic.with_budget(budget))
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
         """As the critic's; ``explain`` is asked each time."""
@@ -63,10 +63,10 @@ class Recalling:
         return await self.critic.explain(choice, verdict, **inputs)
 
 
-class Ahead:
+class PrefetchingRetriever:
     """A retriever whose search may begin before it is known to be needed."""
 
-    def __init__(self, retriever: Searches) -> None:
+    def __init__(self, retriever: RetrieverLike) -> None:
         self._retriever = retriever
         self._begun: dict[tuple[str, int, Filter | None], asyncio.Task[Sequence[Document]]] = {}
 
@@ -86,7 +86,7 @@ class Ahead:
     async def search(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document]:
         """Ask the retriever, which need not know filters where none is set."""
         if within:
-            return await cast("SearchesWithin", self._retriever).ainvoke(query, k=k, filter=within)
+            return await cast("FilteringRetriever", self._retriever).ainvoke(query, k=k, filter=within)
         return await self._retriever.ainvoke(query, k=k)
 
     def drop(self) -> None:
@@ -99,14 +99,14 @@ class Ahead:
 class Run:
     """One question under way."""
 
-    meter: Meter
-    search: Ahead
-    verdicts: Verdicts = field(default_factory=Verdicts)
+    total: Budget
+    search: PrefetchingRetriever
+    verdicts: VerdictCache = field(default_factory=VerdictCache)
 
-    def services(self, services: Services, tab: Tab) -> Services:
-        """The services as a node of this question has them, paying from ``tab``."""
-        metered = services.metered(tab)
-        return replace(metered, critic=Recalling(metered.critic, self.verdicts), retriever=self.search)
+    def services(self, services: Services, budget: NodeBudget) -> Services:
+        """The services as a node of this question has them, paying from ``budget``."""
+        with_budget = services.with_budget(budget)
+        return replace(with_budget, critic=CachedCritic(with_budget.critic, self.verdicts), retriever=self.search)
 
 
 class Execution:
@@ -126,11 +126,11 @@ class Execution:
         finally:
             _current.reset(token)
 
-    def run_of(self, state: SelfRAGState, context: Context, retriever: Searches) -> Run:
+    def run_of(self, state: SelfRAGState, context: Context, retriever: RetrieverLike) -> Run:
         """The run of the question, begun from what its state says: nodes that run side by side share it."""
         if self.run is None:
-            self.run = Run(meter_of(state, context), Ahead(retriever))
-        self.run.meter.know_of(state.get("usage") or no_usage())
+            self.run = Run(budget_of(state, context), PrefetchingRetriever(retriever))
+        self.run.total.adopt_checkpointed_usage(state.get("usage") or no_usage())
         return self.run
 
     def wait_for(self, node: Coroutine[Any, Any, T]) -> T:
@@ -168,14 +168,14 @@ def current_execution() -> Execution:
     return _current.get(None) or Execution()
 
 
-def meter_of(state: SelfRAGState, context: Context) -> Meter:
+def budget_of(state: SelfRAGState, context: Context) -> Budget:
     """The budget that is left, by what the state says was spent: seconds are those of its finished nodes."""
-    limits = context.bounds
-    meter = Meter(
+    limits = context.effective_limits
+    total = Budget(
         calls=limits.model_calls,
         tokens=limits.tokens,
         seconds=limits.seconds,
         spent=state.get("usage") or no_usage(),
     )
-    meter.began -= sum(step["seconds"] for step in state.get("path") or [])
-    return meter
+    total.began -= sum(step["seconds"] for step in state.get("path") or [])
+    return total

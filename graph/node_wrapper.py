@@ -18,7 +18,7 @@ from core.types import Step, Stop, no_usage
 from graph.context import Context, Services
 from graph.execution import current_execution
 from graph.state import SelfRAGState
-from models.usage import NOTHING_RESERVED, LimitReachedError, Reserve, Tab
+from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserve
 from retrieval.filters import Filter
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
@@ -48,55 +48,55 @@ RESERVES = {
 }
 
 
-def fenced(node: Node, services: Services) -> Fenced:
-    """The node as LangGraph runs it, sync or async: metered, timed, its failures written to the state."""
+def wrap_node(node: Node, services: Services) -> WrappedNode:
+    """The node as LangGraph runs it, sync or async: with_budget, timed, its failures written to the state."""
     name = node.__name__
     first, last = name == "decide", name == "finish"
 
     async def turn(state: SelfRAGState, runtime: Runtime[Context]) -> Update:
         began = time.perf_counter()
         context = services.completed(runtime.context)
-        fresh = anew(state, context) if first else {}
+        fresh = initial_state(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
-        context = as_begun(context, now)
+        context = with_checkpointed_filter(context, now)
         run = current_execution().run_of(now, context, services.retriever)
-        tab = Tab(run.meter, RESERVES.get(name, NOTHING_RESERVED))
+        budget = NodeBudget(run.total, RESERVES.get(name, NOTHING_RESERVED))
         if first and context.mode != "never":
             run.search.begin(now["queries"][0], context.k, context.filter)
         failure: str | None = None
-        alarm = asyncio.timeout(max(0.0, tab.seconds_left()) + GRACE_SECONDS)
+        alarm = asyncio.timeout(max(0.0, budget.seconds_left()) + GRACE_SECONDS)
         try:
             async with alarm:
-                update = await node(now, run.services(services, tab), runtime.override(context=context))
+                update = await node(now, run.services(services, budget), runtime.override(context=context))
         except LimitReachedError:
             update = {}
         except TimeoutError:  # of a search, which embeds the query on another machine perhaps
             if not alarm.expired():
                 raise
-            update, tab.limit = {}, "limit_seconds"
+            update, budget.limit = {}, "limit_seconds"
         except ModelError as error:
             update, failure = {}, str(error)
         stops = [Stop(reason="model_failed", failure=failure)] if failure else []
-        if tab.limit:
-            stops.append(Stop(reason=tab.limit, failure=None))
+        if budget.limit:
+            stops.append(Stop(reason=budget.limit, failure=None))
         step = Step(
             node=name,
             seconds=round(time.perf_counter() - began, 4),
             decided=update.pop("decided", {}) | ({"stop": stops[0]["reason"], "failure": failure} if stops else {}),
         )
-        reduced: Update = {"usage": tab.spent, "path": [step], "stops": stops}
+        reduced: Update = {"usage": budget.spent, "path": [step], "stops": stops}
         if first:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
             if update.get("route") == "direct":
                 run.search.drop()
         if last:
-            update["seconds"] = run.meter.seconds_spent()
+            update["seconds"] = run.total.seconds_spent()
         return {**fresh, **update, **reduced}
 
-    return Fenced(name, turn)
+    return WrappedNode(name, turn)
 
 
-class Fenced(Runnable[SelfRAGState, Update]):
+class WrappedNode(Runnable[SelfRAGState, Update]):
     """A node that LangGraph runs as it is, sync or async: `RunnableLambda` would look into it anew at each turn."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Fenced(Runnable[SelfRAGState, Update]):
         return await self._turn(input, get_runtime(Context))
 
 
-def anew(state: SelfRAGState, context: Context) -> Update:
+def initial_state(state: SelfRAGState, context: Context) -> Update:
     """The state at the start of a question, whatever an earlier question of the thread left behind.
 
     Raises `RequestError` for a question that is empty or too long.
@@ -127,8 +127,8 @@ def anew(state: SelfRAGState, context: Context) -> Update:
         "route": "retrieve",
         "searched": 0,
         "filter": context.filter.model_dump(mode="json") if context.filter else None,
-        "rewrites_left": context.bounds.rewrites,
-        "drafts_left": context.bounds.drafts,
+        "rewrites_left": context.effective_limits.rewrites,
+        "drafts_left": context.effective_limits.drafts,
         "fallback": context.fallback == "direct",
         "passages": [],
         "verdicts": {},
@@ -149,7 +149,7 @@ def anew(state: SelfRAGState, context: Context) -> Update:
     }
 
 
-def as_begun(context: Context, state: SelfRAGState) -> Context:
+def with_checkpointed_filter(context: Context, state: SelfRAGState) -> Context:
     """The context with the filter that the question began with, also where who takes it up again gives none."""
     kept = state.get("filter")
     return context.model_copy(update={"filter": Filter.model_validate(kept) if kept else None})

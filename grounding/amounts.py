@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from grounding.dates import Date, dates
-from grounding.lazy import Cached
+from grounding.lazy import LazyProperty
 from grounding.stems import (
     COMPOUND,
     FIGURE,
@@ -94,37 +94,37 @@ class Facts:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    @Cached
+    @LazyProperty
     def folded(self) -> str:
         """The text, folded."""
         return fold(self._text)
 
-    @Cached
+    @LazyProperty
     def joined(self) -> str:
         """The folded text without spaces and hyphens."""
         return re.sub(r"[\s-]", "", self.folded)
 
-    @Cached
+    @LazyProperty
     def dates(self) -> set[Date]:
         """Its dates."""
         return dates(plain_text(self._text))
 
-    @Cached
+    @LazyProperty
     def numbers(self) -> set[str]:
         """What is `stated`."""
         return stated(self._text)
 
-    @Cached
+    @LazyProperty
     def values(self) -> list[float]:
         """The values of the numbers, in order."""
         return sorted(value for value in map(number_of, self.numbers) if value is not None)
 
-    @Cached
+    @LazyProperty
     def fractions(self) -> list[float]:
         """Those of them that are not whole."""
         return [value for value in self.values if value % 1]
 
-    @Cached
+    @LazyProperty
     def scaled(self) -> dict[str, bool]:
         """Of each figure in digits whether a scale stands behind it wherever it stands itself."""
         found: dict[str, bool] = {}
@@ -133,7 +133,7 @@ class Facts:
             found[figure] = found.get(figure, True) and SCALE.match(self.folded, match.end()) is not None
         return found
 
-    @Cached
+    @LazyProperty
     def measures(self) -> Mapping[str, Sequence[float]]:
         """The amounts of each dimension in its smallest unit, in order."""
         found: defaultdict[str, list[float]] = defaultdict(list)
@@ -143,7 +143,7 @@ class Facts:
                 found[unit[0]].append(number * unit[1])
         return {dimension: sorted(amounts) for dimension, amounts in found.items()}
 
-    @Cached
+    @LazyProperty
     def ones(self) -> list[str]:
         """What stands behind ``a``, ``each`` or ``one``, in order."""
         return sorted(set(ONE.findall(self.folded)))

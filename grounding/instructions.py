@@ -20,7 +20,7 @@ _DICTATE = (
 _ORDER = re.compile(rf"\b(?:{_SET_ASIDE}|{_DICTATE})", re.IGNORECASE)
 
 
-def is_order(sentence: str) -> bool:
+def is_instruction(sentence: str) -> bool:
     """Whether the sentence tells its reader to set aside what was said, or dictates a reply.
 
     No claim is supported by such a sentence: it would be quoted as what the document says of its subject.

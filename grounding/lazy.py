@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Cached(Generic[T]):
+class LazyProperty(Generic[T]):
     """As ``functools.cached_property``, without the lock that Python 3.11 holds for all objects of the class.
 
     Rules over a long text work in a thread: meanwhile the event loop would wait for that lock.

@@ -11,7 +11,7 @@ from functools import lru_cache
 from grounding.capitals import WORD, Name, names
 from grounding.dates import MONTHS, months
 from grounding.language import language_of
-from grounding.lazy import Cached
+from grounding.lazy import LazyProperty
 from grounding.stems import STOP
 
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
@@ -70,38 +70,38 @@ class Lexicon:
         self._known: dict[str, bool] = {}
         self._behind: dict[int, dict[str, list[int]]] = {}
 
-    @Cached
+    @LazyProperty
     def words(self) -> frozenset[str]:
         """Every word, folded; of one with a hyphen or an apostrophe the whole and the parts."""
         whole = {folded(word) for word in WORD.findall(self._text)}
         return frozenset(whole | {folded(part) for part in re.findall(r"[^\W_]+", self._text)})
 
-    @Cached
+    @LazyProperty
     def roots(self) -> frozenset[str]:
         """The words without the endings of inhabitants, languages and plurals."""
         return frozenset(_root(word) for word in self.words)
 
-    @Cached
+    @LazyProperty
     def months(self) -> set[int]:
         """The months that the text names in any form."""
         return months(self._text)
 
-    @Cached
+    @LazyProperty
     def weekdays(self) -> frozenset[str]:
         """The days of the week that the text names."""
         return WEEKDAYS & self.words
 
-    @Cached
+    @LazyProperty
     def ordered(self) -> list[str]:
         """The words in order."""
         return sorted(self.words)
 
-    @Cached
+    @LazyProperty
     def misspelt(self) -> frozenset[str]:
         """Each word of five letters or more without one of its letters, and with a gap in its place."""
         return frozenset(form for word in self.words if len(word) >= 5 for form in _misspelt(word))
 
-    @Cached
+    @LazyProperty
     def beginnings(self) -> dict[str, list[int]]:
         """Where words begin, by their first letter: the places behind it, as many as are looked at."""
         found: dict[str, list[int]] = {}
@@ -111,7 +111,7 @@ class Lexicon:
                 places.append(match.end())
         return found
 
-    @Cached
+    @LazyProperty
     def daily(self) -> bool:
         """Whether it speaks of days in general."""
         return DAILY.search(self._text) is not None
@@ -148,14 +148,14 @@ class Lexicon:
             form in self.misspelt if GAP in form else len(form) >= 5 and form in self.words for form in _misspelt(word)
         )
 
-    @Cached
+    @LazyProperty
     def large(self) -> frozenset[str]:
         """The words that the text has as names: within a sentence, with a capital; folded."""
         if self._text.isupper():
             return frozenset()
         return frozenset(folded(one.text) for one in names(self._text) if not one.opens)
 
-    @Cached
+    @LazyProperty
     def small(self) -> frozenset[str]:
         """The words that it has without a capital."""
         return frozenset(word for word in WORD.findall(self._text) if word[0].islower())

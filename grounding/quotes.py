@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from core.types import Passage, Quote
-from grounding.instructions import is_order
+from grounding.instructions import is_instruction
 from grounding.language import language_of
 from grounding.names import missing_names
 from grounding.numbers import missing_figures
@@ -56,7 +56,7 @@ def spans_of(text: str) -> list[tuple[int, int]]:
     A sentence that orders its reader how to answer states nothing, and is in none of them.
     """
     all_ = sentences(text)
-    singles = [(start, end) for start, end in all_ if not is_order(text[start:end])]
+    singles = [(start, end) for start, end in all_ if not is_instruction(text[start:end])]
     stating = {*singles}
     pairs = [(one[0], two[1]) for one, two in pairwise(all_) if {one, two} <= stating]
     return singles + [(start, end) for start, end in pairs if end - start <= LONGEST_QUOTE]

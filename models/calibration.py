@@ -48,7 +48,7 @@ class Fits(BaseModel):
     support: Fit | None = None
     gate: Fit | None = None
 
-    def hopeless(self, question: str, passages: Sequence[Passage], least: float, similar: float) -> set[str]:
+    def unlikely(self, question: str, passages: Sequence[Passage], least: float, similar: float) -> set[str]:
         """The ids of the passages of one search that are `too_unlikely` to hold the answer.
 
         None are without a gate, nor where the search gives no similarity. The query must be the question: of another

@@ -17,7 +17,7 @@ from core.types import Usage, no_usage
 from models.failures import Remedies, TransientModelError, classify, short, status_of
 from models.redaction import KEY_LENGTH, Secrets
 from models.tracing import tracing
-from models.usage import LimitReachedError, Tab
+from models.usage import LimitReachedError, NodeBudget
 
 CALL_SECONDS = 120.0
 RETRIES = 2
@@ -114,7 +114,7 @@ class Chat:
     async def ask(
         self,
         messages: Sequence[BaseMessage],
-        tab: Tab,
+        budget: NodeBudget,
         *,
         max_tokens: int,
         tags: Sequence[str] = (),
@@ -130,12 +130,12 @@ class Chat:
         arguments = {**self._bounded(max_tokens), **(bind or {})}
         most = most_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
-            await tab.admit(most)
+            await budget.admit(most)
             cost = no_usage()
             try:
-                async with in_turn(turn, tab):
+                async with in_turn(turn, budget):
                     cost = _estimated(messages, max_tokens)
-                    async with asyncio.timeout(min(self.call_seconds, tab.seconds_left())):
+                    async with asyncio.timeout(min(self.call_seconds, budget.seconds_left())):
                         with tracing():
                             reply = await model.ainvoke(list(messages), config={"tags": list(tags)}, **arguments)
                     cost = usage_of(reply, messages, max_tokens)
@@ -147,12 +147,12 @@ class Chat:
                 if status_of(error):  # refused, and nothing written
                     cost = _estimated(messages, 0)
             finally:
-                tab.settle(most, cost)
+                budget.charge(most, cost)
             if not isinstance(failure, TransientModelError):
                 raise failure
-            if tab.seconds_left() <= 0:
-                raise tab.out_of_time()
-            if attempt == self.retries or wait >= tab.seconds_left():
+            if budget.seconds_left() <= 0:
+                raise budget.out_of_time()
+            if attempt == self.retries or wait >= budget.seconds_left():
                 raise failure
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -176,13 +176,13 @@ class Chat:
 
 
 @asynccontextmanager
-async def in_turn(turn: asyncio.Semaphore, tab: Tab) -> AsyncIterator[None]:
+async def in_turn(turn: asyncio.Semaphore, budget: NodeBudget) -> AsyncIterator[None]:
     """Wait for one of the client's places, no longer than the question has time. Raises `LimitReachedError`."""
     try:
-        async with asyncio.timeout(max(0.0, tab.seconds_left())):
+        async with asyncio.timeout(max(0.0, budget.seconds_left())):
             await turn.acquire()
     except TimeoutError:
-        raise tab.out_of_time() from None
+        raise budget.out_of_time() from None
     try:
         yield
     finally:

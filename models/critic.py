@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from core.types import UNKNOWN, Verdict
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError, UnusableRequestError
-from models.usage import LimitReachedError, Tab
+from models.usage import LimitReachedError, NodeBudget
 from prompts.choice import Choice
 
-Means = Literal["logprobs", "schema", "text"]
+ReplyFormat = Literal["logprobs", "schema", "text"]
 TOP_LOGPROBS = 20
 LEAST_MASS = 0.05
 MOST_MISSES = 3
@@ -25,7 +25,7 @@ REASON_TOKENS = 60
 WHY = "Why? Answer in one short sentence that names what is missing or wrong."
 
 
-MEANS: tuple[Means, ...] = ("logprobs", "schema", "text")
+REPLY_FORMATS: tuple[ReplyFormat, ...] = ("logprobs", "schema", "text")
 
 
 @dataclass
@@ -34,46 +34,46 @@ class Manner:
 
     A first token that is no label is no verdict before one was (``proven``): many models' templates open the
     thought themselves, and then it is the thought's first word. ``misses`` are the verdicts in a row that another
-    means had to give.
+    reply_format had to give.
     """
 
-    means: Means = "logprobs"
+    reply_format: ReplyFormat = "logprobs"
     proven: bool = False
     misses: int = 0
 
-    def left(self) -> tuple[Means, ...]:
-        """The means that may still serve, the present one first."""
-        return MEANS[MEANS.index(self.means) :]
+    def left(self) -> tuple[ReplyFormat, ...]:
+        """The reply_format that may still serve, the present one first."""
+        return REPLY_FORMATS[REPLY_FORMATS.index(self.reply_format) :]
 
-    def believes(self, means: Means, verdict: Verdict) -> bool:
+    def believes(self, reply_format: ReplyFormat, verdict: Verdict) -> bool:
         """Whether a verdict is one, and not the beginning of a thought."""
-        if means == self.means and verdict["label"] != UNKNOWN:
+        if reply_format == self.reply_format and verdict["label"] != UNKNOWN:
             self.proven, self.misses = True, 0
-        return self.proven or means != "logprobs"
+        return self.proven or reply_format != "logprobs"
 
-    def settle(self, means: Means, *, thought: bool) -> None:
-        """Keep to ``means``, which served, unless another call has gone further already or it may be an accident.
+    def adopt(self, reply_format: ReplyFormat, *, thought: bool) -> None:
+        """Keep to ``reply_format``, which served, unless another call has gone further already or it may be an accident.
 
-        A thought's first word may once be the question's fault; a means that served before may fail for a while.
+        A thought's first word may once be the question's fault; a reply_format that served before may fail for a while.
         """
-        if means not in self.left()[1:]:
+        if reply_format not in self.left()[1:]:
             return
         self.misses += 1
         if self.misses > (MOST_MISSES if self.proven else thought):
-            self.means, self.proven, self.misses = means, False, 0
+            self.reply_format, self.proven, self.misses = reply_format, False, 0
 
 
 @dataclass(frozen=True)
 class Critic:
-    """Chooses one label. It never raises for a reply that is none: that verdict is ``unknown``."""
+    """CriticLike one label. It never raises for a reply that is none: that verdict is ``unknown``."""
 
     chat: Chat
-    manner: Manner = field(default_factory=Manner)
-    tab: Tab | None = None
+    format_selection: Manner = field(default_factory=Manner)
+    budget: NodeBudget | None = None
 
-    def metered(self, tab: Tab) -> Critic:
-        """The same critic, paying from ``tab``."""
-        return replace(self, tab=tab)
+    def with_budget(self, budget: NodeBudget) -> Critic:
+        """The same critic, paying from ``budget``."""
+        return replace(self, budget=budget)
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
         """The verdict on ``inputs``; with ``explain`` a second, short call asks why.
@@ -92,12 +92,12 @@ class Critic:
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
         """The verdict with the critic's reason for it, in a sentence; without one if that call fails."""
-        if verdict["label"] == UNKNOWN or self.tab is None:
+        if verdict["label"] == UNKNOWN or self.budget is None:
             return verdict
         word = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
         ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(WHY)]
         try:
-            reply = await self.chat.ask(ask, self.tab, max_tokens=REASON_TOKENS, tags=["nostream"])
+            reply = await self.chat.ask(ask, self.budget, max_tokens=REASON_TOKENS, tags=["nostream"])
             said = answer_of(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
         except (LimitReachedError, TransientModelError):
             return verdict
@@ -105,43 +105,43 @@ class Critic:
         return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
 
     async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
-        """By the first means that serves. A request refused in every form, one too long perhaps, is unknown."""
+        """By the first reply_format that serves. A request refused in every form, one too long perhaps, is unknown."""
         refusal, thought = "The model cannot be asked so.", False
-        for means in self.manner.left():
+        for reply_format in self.format_selection.left():
             try:
-                verdict = await self._ask(choice, messages, means)
+                verdict = await self._ask(choice, messages, reply_format)
             except UnusableRequestError as error:
                 refusal = str(error)
                 continue
             if verdict is None:
                 continue
-            if not self.manner.believes(means, verdict):
+            if not self.format_selection.believes(reply_format, verdict):
                 refusal, thought = verdict["reason"] or refusal, True
                 continue
             if verdict["label"] != UNKNOWN:
-                self.manner.settle(means, thought=thought)
+                self.format_selection.adopt(reply_format, thought=thought)
             return verdict
         return choice.unknown(refusal)
 
-    async def _ask(self, choice: Choice, messages: list[BaseMessage], means: Means) -> Verdict | None:
-        """One verdict by ``means``; None when this model cannot be asked so."""
-        if self.tab is None:
-            raise RuntimeError("a critic chooses only with a tab: call metered() first")
-        if means == "logprobs":
+    async def _ask(self, choice: Choice, messages: list[BaseMessage], reply_format: ReplyFormat) -> Verdict | None:
+        """One verdict by ``reply_format``; None when this model cannot be asked so."""
+        if self.budget is None:
+            raise RuntimeError("a critic chooses only with a budget: call with_budget() first")
+        if reply_format == "logprobs":
             bind: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-            reply = await self.chat.ask(messages, self.tab, max_tokens=1, tags=["nostream"], bind=bind)
+            reply = await self.chat.ask(messages, self.budget, max_tokens=1, tags=["nostream"], bind=bind)
             top = first_token(reply)
             if top is None or any(token.strip().startswith(("<think", "<|")) for token in top):
                 return None
             return by_probability(choice, top)
-        if means == "schema":
+        if reply_format == "schema":
             bind = {"response_format": schema_of(choice)}
             ask = messages
         else:
             bind = {}
             words = ", ".join(choice.replies)
             ask = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {words}.")]
-        reply = await self.chat.ask(ask, self.tab, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
+        reply = await self.chat.ask(ask, self.budget, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
         return by_reply(choice, answer_of(reply, self.chat.name, STRUCTURED_TOKENS, self.chat.secrets))
 
 

@@ -29,11 +29,11 @@ NOTHING_RESERVED = Reserve()
 
 
 @dataclass
-class Meter:
+class Budget:
     """The budget of one question. Calls are admitted against the most they can cost, then settled with what they did.
 
     ``began`` is in seconds of ``time.monotonic()``. What calls under way may cost is held back, so that calls made side
-    by side cannot cross the limit together. A meter belongs to one event loop.
+    by side cannot cross the limit together. A total belongs to one event loop.
     """
 
     calls: int
@@ -65,15 +65,15 @@ class Meter:
         self.held_calls += 1
         self.held_tokens += most
 
-    def settle(self, most: int, cost: Usage) -> None:
+    def charge(self, most: int, cost: Usage) -> None:
         """Replace a held call by what it cost."""
         self.held_calls -= 1
         self.held_tokens -= most
         self.spent = add_usage(self.spent, cost)
         self._settled.set()
 
-    def know_of(self, spent: Usage) -> None:
-        """Count what was spent without this meter: by a node that finished beside one with which its process died."""
+    def adopt_checkpointed_usage(self, spent: Usage) -> None:
+        """Count what was spent without this total: by a node that finished beside one with which its process died."""
         if spent["model_calls"] > self.spent["model_calls"]:
             self.spent = spent
 
@@ -87,30 +87,30 @@ class Meter:
 
 
 @dataclass
-class Tab:
-    """One node's share of a meter: what this node spent, and the limit that it ran into, if any."""
+class NodeBudget:
+    """One node's share of a total: what this node spent, and the limit that it ran into, if any."""
 
-    meter: Meter
+    total: Budget
     reserve: Reserve = NOTHING_RESERVED
     spent: Usage = field(default_factory=no_usage)
     limit: LimitReason | None = None
 
     async def admit(self, most: int) -> None:
-        """As `Meter.admit`, leaving the node's reserve; remembers the limit."""
+        """As `Budget.admit`, leaving the node's reserve; remembers the limit."""
         try:
-            await self.meter.admit(most, self.reserve)
+            await self.total.admit(most, self.reserve)
         except LimitReachedError as reached:
             self.limit = reached.reason
             raise
 
-    def settle(self, most: int, cost: Usage) -> None:
-        """As `Meter.settle`; adds to this node's own."""
-        self.meter.settle(most, cost)
+    def charge(self, most: int, cost: Usage) -> None:
+        """As `Budget.charge`; adds to this node's own."""
+        self.total.charge(most, cost)
         self.spent = add_usage(self.spent, cost)
 
     def seconds_left(self) -> float:
         """Seconds that this node may still take."""
-        return self.meter.seconds_left(self.reserve)
+        return self.total.seconds_left(self.reserve)
 
     def out_of_time(self) -> LimitReachedError:
         """The error of a node that may take no more; remembers the limit."""

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.types import Draft, Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from nodes.concurrency import others_first, together
+from nodes.concurrency import gather, others_first
 from prompts.answer_check import USEFULNESS
 from prompts.delimiters import as_data
 
@@ -17,7 +17,7 @@ from prompts.delimiters import as_data
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rate every draft at once, from 1 to 5."""
     await others_first()  # where calls are short, an answer that is not rated beats one that is not checked
-    uses = await together(_use(draft, state, services, runtime.context.explain) for draft in state["drafts"])
+    uses = await gather(_use(draft, state, services, runtime.context.explain) for draft in state["drafts"])
     return {"uses": uses, "decided": {"usefulness": uses}}
 
 

@@ -14,7 +14,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def together(calls: Iterable[Awaitable[T]]) -> list[T]:
+async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
     """The results in order. The first error ends the others before it is raised."""
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
@@ -32,10 +32,10 @@ async def others_first() -> None:
         await asyncio.sleep(0)
 
 
-async def survivors(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:
+async def gather_successful(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:
     """The results, in order, of the calls that raised none of ``failures``; raises the first where all did.
 
-    Any other error ends the calls, as in `together`.
+    Any other error ends the calls, as in `gather`.
     """
 
     async def attempt(call: Awaitable[T]) -> tuple[list[T], Exception | None]:
@@ -44,7 +44,7 @@ async def survivors(calls: Iterable[Awaitable[T]], failures: tuple[type[Exceptio
         except failures as error:
             return [], error
 
-    attempts = await together(attempt(call) for call in calls)
+    attempts = await gather(attempt(call) for call in calls)
     results = [result for found, _ in attempts for result in found]
     errors = [error for _, error in attempts if error is not None]
     if errors and not results:

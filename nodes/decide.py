@@ -19,6 +19,6 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         route = "direct" if context.mode == "never" else "retrieve"
         return {"route": route, "decided": {"route": route, "mode": context.mode}}
     verdict = await services.critic.choose(RETRIEVE, explain=context.explain, question=as_data(state["question"]))
-    verdict = RETRIEVE.settle(verdict, context.levels.retrieve)
+    verdict = RETRIEVE.apply_threshold(verdict, context.effective_thresholds.retrieve)
     route = RETRIEVE.leaning(verdict)
     return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}

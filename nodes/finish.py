@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+from graph.candidates import is_supported, supported, useful
 from langgraph.runtime import Runtime
 
 from core.types import Candidate, Citation, Outcome, StopReason
@@ -13,7 +14,6 @@ from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import places
 from nodes.concurrency import off_loop
-from nodes.select import holds, supported, useful
 
 MARKS = {
     "partially supported": " [only partly supported by the documents]",
@@ -58,7 +58,7 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
         return "abstained", stop or "declined"
     if supported(best):
         return "grounded", stop or ("accepted" if useful(best) else "not_useful")
-    if any(holds(claim) for claim in best["claims"]):
+    if any(is_supported(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
     return "abstained", stop or "claims_unsupported"
 
@@ -103,7 +103,7 @@ def citations_of(best: Candidate) -> list[Citation]:
     seen: set[tuple[str, int, int]] = set()
     for claim in best["claims"]:
         quote = claim["quote"]
-        if quote is None or not holds(claim) or (key := tuple(quote.values())) in seen:
+        if quote is None or not is_supported(claim) or (key := tuple(quote.values())) in seen:
             continue
         seen.add(key)  # type: ignore[arg-type]
         passage = passages[quote["passage"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from graph.candidates import best_of, round_of
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
@@ -13,8 +14,7 @@ from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import declines, whole
 from models.usage import LimitReachedError
-from nodes.concurrency import off_loop, survivors
-from nodes.select import best_of, round_of
+from nodes.concurrency import gather_successful, off_loop
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -37,7 +37,9 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in relevant] if apart else [relevant]
         groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
-        drafts = await survivors((_draft(state, services, group) for group in groups), (ModelError, LimitReachedError))
+        drafts = await gather_successful(
+            (_draft(state, services, group) for group in groups), (ModelError, LimitReachedError)
+        )
         failed = len(groups) - len(drafts)
     new = [draft for draft in drafts if _remembered(draft) not in drafted]
     return {

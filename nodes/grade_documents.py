@@ -10,7 +10,7 @@ from core.types import Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from models.calibration import relevance_evidence
-from nodes.concurrency import off_loop, together
+from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data
 from prompts.grade_documents import RELEVANCE
 
@@ -28,10 +28,10 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
     size = sum(len(passage["text"]) for passage in state["passages"])
-    hopeless = await off_loop(size, hopeless_of, state, services, context)
-    skipped = dict.fromkeys(hopeless, NOT_GRADED)
+    unlikely = await off_loop(size, unlikely_ids, state, services, context)
+    skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
-    verdicts = await together(
+    verdicts = await gather(
         services.critic.choose(
             RELEVANCE,
             explain=context.explain,
@@ -43,7 +43,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     evidence = await off_loop(size, relevance_evidence, state["question"], ungraded, verdicts)
     verdicts = services.fits.relevant(verdicts, evidence)
     graded = {
-        passage["id"]: RELEVANCE.settle(verdict, context.levels.relevant)
+        passage["id"]: RELEVANCE.apply_threshold(verdict, context.effective_thresholds.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)
     }
     all_graded = skipped | state["verdicts"] | graded
@@ -61,9 +61,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     }
 
 
-def hopeless_of(state: SelfRAGState, services: Services, context: Context) -> set[str]:
+def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:
     """The ids of the passages not worth a call, in the question's own search; none in another query's."""
     if state["searched"] > 1:
         return set()
-    levels = context.levels
-    return services.fits.hopeless(state["question"], state["passages"], levels.graded, levels.similar)
+    levels = context.effective_thresholds
+    return services.fits.unlikely(state["question"], state["passages"], levels.graded, levels.similar)

@@ -12,7 +12,7 @@ from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, whole
 from grounding.quotes import find_quote, missing_facts
 from models.calibration import support_evidence
-from nodes.concurrency import off_loop, together
+from nodes.concurrency import gather, off_loop
 from nodes.generate import inputs_of
 from prompts.delimiters import as_data
 from prompts.generate import MAX_TOKENS
@@ -24,8 +24,8 @@ MOST_CLAIMS = MAX_TOKENS  # of a draft that keeps to its bound each takes a toke
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Give every claim, all at once, a verdict and the verbatim quote that carries it."""
     explain = runtime.context.explain or state["drafts_left"] > 0
-    levels = runtime.context.levels
-    claims = await together(_claims_of(draft, state, services, levels, explain) for draft in state["drafts"])
+    levels = runtime.context.effective_thresholds
+    claims = await gather(_claims_of(draft, state, services, levels, explain) for draft in state["drafts"])
     shown = [
         {"text": claim["text"], "verdict": claim["verdict"], "quoted": claim["quote"] is not None}
         for one in claims
@@ -55,12 +55,14 @@ async def _claims_of(
         shown = shown if shown != one.text else f"{one.context} {shown}".strip()
         asked = inputs | {"claim": as_data(shown)}
         verdict = await services.critic.choose(SUPPORT, **asked)
-        verdict = settled(services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported)
+        verdict = apply_support_threshold(
+            services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported
+        )
         if explain and SUPPORT.leaning(verdict) != "fully supported":
             verdict = await services.critic.explain(SUPPORT, verdict, **asked)
         return Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
 
-    checked = await together(claim(one) for one in found[:MOST_CLAIMS])
+    checked = await gather(claim(one) for one in found[:MOST_CLAIMS])
     return checked + [_unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]
 
 
@@ -74,7 +76,7 @@ def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list
     return find_quote(one.text, passages, question, one.context) or "No passage says this."
 
 
-def settled(verdict: Verdict, least: float) -> Verdict:
+def apply_support_threshold(verdict: Verdict, least: float) -> Verdict:
     """The verdict, with ``no support`` for one whose P(full) + P(partial) is below ``least``, if that is above 0."""
     probabilities = verdict["probabilities"]
     if not least or not probabilities:

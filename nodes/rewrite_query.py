@@ -31,7 +31,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
     return {
         "queries": [*tried, query],
         "rewrites_left": state["rewrites_left"] - 1,
-        "drafts_left": runtime.context.bounds.drafts,
+        "drafts_left": runtime.context.effective_limits.drafts,
         "drafts": [],
         "decided": {"query": query},
     }

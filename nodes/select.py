@@ -69,7 +69,7 @@ def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]
         return (0, one["score"])
     if supported(one):
         return (4 if constraints == "hard" and useful(one) else 3, one["score"])
-    return (2 if any(holds(claim) for claim in one["claims"]) else 1, one["score"])
+    return (2 if any(is_supported(claim) for claim in one["claims"]) else 1, one["score"])
 
 
 def supported(one: Candidate) -> bool:
@@ -84,7 +84,7 @@ def useful(one: Candidate) -> bool:
     return one["use"] is None or int(USEFULNESS.leaning(one["use"])) >= 3
 
 
-def holds(claim: Claim) -> bool:
+def is_supported(claim: Claim) -> bool:
     """Whether the passages support the claim at least in part."""
     return claim["verdict"]["label"] in ("fully supported", "partially supported")
 

@@ -52,7 +52,7 @@ class Choice:
         by_label = {label.casefold(): label for label in self.labels}
         return self.replies.get(word) or by_label.get(word) or UNKNOWN
 
-    def settle(self, verdict: Verdict, threshold: float) -> Verdict:
+    def apply_threshold(self, verdict: Verdict, threshold: float) -> Verdict:
         """The verdict with the label that ``threshold`` gives it; unknown stays unknown."""
         if verdict["label"] == UNKNOWN or self.positive is None:
             return verdict

@@ -17,10 +17,10 @@ from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
 from core.types import Candidate, Claim, Draft, Passage, Usage, Verdict
-from graph.context import Chooses, Context, Limits, Searches, Services, Thresholds, WritesText
-from graph.node_wrapper import anew
+from graph.context import Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
+from graph.node_wrapper import initial_state
 from graph.state import SelfRAGState
-from models.usage import LimitReachedError, Meter, Tab
+from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -73,11 +73,11 @@ class ScriptedCritic:
     inputs: list[dict[str, Any]] = field(default_factory=list)
     explained: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    tab: Tab | None = None
+    budget: NodeBudget | None = None
     turns: dict[str, int] = field(default_factory=dict)
 
-    def metered(self, tab: Tab) -> Chooses:
-        return ScriptedCritic(**{**self.__dict__, "tab": tab})
+    def with_budget(self, budget: NodeBudget) -> CriticLike:
+        return ScriptedCritic(**{**self.__dict__, "budget": budget})
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
         choice.messages.format_messages(**inputs)  # as the real one: an input that is missing is an error
@@ -112,13 +112,13 @@ class ScriptedCritic:
         assert not left, f"the critic was never asked about {left}"
 
     async def _pay(self, kind: str) -> None:
-        if self.tab is None:
-            raise RuntimeError("not metered")
-        await self.tab.admit(CALL_TOKENS)
+        if self.budget is None:
+            raise RuntimeError("not with_budget")
+        await self.budget.admit(CALL_TOKENS)
         try:
             await self.wait(kind)
         finally:
-            self.tab.settle(CALL_TOKENS, call_cost())
+            self.budget.charge(CALL_TOKENS, call_cost())
 
     def _answer(self, choice: Choice, subject: str) -> Judgement:
         """The scripted judgement whose label is the choice's: one text may be an answer and a claim."""
@@ -158,24 +158,24 @@ class ScriptedGenerator:
     forever: Callable[[str, int], str] | None = None
     wait: Callable[[str], Awaitable[None]] = no_delay
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    tab: Tab | None = None
+    budget: NodeBudget | None = None
 
-    def metered(self, tab: Tab) -> WritesText:
-        return ScriptedGenerator(**{**self.__dict__, "tab": tab})
+    def with_budget(self, budget: NodeBudget) -> GeneratorLike:
+        return ScriptedGenerator(**{**self.__dict__, "budget": budget})
 
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
         messages.format_messages(**inputs)
         name = next(name for name, prompt in PROMPTS if prompt is messages)
-        if self.tab is None:
-            raise RuntimeError("not metered")
-        await self.tab.admit(CALL_TOKENS)
+        if self.budget is None:
+            raise RuntimeError("not with_budget")
+        await self.budget.admit(CALL_TOKENS)
         try:
             turn = sum(one == name for one, _ in self.asked)
             self.asked.append((name, inputs))
             await self.wait(name)
             said = self._said(name, turn)
         finally:
-            self.tab.settle(CALL_TOKENS, call_cost())
+            self.budget.charge(CALL_TOKENS, call_cost())
         if isinstance(said, Exception):
             raise said
         return said
@@ -315,9 +315,9 @@ class StatusError(Exception):
         self.response = type("Response", (), {"headers": dict(headers or {})})()
 
 
-def roomy_tab(*, calls: int = 1000, tokens: int = 10**9, seconds: float = 3600) -> Tab:
+def roomy_budget(*, calls: int = 1000, tokens: int = 10**9, seconds: float = 3600) -> NodeBudget:
 
-    return Tab(Meter(calls=calls, tokens=tokens, seconds=seconds))
+    return NodeBudget(Budget(calls=calls, tokens=tokens, seconds=seconds))
 
 
 def services(
@@ -327,17 +327,17 @@ def services(
     *,
     thresholds: Thresholds | None = None,
     limits: Limits | None = None,
-    tab: Tab | None = None,
+    budget: NodeBudget | None = None,
 ) -> Services:
-    """Scripted services; with ``tab`` they are metered, as a node receives them."""
+    """Scripted services; with ``budget`` they are with_budget, as a node receives them."""
     made = Services(
         generator=generator or ScriptedGenerator(),
-        critic=cast("Chooses", critic or ScriptedCritic()),
-        retriever=cast("Searches", retriever or ScriptedRetriever()),
+        critic=cast("CriticLike", critic or ScriptedCritic()),
+        retriever=cast("RetrieverLike", retriever or ScriptedRetriever()),
         thresholds=thresholds or Thresholds(),
         limits=limits or Limits(),
     )
-    return made.metered(tab) if tab else made
+    return made.with_budget(budget) if budget else made
 
 
 def runtime(**settings: Any) -> Runtime[Context]:
@@ -347,7 +347,7 @@ def runtime(**settings: Any) -> Runtime[Context]:
 
 def state(question: str = "Why is the sky blue?", **changes: Any) -> SelfRAGState:
     """The state at the start of a question, with ``changes``."""
-    fresh = {"question": question, **anew(cast("SelfRAGState", {"question": question}), Context()), "path": []}
+    fresh = {"question": question, **initial_state(cast("SelfRAGState", {"question": question}), Context()), "path": []}
     unknown = set(changes) - set(SelfRAGState.__annotations__)
     assert not unknown, unknown
     return cast("SelfRAGState", {**fresh, **changes})

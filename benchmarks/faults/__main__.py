@@ -24,7 +24,7 @@ from benchmarks.faults.server import serving
 from benchmarks.faults.shelf import THINGS, Shelf, passages
 from benchmarks.figures import aligned, ended, listed
 from benchmarks.holds import violations
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
 from models.chat import Chat
@@ -110,7 +110,7 @@ def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
     return context, limits
 
 
-async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once: int) -> list[Asked]:
+async def ask_all(graph: SelfRAGGraph, chat: Chat, questions: int, seed: int, at_once: int) -> list[Asked]:
     """All questions, so many at once, with their number on standard error."""
     turn, done = asyncio.Semaphore(at_once), 0
 
@@ -128,7 +128,7 @@ async def ask_all(graph: SelfRAG, chat: Chat, questions: int, seed: int, at_once
     return asked
 
 
-async def ask(graph: SelfRAG, number: int, seed: int) -> Asked:
+async def ask(graph: SelfRAGGraph, number: int, seed: int) -> Asked:
     """One question, whole or streamed, with a watchdog."""
     context, limits = settings_of(number, seed)
     question = f"What does ticket {number} say about the {THINGS[number % len(THINGS)]}?"
@@ -145,9 +145,9 @@ async def ask(graph: SelfRAG, number: int, seed: int) -> Asked:
     return Asked(number, limits, seconds, final, tuple(found))
 
 
-async def _final(graph: SelfRAG, question: str, context: Context, *, streamed: bool) -> SelfRAGState:
+async def _final(graph: SelfRAGGraph, question: str, context: Context, *, streamed: bool) -> SelfRAGState:
     start = cast("SelfRAGState", {"question": question})
-    config: Any = {"recursion_limit": context.bounds.steps}
+    config: Any = {"recursion_limit": context.effective_limits.steps}
     if not streamed:
         return cast("SelfRAGState", await graph.ainvoke(start, config, context=context))
     final: Any = None

@@ -13,11 +13,11 @@ from evaluation.fingerprint import digest
 from evaluation.records import Example, Record, System
 from evaluation.self_rag import self_rag
 from evaluation.systems import placed, plain
-from graph.context import Context, Searches, Services
+from graph.context import Context, RetrieverLike, Services
 from retrieval.library.library import Library
 from retrieval.library.splitter import SplitSettings
 
-Opens = Callable[[Example], AbstractContextManager[Searches]]
+Opens = Callable[[Example], AbstractContextManager[RetrieverLike]]
 PLAIN, OURS = "plain", "self-rag"
 
 
@@ -55,7 +55,7 @@ def libraries(
     """Index an example's documents, given by its id, as a person's are: from files, cleaned, split and embedded."""
 
     @contextmanager
-    def opens(example: Example) -> Iterator[Searches]:
+    def opens(example: Example) -> Iterator[RetrieverLike]:
         folder = home / digest(example.id)[:24]
         files = folder / "documents"
         files.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from benchmarks.faults.shelf import THINGS, Shelf, passages
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
 from models.chat import Chat
@@ -46,7 +46,7 @@ def thread_of(number: int) -> RunnableConfig:
     return {"configurable": {"thread_id": str(number), "checkpoint_ns": ""}, "recursion_limit": ROOMY.steps}
 
 
-def bound(base_url: str, name: str, saver: BaseCheckpointSaver[Any]) -> tuple[SelfRAG, Chat]:
+def bound(base_url: str, name: str, saver: BaseCheckpointSaver[Any]) -> tuple[SelfRAGGraph, Chat]:
     """A graph over the model ``name`` at ``base_url``, and its client."""
     chat = openai_chat(name, base_url=base_url, api_key="none", call_seconds=60)
     return build_graph(Services(Generator(chat), Critic(chat), Shelf(passages())), saver), chat

@@ -11,7 +11,7 @@ from benchmarks.latency.server import Address
 from benchmarks.peers import peers
 from evaluation.records import Example
 from graph.builder import build_graph
-from graph.context import Context, Searches, Services, Thresholds
+from graph.context import Context, RetrieverLike, Services, Thresholds
 from models.calibration import MINILM
 from models.connect import openai_chat
 from models.critic import Critic
@@ -22,7 +22,7 @@ CALL_SECONDS = 600.0
 Way = Callable[[str], Awaitable[tuple[float, bool]]]
 
 
-def services_at(address: Address, model: str, retriever: Searches, **options: Any) -> Services:
+def services_at(address: Address, model: str, retriever: RetrieverLike, **options: Any) -> Services:
     """Services over one model of a server. The model's name tells the ways apart, for whom the server keeps apart
     caches."""
     chat = openai_chat(model, base_url=address.base_url, api_key="none", call_seconds=CALL_SECONDS, **options)
@@ -34,7 +34,7 @@ def gated(services: Services) -> Services:
     return replace(services, thresholds=Thresholds(**MINILM.thresholds), fits=MINILM.fits)
 
 
-def ways_at(address: Address, retriever: Searches, k: int) -> Mapping[str, Way]:
+def ways_at(address: Address, retriever: RetrieverLike, k: int) -> Mapping[str, Way]:
     """Each way by its name; it takes a question, and gives the seconds and whether an answer came of it."""
     basic = services_at(address, PLAIN, retriever)
     graph = build_graph(gated(services_at(address, OURS, retriever)))

@@ -14,12 +14,12 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.types import Passage
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
-from graph.context import Searches, Services
+from graph.context import RetrieverLike, Services
 from grounding.claims import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS
 from models.failures import TransientModelError, UnusableRequestError
-from models.usage import LimitReachedError, Meter, Tab
+from models.usage import Budget, LimitReachedError, NodeBudget
 from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
@@ -59,9 +59,9 @@ class Talk:
 
     writer: Chat
     grader: Chat
-    retriever: Searches
+    retriever: RetrieverLike
     k: int
-    tab: Tab
+    budget: NodeBudget
     decisions: list[dict[str, Any]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     found: list[Passage] = field(default_factory=list)
@@ -128,7 +128,7 @@ class Talk:
         bind: Mapping[str, Any] | None = None,
     ) -> str:
         messages = prompt.format_messages(**inputs)
-        reply: AIMessage = await chat.ask(messages, self.tab, max_tokens=tokens, tags=["nostream"], bind=bind)
+        reply: AIMessage = await chat.ask(messages, self.budget, max_tokens=tokens, tags=["nostream"], bind=bind)
         return text_of(reply)
 
 
@@ -165,9 +165,9 @@ class Peer:
 
     async def ask(self, example: Example) -> Record:
         """Answer one question. A failure of this call alone is the record's ``error``; one that lasts is raised."""
-        tab = Tab(Meter(calls=MOST_CALLS, tokens=MOST_TOKENS, seconds=MOST_SECONDS))
+        budget = NodeBudget(Budget(calls=MOST_CALLS, tokens=MOST_TOKENS, seconds=MOST_SECONDS))
         writer, grader = chat_of(self.services.generator), chat_of(self.services.critic)
-        talk = Talk(writer, grader, self.services.retriever, self.k, tab)
+        talk = Talk(writer, grader, self.services.retriever, self.k, budget)
         began = time.perf_counter()
         error = None
         try:
@@ -194,7 +194,7 @@ class Peer:
             said=[_said(reached.answer, reached.support)] if answered and reached.support is not None else [],
             citations=[],
             usefulness=reached.usefulness,
-            cost=Cost(**talk.tab.spent, seconds=seconds),
+            cost=Cost(**talk.budget.spent, seconds=seconds),
             decisions=talk.decisions,
             error=error,
         )

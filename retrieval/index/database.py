@@ -13,7 +13,7 @@ from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
 from core.files import make_contents_private, make_private_folder
 from core.text import shown
 from retrieval.index.manifest import read_manifest, unquoted
-from retrieval.index.recovery import salvage
+from retrieval.index.recovery import recover
 from retrieval.index.schema import FORMAT, SCHEMA, add_roots, get_meta, knows_itself, made_objects, objects_of
 from retrieval.index.sqlite_files import (
     BUSY_CODES,
@@ -21,8 +21,8 @@ from retrieval.index.sqlite_files import (
     code_of,
     connect,
     create_private,
+    lock_holder,
     sign,
-    signed,
     translated,
     unsign,
     unwritable,
@@ -129,7 +129,7 @@ class Database:
             self._check()
             if aside:
                 with self.writing() as connection:
-                    salvage(aside, connection)
+                    recover(aside, connection)
 
     def _prepare(self) -> bool:
         """Make the folder, for its user alone; return whether the database can be written."""
@@ -299,5 +299,5 @@ def _inode(path: Path) -> int:
 
 def _busy(folder: Path) -> IndexBusy:
     return IndexBusy(
-        f"{signed(folder)} is writing the index in {shown(folder)}: wait until it has finished, then try again."
+        f"{lock_holder(folder)} is writing the index in {shown(folder)}: wait until it has finished, then try again."
     )

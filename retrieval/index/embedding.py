@@ -95,7 +95,7 @@ def other_model(database: Database, old: str, new: str) -> str:
     )
 
 
-def reasons_to_settle(database: Database, model: Model, settings: SplitSettings) -> list[str]:
+def outdated_reasons(database: Database, model: Model, settings: SplitSettings) -> list[str]:
     """Return a sentence for each setting that is not the one the index was made with."""
     with database.reading() as connection:
         snapshot = Snapshot.of(connection)
@@ -113,12 +113,12 @@ def reasons_to_settle(database: Database, model: Model, settings: SplitSettings)
     return [f"{reason}: everything was indexed anew." for reason in reasons]
 
 
-def settle(database: Database, model: Model, settings: SplitSettings) -> list[str]:
+def clear_outdated(database: Database, model: Model, settings: SplitSettings) -> list[str]:
     """Make the index agree with its settings; files are then read again, other texts embedded at once.
 
     The new model is tried before anything is cleared. Returns the reasons.
     """
-    reasons = reasons_to_settle(database, model, settings)
+    reasons = outdated_reasons(database, model, settings)
     with database.reading() as connection:
         snapshot = Snapshot.of(connection)
         texts = texts_without_file(connection)

@@ -32,7 +32,7 @@ _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"
 _TEXTS = "SELECT passages.id FROM passages JOIN documents ON documents.id = document"
 
 
-def salvage(damaged: Path, connection: sqlite3.Connection) -> None:
+def recover(damaged: Path, connection: sqlite3.Connection) -> None:
     """Put what is whole in the file ``damaged`` into the new index of ``connection``."""
     with suppress(IndexDamaged, *_ERRORS), closing(connect(damaged, "mode=ro")) as old:
         if not are_plain(objects_of(old)):

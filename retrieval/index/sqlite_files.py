@@ -137,7 +137,7 @@ def unsign(folder: Path) -> None:
         (folder / _NAME).unlink()
 
 
-def signed(folder: Path) -> str:
+def lock_holder(folder: Path) -> str:
     """Say who is writing, as the beginning of a sentence."""
     try:
         word = json.loads(read_regular(folder / _NAME, _LARGEST))

@@ -17,7 +17,7 @@ from core.text import shown
 from retrieval.filters import Condition, Filter
 from retrieval.index.database import WAIT, Database
 from retrieval.index.document_rows import get_records, remove_records
-from retrieval.index.embedding import OtherDimensionError, reasons_to_settle, settle
+from retrieval.index.embedding import OtherDimensionError, clear_outdated, outdated_reasons
 from retrieval.index.manifest import remove_partial_files
 from retrieval.index.schema import add_roots, get_followed, get_roots, remove_root
 from retrieval.index.store import PassageStore, Search
@@ -186,10 +186,10 @@ class Library:
         database, model = self._database, self.store.model
         run = Sync(database, model, self.settings, progress)
         plan = run.plan()
-        if not plan.empty or reasons_to_settle(database, model, self.settings):
+        if not plan.empty or outdated_reasons(database, model, self.settings):
             with database.only_writer(seconds):
                 remove_partial_files(database.folder)
-                run.report.notes += settle(database, model, self.settings)
+                run.report.notes += clear_outdated(database, model, self.settings)
                 plan = run.plan()  # another process may have done it all while this one waited
                 run.carry_out(plan)
                 save_derived(database, self.store.vectors)

@@ -20,7 +20,7 @@ from retrieval.index.schema import get_followed, get_roots
 from retrieval.index.vector_rows import BATCH, drop_spare_vectors, has_spare_vectors
 from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.library.splitter import SplitSettings, split
-from retrieval.library.sync_report import Failure, Pace, Progress, Skipped, Status, SyncReport
+from retrieval.library.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.sandbox.pool import Readers, Reading
 
 _FILES = 256  # in one transaction
@@ -105,7 +105,7 @@ class Sync:
     def carry_out(self, plan: Plan) -> None:
         """Index what changed, a batch of passages at a time, and drop what is gone."""
         files = [(_path(path), plan.found.files[path].size) for path in plan.changed]
-        pace = Pace(files, self._progress)
+        pace = TimeEstimate(files, self._progress)
         waiting: list[_Done] = []
         with Readers() as readers:
             for done, reading in enumerate(readers.read(plan.changed)):

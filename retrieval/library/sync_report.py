@@ -93,7 +93,7 @@ class VerifyReport:
 _SMALL = 1_000  # bytes that a file costs however small it is
 
 
-class Pace:
+class TimeEstimate:
     """Tell ``progress`` of files, by what they weigh in bytes; ``passages`` is for the caller to count."""
 
     def __init__(self, files: Sequence[tuple[Path, int]], progress: Progress | None) -> None:

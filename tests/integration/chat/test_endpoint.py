@@ -22,7 +22,7 @@ from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.grade_documents import RELEVANCE
 from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, say, serving, status
-from tests.scripted import roomy_tab
+from tests.scripted import roomy_budget
 
 SKY: dict[str, Any] = {
     "question": "Why is the sky blue today?",
@@ -45,28 +45,28 @@ def chat(server: OpenAIServer, *, model: str = "gpt-4o-mini", key: str = "right"
     return made[-1]
 
 
-async def write(one: Chat, tab: Any = None) -> str:
-    generator = Generator(one).metered(tab or roomy_tab())
+async def write(one: Chat, budget: Any = None) -> str:
+    generator = Generator(one).with_budget(budget or roomy_budget())
     return await generator.write(DIRECT_GENERATE, max_tokens=20, question="What is 2+2?")
 
 
 async def test_a_text_is_written_and_paid_for_as_reported(server: OpenAIServer) -> None:
-    tab = roomy_tab()
-    assert await write(chat(server), tab) == "The answer is 4."
+    budget = roomy_budget()
+    assert await write(chat(server), budget) == "The answer is 4."
     body = server.asked[0].body
     assert (body["temperature"], body["model"]) == (0, "gpt-4o-mini")
     assert body.get("max_tokens", body.get("max_completion_tokens")) == 20
-    assert tab.spent["output_tokens"] == 4
-    assert not tab.spent["estimated"]
-    assert tab.spent["cached_input_tokens"] == tab.spent["input_tokens"] // 2
+    assert budget.spent["output_tokens"] == 4
+    assert not budget.spent["estimated"]
+    assert budget.spent["cached_input_tokens"] == budget.spent["input_tokens"] // 2
 
 
 async def test_usage_that_is_not_reported_is_estimated() -> None:
     with serving(usage=False) as server:
-        tab = roomy_tab()
-        await write(chat(server), tab)
-    assert tab.spent["estimated"]
-    assert tab.spent["input_tokens"] > 0
+        budget = roomy_budget()
+        await write(chat(server), budget)
+    assert budget.spent["estimated"]
+    assert budget.spent["input_tokens"] > 0
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_usage_that_is_not_reported_is_estimated() -> None:
 )
 async def test_a_verdict_by_whatever_the_server_gives(settings: dict[str, Any], asked: int, sure: bool) -> None:
     with serving(**settings) as server:
-        critic = Critic(chat(server)).metered(roomy_tab())
+        critic = Critic(chat(server)).with_budget(roomy_budget())
         found = await critic.choose(RELEVANCE, **SKY)
         other = await critic.choose(RELEVANCE, question=SKY["question"], passage="Salt melts ice.")
         assert len(server.asked) == asked
@@ -94,9 +94,9 @@ async def test_a_verdict_by_whatever_the_server_gives(settings: dict[str, Any], 
 
 
 async def test_the_critic_asks_for_one_token_or_a_schema(server: OpenAIServer) -> None:
-    await Critic(chat(server)).metered(roomy_tab()).choose(RETRIEVE, question="What is 2+2?")
+    await Critic(chat(server)).with_budget(roomy_budget()).choose(RETRIEVE, question="What is 2+2?")
     server.logprobs = "refuse"
-    await Critic(chat(server)).metered(roomy_tab()).choose(RETRIEVE, question="What is 2+2?")
+    await Critic(chat(server)).with_budget(roomy_budget()).choose(RETRIEVE, question="What is 2+2?")
     first, _, last = (one.body for one in server.asked)
     assert first.get("max_tokens", first.get("max_completion_tokens")) == 1
     assert (first["logprobs"], first["top_logprobs"]) == (True, 20)
@@ -118,23 +118,23 @@ async def test_the_critic_asks_for_one_token_or_a_schema(server: OpenAIServer) -
 async def test_an_odd_written_verdict_is_unknown(server: OpenAIServer, said: str) -> None:
     server.logprobs = "refuse"
     server.always = lambda asked: None if asked.body.get("logprobs") else say(said)
-    found = await Critic(chat(server)).metered(roomy_tab()).choose(RELEVANCE, **SKY)
+    found = await Critic(chat(server)).with_budget(roomy_budget()).choose(RELEVANCE, **SKY)
     assert found["label"] == "unknown"
 
 
 async def test_a_verdict_behind_a_thought_is_read(server: OpenAIServer) -> None:
     server.logprobs = "ignore"
     server.faults = [None, say('<think>The passage says so.</think>\n{"label": "yes"}')]
-    found = await Critic(chat(server)).metered(roomy_tab()).choose(RELEVANCE, **SKY)
+    found = await Critic(chat(server)).with_budget(roomy_budget()).choose(RELEVANCE, **SKY)
     assert found["label"] == "relevant"
 
 
 @pytest.mark.parametrize("fault", [status(500), status(502), status(503), status(429), CUT])
 async def test_what_may_pass_is_tried_again(server: OpenAIServer, fault: Fault) -> None:
     server.faults = [fault, fault]
-    tab = roomy_tab()
-    assert await write(chat(server), tab) == "The answer is 4."
-    assert len(server.asked) == tab.spent["model_calls"] == 3
+    budget = roomy_budget()
+    assert await write(chat(server), budget) == "The answer is 4."
+    assert len(server.asked) == budget.spent["model_calls"] == 3
 
 
 @pytest.mark.parametrize("fault", [status(500, "overloaded"), CUT])
@@ -187,11 +187,11 @@ async def test_a_server_that_is_not_there_is_an_error_at_once() -> None:
         port = free.getsockname()[1]
     one = openai_chat("gpt-4o-mini", base_url=f"http://127.0.0.1:{port}/v1", api_key="x", call_seconds=5)
     made.append(one)
-    tab = roomy_tab()
+    budget = roomy_budget()
     with pytest.raises(ModelError, match=r"Cannot reach the server of gpt-4o-mini.*check OPENAI_BASE_URL") as error:
-        await write(one, tab)
+        await write(one, budget)
     assert not isinstance(error.value, TransientModelError)
-    assert tab.spent["model_calls"] == 1
+    assert budget.spent["model_calls"] == 1
 
 
 async def test_calls_run_side_by_side(server: OpenAIServer) -> None:
@@ -202,5 +202,5 @@ async def test_calls_run_side_by_side(server: OpenAIServer) -> None:
 async def test_the_server_tells_our_prompts_apart(server: OpenAIServer) -> None:
     """The server itself: a request that is none of the program's prompts is refused."""
     with pytest.raises(ModelError, match="no prompt of ours"):
-        await chat(server).ask([HumanMessage("hello")], roomy_tab(), max_tokens=1)
+        await chat(server).ask([HumanMessage("hello")], roomy_budget(), max_tokens=1)
     assert json.dumps(server.kinds()) == "[]"

@@ -18,7 +18,7 @@ from models.chat import Chat, answer_of
 from models.connect import openai_chat, provider_chat
 from models.failures import TransientModelError
 from tests.integration.loopback import json_reply, loopback
-from tests.scripted import roomy_tab
+from tests.scripted import roomy_budget
 
 KEY = "swordfish-in-the-lake"
 ZEROS = 50_000_000
@@ -51,7 +51,7 @@ def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mak
 
 async def failure(chat: Chat) -> ModelError:
     with pytest.raises(ModelError) as error:
-        await chat.ask([HumanMessage("Why?")], roomy_tab(), max_tokens=5)
+        await chat.ask([HumanMessage("Why?")], roomy_budget(), max_tokens=5)
     await chat.aclose()
     return error.value
 
@@ -137,7 +137,7 @@ async def test_a_key_within_a_reply_is_not_shown(message: dict[str, str]) -> Non
     }
     with loopback(lambda sent: whole(json.dumps(completion).encode())) as server:
         chat = endpoint(server.url)
-        reply = await chat.ask([HumanMessage("Why?")], roomy_tab(), max_tokens=50)
+        reply = await chat.ask([HumanMessage("Why?")], roomy_budget(), max_tokens=50)
         await chat.aclose()
     try:
         shown = answer_of(reply, chat.name, 50, chat.secrets)
@@ -150,4 +150,4 @@ async def test_a_key_within_a_reply_is_not_shown(message: dict[str, str]) -> Non
 async def test_a_provider_that_cannot_be_guarded_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda spec, **settings: object())
     with pytest.raises(RequestError, match=r"bedrock:small cannot be used: its package has no HTTP client"):
-        await provider_chat("bedrock:small", call_seconds=5).ask([HumanMessage("Why?")], roomy_tab(), max_tokens=5)
+        await provider_chat("bedrock:small", call_seconds=5).ask([HumanMessage("Why?")], roomy_budget(), max_tokens=5)

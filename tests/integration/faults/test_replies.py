@@ -16,11 +16,11 @@ from models.connect import openai_chat
 from models.critic import Critic
 from models.failures import TransientModelError
 from models.generator import Generator
-from models.usage import LimitReachedError, Tab
+from models.usage import LimitReachedError, NodeBudget
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.grade_documents import RELEVANCE
 from tests.integration.openai_server import OpenAIServer
-from tests.scripted import roomy_tab
+from tests.scripted import roomy_budget
 
 SKY: dict[str, Any] = {
     "question": "Why is the sky blue today?",
@@ -129,8 +129,8 @@ def chat(server: OpenAIServer, *, seconds: float = 10) -> Chat:
     return made[-1]
 
 
-async def write(one: Chat, tab: Tab) -> str:
-    return await Generator(one).metered(tab).write(DIRECT_GENERATE, max_tokens=20, question="What is 2+2?")
+async def write(one: Chat, budget: NodeBudget) -> str:
+    return await Generator(one).with_budget(budget).write(DIRECT_GENERATE, max_tokens=20, question="What is 2+2?")
 
 
 def arrived(server: OpenAIServer, name: str, calls: int) -> bool:
@@ -144,34 +144,34 @@ def test_every_fault_has_its_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 async def test_the_generator_answers_or_fails_by_name(server: OpenAIServer, name: str) -> None:
-    case, tab = CASES[name], roomy_tab()
+    case, budget = CASES[name], roomy_budget()
     server.always = lambda asked: FAULTS[name]
     one = chat(server, seconds=0.3 if name in SLOW else 10)
     async with asyncio.timeout(30):
         if case.written is not None:
-            assert await write(one, tab) == case.written
+            assert await write(one, budget) == case.written
         else:
             with pytest.raises(TransientModelError, match=case.error) as error:
-                await write(one, tab)
+                await write(one, budget)
             assert len(str(error.value)) < 400
-    assert tab.spent["model_calls"] == case.calls
+    assert budget.spent["model_calls"] == case.calls
     assert arrived(server, name, case.calls)
-    assert tab.spent["estimated"] is case.estimated
-    assert 0 < tab.spent["input_tokens"] < 2000
-    assert 0 <= tab.spent["cached_input_tokens"] <= tab.spent["input_tokens"]
-    assert 0 <= tab.spent["output_tokens"] <= 20 * case.calls
-    assert (tab.meter.held_calls, tab.meter.held_tokens) == (0, 0)
+    assert budget.spent["estimated"] is case.estimated
+    assert 0 < budget.spent["input_tokens"] < 2000
+    assert 0 <= budget.spent["cached_input_tokens"] <= budget.spent["input_tokens"]
+    assert 0 <= budget.spent["output_tokens"] <= 20 * case.calls
+    assert (budget.total.held_calls, budget.total.held_tokens) == (0, 0)
 
 
 @pytest.mark.parametrize("name", CASES)
 async def test_the_critic_judges_or_is_unknown(server: OpenAIServer, name: str) -> None:
-    case, tab = CASES[name], roomy_tab()
+    case, budget = CASES[name], roomy_budget()
     server.always = lambda asked: FAULTS[name]
-    critic = Critic(chat(server, seconds=0.3 if name in SLOW else 10)).metered(tab)
+    critic = Critic(chat(server, seconds=0.3 if name in SLOW else 10)).with_budget(budget)
     async with asyncio.timeout(30):
         found = await critic.choose(RELEVANCE, **SKY)
     assert found["label"] == case.label
-    assert tab.spent["model_calls"] == case.asked
+    assert budget.spent["model_calls"] == case.asked
     assert arrived(server, name, case.asked)
     if case.label == "unknown":
         assert found["reason"]
@@ -181,16 +181,16 @@ async def test_the_critic_judges_or_is_unknown(server: OpenAIServer, name: str) 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.calls == 3])
 async def test_what_may_pass_is_asked_again(server: OpenAIServer, name: str) -> None:
     server.faults = [FAULTS[name], FAULTS[name]]
-    tab = roomy_tab()
+    budget = roomy_budget()
     async with asyncio.timeout(30):
-        assert await write(chat(server, seconds=0.8 if name in SLOW else 10), tab) == ANSWER
-    assert tab.spent["model_calls"] == 3
+        assert await write(chat(server, seconds=0.8 if name in SLOW else 10), budget) == ANSWER
+    assert budget.spent["model_calls"] == 3
     assert arrived(server, name, 3)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.label == "unknown"])
 async def test_a_critic_that_gave_verdicts_is_asked_the_same_way_after_a_fault(server: OpenAIServer, name: str) -> None:
-    critic = Critic(chat(server, seconds=0.8 if name in SLOW else 10)).metered(roomy_tab())
+    critic = Critic(chat(server, seconds=0.8 if name in SLOW else 10)).with_budget(roomy_budget())
     assert (await critic.choose(RELEVANCE, **SKY))["probabilities"]
     server.faults = [FAULTS[name]] * 3
     await critic.choose(RELEVANCE, **SKY)
@@ -199,7 +199,7 @@ async def test_a_critic_that_gave_verdicts_is_asked_the_same_way_after_a_fault(s
 
 
 async def test_a_critic_whose_server_gives_no_probabilities_any_more_is_asked_otherwise(server: OpenAIServer) -> None:
-    critic = Critic(chat(server)).metered(roomy_tab())
+    critic = Critic(chat(server)).with_budget(roomy_budget())
     assert (await critic.choose(RELEVANCE, **SKY))["probabilities"]
     server.logprobs = "ignore"
     labels = [(await critic.choose(RELEVANCE, **SKY))["label"] for _ in range(6)]
@@ -213,7 +213,7 @@ async def test_a_critic_whose_server_gives_no_probabilities_any_more_is_asked_ot
 async def test_a_date_to_come_back_at_is_respected(server: OpenAIServer, code: int) -> None:
     moment = time.time()
     server.faults = [retry_at(2, moment, code)]  # an HTTP date has whole seconds
-    assert await write(chat(server), roomy_tab()) == ANSWER
+    assert await write(chat(server), roomy_budget()) == ANSWER
     assert time.time() >= int(moment + 2)
 
 
@@ -222,26 +222,26 @@ async def test_no_wait_is_longer_than_the_question_has_time(server: OpenAIServer
     server.faults = [FAULTS[name]]
     async with asyncio.timeout(30):
         with pytest.raises(TransientModelError, match="slow down"):
-            await write(chat(server), roomy_tab(seconds=60))
+            await write(chat(server), roomy_budget(seconds=60))
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("name", sorted(SLOW))
 async def test_no_call_outlasts_the_question(server: OpenAIServer, name: str) -> None:
     one = chat(server)
-    await write(one, roomy_tab())  # the first call makes the client, which takes its time
+    await write(one, roomy_budget())  # the first call makes the client, which takes its time
     server.always = lambda asked: FAULTS[name]
-    tab = roomy_tab(seconds=1)
+    budget = roomy_budget(seconds=1)
     async with asyncio.timeout(30):
         with pytest.raises((LimitReachedError, ModelError)):
-            await write(one, tab)
-    assert tab.limit == "limit_seconds"
-    assert tab.spent["model_calls"] == 1
+            await write(one, budget)
+    assert budget.limit == "limit_seconds"
+    assert budget.spent["model_calls"] == 1
 
 
 async def test_as_much_as_was_asked_for_is_an_answer(server: OpenAIServer) -> None:
     """Sixty-four characters a token are more than any tokenizer's mean: see `models.chat.answer_of`."""
     server.faults = [say("x" * 64 * 20), say("x" * (64 * 20 + 1))]
-    assert await write(chat(server), roomy_tab()) == "x" * 64 * 20
+    assert await write(chat(server), roomy_budget()) == "x" * 64 * 20
     with pytest.raises(TransientModelError, match="1,281 characters where 20 tokens"):
-        await write(chat(server), roomy_tab())
+        await write(chat(server), roomy_budget())

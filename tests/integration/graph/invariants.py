@@ -31,7 +31,7 @@ def drafts_written(played: Played) -> list[str]:
 
 
 def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
-    limits, seen = played.world.context.bounds, visits(played)
+    limits, seen = played.world.context.effective_limits, visits(played)
     nodes = [node for node, _ in played.updates]
     assert nodes[0] == "decide"
     assert nodes[-1] == "finish"
@@ -45,7 +45,7 @@ def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
 
 
 def holds_that_no_limit_is_crossed(played: Played) -> None:
-    limits = played.world.context.bounds
+    limits = played.world.context.effective_limits
     assert len(played.calls) <= limits.model_calls
     # What no server reports is estimated at three bytes a token.
     known = [call for call in played.calls if played.world.bytes_a_token >= 3 or (call.served and call.reply.reported)]
@@ -163,7 +163,7 @@ def holds_that_the_outcome_follows_from_the_verdicts(played: Played) -> None:
 
 def holds_that_a_stop_is_true(played: Played) -> None:
     """The model is said to have failed only if it did, and a limit to be reached only near it."""
-    limits = played.world.context.bounds
+    limits = played.world.context.effective_limits
     queries = [call.reply.text.strip("“” \n") for call in played.calls if call.kind == "query"]
     failed = not all(map(says_something, played.calls)) or "" in queries or None in played.world.found
     for stop in played.final["stops"]:
@@ -246,7 +246,7 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
 
 
 def holds_that_what_is_relevant_was_graded_so(played: Played) -> None:
-    final, levels = played.final, played.world.context.levels
+    final, levels = played.final, played.world.context.effective_thresholds
     assert len(final["passages"]) <= played.world.context.k
     searches = [index for index, step in enumerate(final["path"]) if step["node"] == "retrieve"]
     graded = bool(searches) and any("grades" in step["decided"] for step in final["path"][searches[-1] :])

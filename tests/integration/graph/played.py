@@ -19,13 +19,13 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from core.errors import ModelError
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Services
 from graph.state import SelfRAGState
 from models.chat import Chat
 from models.critic import WHY, Critic
 from models.generator import Generator
-from models.usage import Meter
+from models.usage import Budget
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.rewrite_query import REWRITE_QUERY
@@ -76,13 +76,13 @@ def simulate_time(patch: pytest.MonkeyPatch) -> None:
     perf_counter = time.perf_counter
     patch.setattr(time, "monotonic", CLOCK)
     patch.setattr(time, "perf_counter", lambda: perf_counter() + CLOCK.ahead)
-    patch.setattr("graph.execution.Meter", partial(_begun, Meter))
+    patch.setattr("graph.execution.Budget", partial(_begun, Budget))
     patch.setattr("models.failures.BACKOFF_SECONDS", 0.0)
 
 
-def _begun(meter: type[Meter], **given: Any) -> Meter:
-    """A meter that begins now: its class knows the real clock only."""
-    return meter(**given, began=CLOCK())
+def _begun(total: type[Budget], **given: Any) -> Budget:
+    """A total that begins now: its class knows the real clock only."""
+    return total(**given, began=CLOCK())
 
 
 @dataclass(frozen=True)
@@ -190,12 +190,12 @@ class Stage:
     world: World
     model: Player
     finder: Finder
-    graph: SelfRAG
+    graph: SelfRAGGraph
 
     @property
     def how(self) -> dict[str, Any]:
         """What every entry of the graph is called with."""
-        limits = self.world.context.bounds
+        limits = self.world.context.effective_limits
         return {
             "input": {"question": self.world.question},
             "config": {"recursion_limit": limits.steps},
@@ -217,7 +217,7 @@ class Stage:
         return self.played([one async for one in self.graph.astream(**self.how, stream_mode=["updates", "values"])])
 
 
-def stage(world: World, build: Callable[[Services], SelfRAG] = build_graph) -> Stage:
+def stage(world: World, build: Callable[[Services], SelfRAGGraph] = build_graph) -> Stage:
     """The graph over the world's model and retriever, at the beginning of time."""
     CLOCK.ahead = 0.0
     model, finder = Player(world=world), Finder(world)

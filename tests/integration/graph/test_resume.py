@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph.builder import SelfRAG, build_graph
+from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
 from tests.integration.graph.played import CLOCK, simulate_time
@@ -61,7 +61,7 @@ class Life:
             raise Died
         await asyncio.sleep(0)
 
-    def graph(self, saver: BaseCheckpointSaver[Any]) -> SelfRAG:
+    def graph(self, saver: BaseCheckpointSaver[Any]) -> SelfRAGGraph:
         """Nothing relevant at first; then a draft of which one claim fails; then a good one."""
         said = {"draft": f"{GOOD} {BAD}", "mend": GOOD, "query": "air", "direct": "4"}
         generator = ScriptedGenerator(forever=lambda name, turn: said[name], wait=self.wait)

@@ -23,7 +23,7 @@ from graph.builder import build_graph
 from graph.context import Context
 from models.chat import Chat
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic, thread
-from tests.scripted import ScriptedChat, ScriptedGenerator, document, roomy_tab, services
+from tests.scripted import ScriptedChat, ScriptedGenerator, document, roomy_budget, services
 
 
 class Shelf(BaseRetriever):
@@ -45,7 +45,7 @@ graph = build_graph(made, InMemorySaver(), **({"tracing": True} if "traced" in s
 async def alone(_: Any = None, config: RunnableConfig | None = None) -> None:
     """Ask a model as a generator or a critic does that is used without a graph."""
     chat = Chat(lambda: ScriptedChat(script=["Yes."]), "scripted")
-    await chat.ask([HumanMessage(AIR)], roomy_tab(), max_tokens=9)
+    await chat.ask([HumanMessage(AIR)], roomy_budget(), max_tokens=9)
 
 
 async def compared() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.progress import asking, described, duration, judging, pace, table
+from app.progress import asking, described, duration, judging, rate_and_time_left, table
 from app.screen import Screen
 from core.types import Usage
 from evaluation.run import Tally
@@ -169,7 +169,7 @@ def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[s
     ],
 )
 def test_a_pace(changes: dict[str, Any], words: list[str]) -> None:
-    assert pace(at(10, **changes)) == words
+    assert rate_and_time_left(at(10, **changes)) == words
 
 
 def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

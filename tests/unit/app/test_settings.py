@@ -11,7 +11,7 @@ from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddi
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from core.errors import ModelError, RequestError
 from graph.context import Limits, Weights
-from graph.execution import Ahead
+from graph.execution import PrefetchingRetriever
 from retrieval.filters import Filter
 from tests.scripted import ScriptedRetriever
 
@@ -124,7 +124,7 @@ class Shelf(VectorStore):
 async def test_the_store_is_asked_with_the_runs_own_k_and_filter() -> None:
     shelf, within = Shelf(), Filter(sources=("*.pdf",))
     settings = Settings(openai_api_key="x", openai_base_url="http://127.0.0.1:9/v1")
-    search = Ahead(services_of(settings, shelf.as_retriever()).retriever)
+    search = PrefetchingRetriever(services_of(settings, shelf.as_retriever()).retriever)
     await search.ainvoke("why", k=7, filter=within)
     await search.ainvoke("why", k=2)
     assert shelf.asked == [{"query": "why", "k": 7, "filter": within}, {"query": "why", "k": 2}]

@@ -15,7 +15,7 @@ from benchmarks.peers.filter_flag import FLAG, READ_CHARACTERS
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.sequential import GENERATIONS, TRANSFORMATIONS, sequential
 from evaluation.records import Example, Record
-from graph.context import Searches, Services
+from graph.context import RetrieverLike, Services
 from grounding.claims import declines
 from models.chat import Chat
 from models.critic import Critic
@@ -74,7 +74,7 @@ class Model:
 def services(model: Model, retriever: ScriptedRetriever | None = None) -> Services:
     chat = Chat(lambda: model.model, "scripted", retries=0)
     found = retriever or ScriptedRetriever(always=[SKY, SEA])
-    return Services(Generator(chat), Critic(chat), cast("Searches", found))
+    return Services(Generator(chat), Critic(chat), cast("RetrieverLike", found))
 
 
 async def ask(name: str, model: Model, retriever: ScriptedRetriever | None = None, k: int = 2) -> Record:

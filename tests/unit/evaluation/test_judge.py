@@ -18,9 +18,9 @@ from evaluation.judge import judge_records, passages_of, relevancies
 from evaluation.judge_prompts import NO_ANSWER, QUESTIONS
 from evaluation.judgements import Judgements, Pair
 from evaluation.records import Example, Record
-from graph.context import Searches, Services
+from graph.context import RetrieverLike, Services
 from models.failures import TransientModelError
-from models.usage import Tab
+from models.usage import NodeBudget
 from prompts.choice import Choice
 from tests.scripted import ScriptedRetriever, verdict
 from tests.unit.evaluation.said import record, seen
@@ -38,7 +38,7 @@ class Model:
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     fails_on: str | None = None
 
-    def metered(self, tab: Tab) -> Any:
+    def with_budget(self, budget: NodeBudget) -> Any:
         return self
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
@@ -82,7 +82,7 @@ async def judge(
     examples: Sequence[Example] = (EXAMPLE,),
     progress: Callable[[int, int], None] | None = None,
 ) -> Judgements:
-    services = Services(model, model, cast("Searches", ScriptedRetriever()))
+    services = Services(model, model, cast("RetrieverLike", ScriptedRetriever()))
     return await judge_records(services, embed, examples, records, path, progress)
 
 

@@ -145,19 +145,19 @@ def test_right_needs_an_answer_and_a_label(
 
 
 def test_squads_f1_rewards_abstention_where_there_is_no_answer() -> None:
-    hopeless, fair = example(answerable=False), example(answerable=True, references=("Turing",))
-    assert squad_f1(hopeless, record(answer="")) == 1
-    assert squad_f1(hopeless, record(answer="Turing")) == 0
+    unlikely, fair = example(answerable=False), example(answerable=True, references=("Turing",))
+    assert squad_f1(unlikely, record(answer="")) == 1
+    assert squad_f1(unlikely, record(answer="Turing")) == 0
     assert squad_f1(fair, record(answer="Turing")) == 1
     assert squad_f1(fair, record(answer="")) == 0
-    assert answer_f1(hopeless, record(answer="")) is None
+    assert answer_f1(unlikely, record(answer="")) is None
 
 
 def test_withheld_drafts_are_judged_by_their_claims() -> None:
-    fair, hopeless = example(answerable=True, references=("Turing",)), example(answerable=False)
+    fair, unlikely = example(answerable=True, references=("Turing",)), example(answerable=False)
     withheld = record(answer="", outcome="abstained", said=[said("It was Turing.", 0.2)])
     assert draft_right(fair, withheld) is True
-    assert draft_right(hopeless, withheld) is False
+    assert draft_right(unlikely, withheld) is False
     assert draft_right(fair, record(answer="", outcome="abstained")) is None
     assert draft_right(example(), withheld) is None
 

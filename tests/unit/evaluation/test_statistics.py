@@ -183,7 +183,7 @@ def test_nothing_to_compare_is_no_error() -> None:
 
 
 def test_the_permutation_of_ratios_exchanges_whole_examples() -> None:
-    # One system abstains from both of two hopeless examples, the other from neither: 2 of 4 exchanges are as extreme,
+    # One system abstains from both of two unlikely examples, the other from neither: 2 of 4 exchanges are as extreme,
     # the other two leave each with half, a difference of 0.
     found = difference(([2, 2], [2, 2]), ([0, 0], [1, 1]))
     assert found.value == 1

@@ -16,8 +16,12 @@ def test_what_is_named_differs_and_all_else_is_as_it_was() -> None:
     assert name == "wide"
     assert (context.k, context.mode, context.strategy, context.fallback) == (8, "always", "per-passage", "direct")
     assert context.explain is True
-    assert (context.levels.relevant, context.levels.retrieve) == (0.25, 0.28)
-    assert (context.bounds.drafts, context.bounds.rewrites, context.bounds.seconds) == (1, 0, 600)
+    assert (context.effective_thresholds.relevant, context.effective_thresholds.retrieve) == (0.25, 0.28)
+    assert (context.effective_limits.drafts, context.effective_limits.rewrites, context.effective_limits.seconds) == (
+        1,
+        0,
+        600,
+    )
     assert (context.weights.support, context.weights.relevance) == (2, 1)
 
 

@@ -72,8 +72,8 @@ def test_the_defaults_are_those_of_the_design() -> None:
 
 def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
     made = services(limits=Limits(drafts=9), thresholds=Thresholds(relevant=0.7))
-    assert made.completed(None).bounds.drafts == 9
-    assert made.completed(None).levels.relevant == 0.7
+    assert made.completed(None).effective_limits.drafts == 9
+    assert made.completed(None).effective_thresholds.relevant == 0.7
     own = Context(limits=Limits(drafts=1), thresholds=Thresholds(relevant=0.1))
     assert made.completed(own) == own
 
@@ -81,5 +81,5 @@ def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
 def test_what_is_set_in_part_keeps_the_rest_as_calibrated() -> None:
     made = services(limits=Limits(seconds=600), thresholds=Thresholds(retrieve=0.28, relevant=0.7, similar=0.2))
     run = made.completed(Context(thresholds=Thresholds(retrieve=0.9), limits=Limits(drafts=1)))
-    assert run.levels == Thresholds(retrieve=0.9, relevant=0.7, similar=0.2)
-    assert run.bounds == Limits(seconds=600, drafts=1)
+    assert run.effective_thresholds == Thresholds(retrieve=0.9, relevant=0.7, similar=0.2)
+    assert run.effective_limits == Limits(seconds=600, drafts=1)

@@ -10,17 +10,17 @@ from langchain_core.documents import Document
 
 from core.types import Step, no_usage
 from graph.context import Context, Limits
-from graph.execution import Ahead, Execution, Recalling, Verdicts, current_execution, meter_of
+from graph.execution import CachedCritic, Execution, PrefetchingRetriever, VerdictCache, budget_of, current_execution
 from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
-from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_tab, state
+from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state
 
 
-def recalling(**otherwise: Any) -> tuple[Recalling, ScriptedCritic]:
+def recalling(**otherwise: Any) -> tuple[CachedCritic, ScriptedCritic]:
     critic = ScriptedCritic(otherwise=otherwise)
-    return Recalling(critic, Verdicts()).metered(roomy_tab()), critic
+    return CachedCritic(critic, VerdictCache()).with_budget(roomy_budget()), critic
 
 
 async def test_nodes_of_one_execution_share_a_run() -> None:
@@ -33,17 +33,17 @@ async def test_nodes_of_one_execution_share_a_run() -> None:
 
 
 async def test_a_budget_made_anew_counts_what_was_spent_before() -> None:
-    meter = meter_of(state(usage={**no_usage(), "model_calls": 31}), Context())
-    await meter.admit(1)
+    total = budget_of(state(usage={**no_usage(), "model_calls": 31}), Context())
+    await total.admit(1)
     with pytest.raises(LimitReachedError, match="limit_calls"):
-        await meter.admit(1)
+        await total.admit(1)
 
 
 async def test_a_budget_made_anew_counts_the_seconds_of_finished_nodes_and_no_others() -> None:
     path = [Step(node="decide", seconds=40.0, decided={}), Step(node="retrieve", seconds=2.0, decided={})]
-    meter = meter_of(state(path=path), Context(limits=Limits(seconds=60)))
-    assert 42 <= meter.seconds_spent() < 50
-    assert 10 < meter.seconds_left() <= 18
+    total = budget_of(state(path=path), Context(limits=Limits(seconds=60)))
+    assert 42 <= total.seconds_spent() < 50
+    assert 10 < total.seconds_left() <= 18
 
 
 async def test_what_was_asked_once_is_not_asked_again() -> None:
@@ -62,8 +62,8 @@ async def test_what_is_being_asked_is_awaited() -> None:
         await answer.wait()
 
     slow = ScriptedCritic(otherwise={"relevance": "relevant"}, wait=wait)
-    metered = Recalling(slow, Verdicts()).metered(roomy_tab())
-    both = [asyncio.create_task(metered.choose(RELEVANCE, question="Why?", passage="So.")) for _ in range(2)]
+    with_budget = CachedCritic(slow, VerdictCache()).with_budget(roomy_budget())
+    both = [asyncio.create_task(with_budget.choose(RELEVANCE, question="Why?", passage="So.")) for _ in range(2)]
     await asyncio.sleep(0)
     answer.set()
     one, other = await asyncio.gather(*both)
@@ -73,7 +73,7 @@ async def test_what_is_being_asked_is_awaited() -> None:
 
 async def test_a_verdict_that_failed_is_asked_for_again() -> None:
     critic = ScriptedCritic({"So.": ["unknown", "relevant"]})
-    recalls = Recalling(critic, Verdicts()).metered(roomy_tab())
+    recalls = CachedCritic(critic, VerdictCache()).with_budget(roomy_budget())
     assert (await recalls.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "unknown"
     assert (await recalls.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "relevant"
 
@@ -96,7 +96,7 @@ class Slow(ScriptedRetriever):
 
 async def test_a_search_begun_ahead_is_made_once() -> None:
     retriever = Slow()
-    ahead = Ahead(retriever)
+    ahead = PrefetchingRetriever(retriever)
     ahead.begin("why", 4)
     await asyncio.sleep(0)
     assert retriever.queries == ["why"]
@@ -109,7 +109,7 @@ async def test_a_search_begun_ahead_is_made_once() -> None:
 async def test_another_search_than_that_begun_is_made_anew() -> None:
     retriever = Slow()
     retriever.told.set()
-    ahead = Ahead(retriever)
+    ahead = PrefetchingRetriever(retriever)
     ahead.begin("why", 4)
     await asyncio.sleep(0)
     await ahead.ainvoke("why", k=5)
@@ -119,7 +119,7 @@ async def test_another_search_than_that_begun_is_made_anew() -> None:
 
 async def test_a_search_begun_ahead_is_used_within_the_same_filter_alone() -> None:
     retriever = Filtering(always=["So."])
-    ahead = Ahead(retriever)
+    ahead = PrefetchingRetriever(retriever)
     some, others = Filter(sources=("a.md",)), Filter(sources=("b.md",))
     ahead.begin("why", 4, some)
     await asyncio.sleep(0)
@@ -132,7 +132,7 @@ async def test_a_search_begun_ahead_is_used_within_the_same_filter_alone() -> No
 
 async def test_a_filter_of_no_condition_is_none() -> None:
     retriever = ScriptedRetriever(always=["So."])
-    ahead = Ahead(retriever)
+    ahead = PrefetchingRetriever(retriever)
     ahead.begin("why", 4, Filter())
     await ahead.ainvoke("why", k=4)
     assert retriever.queries == ["why"]
@@ -140,7 +140,7 @@ async def test_a_filter_of_no_condition_is_none() -> None:
 
 async def test_a_search_that_is_not_needed_is_ended() -> None:
     retriever = Slow()
-    ahead = Ahead(retriever)
+    ahead = PrefetchingRetriever(retriever)
     ahead.begin("why", 4)
     await asyncio.sleep(0)
     ahead.drop()
@@ -150,7 +150,7 @@ async def test_a_search_that_is_not_needed_is_ended() -> None:
 
 
 async def test_a_search_that_failed_fails_where_it_is_needed_and_nowhere_else() -> None:
-    ahead = Ahead(ScriptedRetriever())
+    ahead = PrefetchingRetriever(ScriptedRetriever())
     ahead.begin("why", 4)
     await asyncio.sleep(0)
     with pytest.raises(NotScriptedError):
@@ -162,7 +162,7 @@ async def test_a_search_that_failed_fails_where_it_is_needed_and_nowhere_else() 
 
 def test_a_search_of_another_loop_is_made_anew() -> None:
     retriever = ScriptedRetriever(always=["So."])
-    ahead = Ahead(retriever)
+    ahead = PrefetchingRetriever(retriever)
 
     async def begin() -> None:
         ahead.begin("why", 4)

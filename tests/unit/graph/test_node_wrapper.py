@@ -11,7 +11,7 @@ from langgraph.types import Overwrite
 
 from core.errors import ModelError, RequestError
 from graph.context import Context, Limits, Services
-from graph.node_wrapper import LONGEST_QUESTION, anew, fenced, require_question
+from graph.node_wrapper import LONGEST_QUESTION, initial_state, require_question, wrap_node
 from graph.state import SelfRAGState
 from models.usage import LimitReachedError
 from tests.scripted import ScriptedGenerator, services, state
@@ -23,7 +23,7 @@ async def through(node: Node, made: Services | None = None) -> dict[str, Any]:
     """The state after a graph of this one node."""
     graph = StateGraph(SelfRAGState, context_schema=Context)
     made = made or services()
-    graph.add_node(node.__name__, fenced(node, made))
+    graph.add_node(node.__name__, wrap_node(node, made))
     graph.add_edge(START, node.__name__)
     graph.add_edge(node.__name__, END)
     begun = state()
@@ -56,7 +56,7 @@ async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:
 async def test_a_limit_that_a_node_ran_into_stops_the_run() -> None:
     async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
         generator: Any = services.generator
-        await generator.tab.admit(10**9)
+        await generator.budget.admit(10**9)
         return {"relevant": ["a"]}
 
     after = await through(grade)
@@ -68,7 +68,7 @@ async def test_a_limit_that_a_critic_met_stops_the_run_though_the_node_went_on()
     async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
         generator: Any = services.generator
         with pytest.raises(LimitReachedError):
-            await generator.tab.admit(10**9)
+            await generator.budget.admit(10**9)
         return {"relevant": ["a"]}
 
     after = await through(grade)
@@ -99,7 +99,7 @@ async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
 
 def test_a_question_starts_with_all_counters_anew() -> None:
     used = state(rewrites_left=0, drafts_left=0, queries=["a", "b"], searched=2, relevant=["x"], accepted=True)
-    fresh = anew(used, Context())
+    fresh = initial_state(used, Context())
     assert (fresh["rewrites_left"], fresh["drafts_left"], fresh["queries"]) == (2, 2, [used["question"]])
     assert (fresh["searched"], fresh["relevant"], fresh["accepted"]) == (0, [], False)
     assert fresh["run"] != used["run"]
@@ -126,4 +126,4 @@ def test_a_question_may_have_so_many_characters_and_no_more() -> None:
 
 def test_a_generator_is_metered_apart_for_each_node() -> None:
     made = services(ScriptedGenerator())
-    assert made.generator.tab is None  # type: ignore[attr-defined]
+    assert made.generator.budget is None  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ import pytest
 from evaluation.scores import CITED
 from grounding.claims import LONGEST_CLAIM, declines, places, statements
 from grounding.dates import dates, without_dates
-from grounding.instructions import is_order
+from grounding.instructions import is_instruction
 from grounding.names import Lexicon, missing_names, names
 from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
@@ -65,7 +65,7 @@ def letters(number: int) -> str:
         pytest.param(lambda: stated(repeated("7")), id="digits"),
         pytest.param(lambda: stated(repeated("1,", PASSAGES)), id="digits and commas"),
         pytest.param(lambda: fold(MARKS), id="marks on one letter"),
-        pytest.param(lambda: is_order(MARKS), id="marks in a sentence of a passage"),
+        pytest.param(lambda: is_instruction(MARKS), id="marks in a sentence of a passage"),
         pytest.param(lambda: dates(repeated("3 May ", PASSAGES)), id="dates"),
         pytest.param(
             lambda: without_dates(counted("May {0}, ", PASSAGES, 1000), dates(counted("June {0}, ", PASSAGES, 1000))),

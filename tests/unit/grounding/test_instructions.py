@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.instructions import is_order
+from grounding.instructions import is_instruction
 from grounding.quotes import find_quote
 from tests.scripted import passage
 
@@ -20,7 +20,7 @@ from tests.scripted import passage
     ],
 )
 def test_an_order_is_told(sentence: str) -> None:
-    assert is_order(sentence)
+    assert is_instruction(sentence)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_order_is_told(sentence: str) -> None:
     ],
 )
 def test_what_a_document_says_of_its_subject_is_none(sentence: str) -> None:
-    assert not is_order(sentence)
+    assert not is_instruction(sentence)
 
 
 def test_an_order_is_never_quoted() -> None:

@@ -14,8 +14,8 @@ from models import failures
 from models.chat import Chat, answer_of, likely_tokens, text_of, usage_of
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
 from models.redaction import Secrets
-from models.usage import LimitReachedError, Tab
-from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
+from models.usage import LimitReachedError, NodeBudget
+from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget
 
 ASK = [HumanMessage("Why is the sky blue?")]
 SERVER_ERROR = StatusError(500)
@@ -26,16 +26,16 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
 
 
-async def ask(model: ScriptedChat, tab: Tab | None = None, **settings: Any) -> AIMessage:
+async def ask(model: ScriptedChat, budget: NodeBudget | None = None, **settings: Any) -> AIMessage:
     made = Chat(lambda: model, "the model", **settings)
-    return await made.ask(ASK, tab or roomy_tab(), max_tokens=7, tags=["nostream"], bind={"logprobs": True})
+    return await made.ask(ASK, budget or roomy_budget(), max_tokens=7, tags=["nostream"], bind={"logprobs": True})
 
 
 async def test_a_reply_is_asked_for_as_told_and_paid_for_as_reported() -> None:
-    model, tab = ScriptedChat(script=[reply("Air scatters.", read=40, written=6, cached=30)]), roomy_tab()
-    assert (await ask(model, tab)).text == "Air scatters."
+    model, budget = ScriptedChat(script=[reply("Air scatters.", read=40, written=6, cached=30)]), roomy_budget()
+    assert (await ask(model, budget)).text == "Air scatters."
     assert model.calls == [(ASK, {"max_tokens": 7, "logprobs": True})]
-    assert tab.spent == {
+    assert budget.spent == {
         "model_calls": 1,
         "input_tokens": 40,
         "cached_input_tokens": 30,
@@ -59,11 +59,11 @@ async def test_a_reply_is_asked_for_as_told_and_paid_for_as_reported() -> None:
 )
 async def test_usage_that_is_absent_or_absurd_is_estimated(usage: tuple[int | None, int]) -> None:
     read, written = usage
-    tab = roomy_tab()
-    await ask(ScriptedChat(script=[reply("Air scatters blue light.", read=read, written=written)]), tab)
-    assert tab.spent["estimated"]
-    assert 0 < tab.spent["input_tokens"] <= likely_tokens(ASK, 0)
-    assert 0 < tab.spent["output_tokens"] < 24
+    budget = roomy_budget()
+    await ask(ScriptedChat(script=[reply("Air scatters blue light.", read=read, written=written)]), budget)
+    assert budget.spent["estimated"]
+    assert 0 < budget.spent["input_tokens"] <= likely_tokens(ASK, 0)
+    assert 0 < budget.spent["output_tokens"] < 24
 
 
 def test_more_cached_than_read_is_not_believed() -> None:
@@ -74,18 +74,18 @@ def test_more_cached_than_read_is_not_believed() -> None:
     "failure", [StatusError(500), StatusError(503), StatusError(429), TimeoutError(), RuntimeError("odd")]
 )
 async def test_what_may_pass_is_tried_again_and_every_try_is_counted(failure: Exception) -> None:
-    model, tab = ScriptedChat(script=[failure, failure, reply("At last.", read=40)]), roomy_tab()
-    assert (await ask(model, tab)).text == "At last."
-    assert tab.spent["model_calls"] == 3
-    assert tab.meter.held_calls == tab.meter.held_tokens == 0
+    model, budget = ScriptedChat(script=[failure, failure, reply("At last.", read=40)]), roomy_budget()
+    assert (await ask(model, budget)).text == "At last."
+    assert budget.spent["model_calls"] == 3
+    assert budget.total.held_calls == budget.total.held_tokens == 0
     model.done()
 
 
 async def test_retries_are_few() -> None:
-    model, tab = ScriptedChat(script=[SERVER_ERROR] * 9), roomy_tab()
+    model, budget = ScriptedChat(script=[SERVER_ERROR] * 9), roomy_budget()
     with pytest.raises(TransientModelError, match="the model failed"):
-        await ask(model, tab)
-    assert len(model.calls) == tab.spent["model_calls"] == 3
+        await ask(model, budget)
+    assert len(model.calls) == budget.spent["model_calls"] == 3
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ async def test_retries_are_few() -> None:
     ],
 )
 async def test_what_no_retry_mends_is_not_tried_again(status: int, kind: type[Exception], said: str) -> None:
-    model, tab = ScriptedChat(script=[StatusError(status)] * 3), roomy_tab()
+    model, budget = ScriptedChat(script=[StatusError(status)] * 3), roomy_budget()
     with pytest.raises(kind, match=said) as error:
-        await ask(model, tab)
+        await ask(model, budget)
     assert not isinstance(error.value, TransientModelError)
-    assert len(model.calls) == tab.spent["model_calls"] == 1
+    assert len(model.calls) == budget.spent["model_calls"] == 1
 
 
 async def test_a_model_that_cannot_be_made_is_a_clear_error() -> None:
@@ -112,7 +112,7 @@ async def test_a_model_that_cannot_be_made_is_a_clear_error() -> None:
         raise ModelError("It needs a package that is not installed.")
 
     with pytest.raises(ModelError, match="needs a package"):
-        await Chat(make, "the model").ask(ASK, roomy_tab(), max_tokens=1)
+        await Chat(make, "the model").ask(ASK, roomy_budget(), max_tokens=1)
 
 
 async def test_the_server_says_when_to_come_back() -> None:
@@ -139,7 +139,7 @@ async def test_a_wait_beyond_the_deadline_is_not_waited() -> None:
     model = ScriptedChat(script=[StatusError(429, "slow down", {"retry-after": "3600"})] * 2)
     async with asyncio.timeout(5):
         with pytest.raises(TransientModelError, match="slow down"):
-            await ask(model, roomy_tab(seconds=60))
+            await ask(model, roomy_budget(seconds=60))
     assert len(model.calls) == 1
 
 
@@ -147,40 +147,40 @@ async def test_a_call_that_hangs_is_ended_and_tried_again() -> None:
     def hang(messages: object) -> Any:
         return asyncio.sleep(3600)
 
-    model, tab = ScriptedChat(script=[hang, reply("At last.", read=9)]), roomy_tab()
-    assert (await ask(model, tab, call_seconds=0.05)).text == "At last."
-    assert tab.spent["model_calls"] == 2
+    model, budget = ScriptedChat(script=[hang, reply("At last.", read=9)]), roomy_budget()
+    assert (await ask(model, budget, call_seconds=0.05)).text == "At last."
+    assert budget.spent["model_calls"] == 2
 
 
 async def test_a_call_cannot_outlast_the_question() -> None:
     def hang(messages: object) -> Any:
         return asyncio.sleep(3600)
 
-    model, tab = ScriptedChat(script=[hang] * 3), roomy_tab(seconds=0.1)
+    model, budget = ScriptedChat(script=[hang] * 3), roomy_budget(seconds=0.1)
     async with asyncio.timeout(5):
         with pytest.raises((LimitReachedError, TransientModelError)):
-            await ask(model, tab)
+            await ask(model, budget)
     assert len(model.calls) == 1
-    assert tab.limit == "limit_seconds"
+    assert budget.limit == "limit_seconds"
 
 
 async def test_no_call_is_made_that_the_budget_does_not_allow() -> None:
-    model, tab = ScriptedChat(script=[SERVER_ERROR] * 3), roomy_tab(calls=2)
+    model, budget = ScriptedChat(script=[SERVER_ERROR] * 3), roomy_budget(calls=2)
     with pytest.raises(LimitReachedError, match="limit_calls"):
-        await ask(model, tab)
+        await ask(model, budget)
     assert len(model.calls) == 2
-    tab = roomy_tab(tokens=10)
+    budget = roomy_budget(tokens=10)
     with pytest.raises(LimitReachedError, match="limit_tokens"):
-        await ask(model, tab)
+        await ask(model, budget)
     assert len(model.calls) == 2
 
 
 async def test_calls_side_by_side_stay_within_the_limit() -> None:
     model = ScriptedChat(script=[reply("x", read=9)] * 10)
-    made, tab = Chat(lambda: model, "the model"), roomy_tab(calls=4)
-    results = await asyncio.gather(*(made.ask(ASK, tab, max_tokens=1) for _ in range(10)), return_exceptions=True)
+    made, budget = Chat(lambda: model, "the model"), roomy_budget(calls=4)
+    results = await asyncio.gather(*(made.ask(ASK, budget, max_tokens=1) for _ in range(10)), return_exceptions=True)
     assert sum(isinstance(one, LimitReachedError) for one in results) == 6
-    assert len(model.calls) == tab.spent["model_calls"] == 4
+    assert len(model.calls) == budget.spent["model_calls"] == 4
 
 
 async def test_a_call_that_is_cancelled_is_paid_for_and_holds_nothing() -> None:
@@ -190,13 +190,13 @@ async def test_a_call_that_is_cancelled_is_paid_for_and_holds_nothing() -> None:
         asked.set()
         await asyncio.sleep(3600)
 
-    model, tab = ScriptedChat(script=[lambda messages: hang()]), roomy_tab()
-    task = asyncio.ensure_future(ask(model, tab))
+    model, budget = ScriptedChat(script=[lambda messages: hang()]), roomy_budget()
+    task = asyncio.ensure_future(ask(model, budget))
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (tab.meter.held_calls, tab.spent["model_calls"], tab.spent["estimated"]) == (0, 1, True)
+    assert (budget.total.held_calls, budget.spent["model_calls"], budget.spent["estimated"]) == (0, 1, True)
 
 
 def test_each_event_loop_has_a_client_of_its_own() -> None:
@@ -209,8 +209,8 @@ def test_each_event_loop_has_a_client_of_its_own() -> None:
     one = Chat(make, "the model")
 
     async def twice() -> None:
-        await one.ask(ASK, roomy_tab(), max_tokens=1)
-        await one.ask(ASK, roomy_tab(), max_tokens=1)
+        await one.ask(ASK, roomy_budget(), max_tokens=1)
+        await one.ask(ASK, roomy_budget(), max_tokens=1)
 
     for _ in range(2):
         asyncio.run(twice())
@@ -228,7 +228,7 @@ def test_a_client_goes_with_its_event_loop() -> None:
 
     one = Chat(make, "the model")
     for _ in range(3):
-        asyncio.run(one.ask(ASK, roomy_tab(), max_tokens=1))
+        asyncio.run(one.ask(ASK, roomy_budget(), max_tokens=1))
     assert list(one._clients) == loops[-1:]
 
 

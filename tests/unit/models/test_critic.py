@@ -1,4 +1,4 @@
-"""One label from a short list, by whatever means the server has, and unknown for everything else."""
+"""One label from a short list, by whatever reply_format the server has, and unknown for everything else."""
 
 import json
 import math
@@ -13,9 +13,9 @@ from core.types import UNKNOWN
 from models import failures
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token, schema_of
-from models.usage import Tab
+from models.usage import NodeBudget
 from prompts.choice import Choice
-from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab, verdict
+from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget, verdict
 
 BLUE = Choice(
     name="colour",
@@ -39,9 +39,9 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
 
 
-def critic(*script: Any, tab: Tab | None = None) -> tuple[Critic, ScriptedChat]:
+def critic(*script: Any, budget: NodeBudget | None = None) -> tuple[Critic, ScriptedChat]:
     model = ScriptedChat(script=list(script))
-    return Critic(Chat(lambda: model, "the judge")).metered(tab or roomy_tab()), model
+    return Critic(Chat(lambda: model, "the judge")).with_budget(budget or roomy_budget()), model
 
 
 def ln(p: float) -> float:
@@ -120,7 +120,7 @@ def test_a_reply_may_have_no_log_probabilities(metadata: dict[str, Any]) -> None
 async def test_a_model_without_log_probabilities_is_asked_by_schema_from_then_on() -> None:
     judge, model = critic(reply("yes"), reply('{"label": "yes"}'), reply('{"label": "no"}'))
     assert await judge.choose(BLUE, thing="the sky") == verdict("blue")
-    assert await judge.metered(roomy_tab()).choose(BLUE, thing="grass") == verdict("other")
+    assert await judge.with_budget(roomy_budget()).choose(BLUE, thing="grass") == verdict("other")
     assert ["logprobs" in bound for _, bound in model.calls] == [True, False, False]
     assert model.calls[1][1]["response_format"] == schema_of(BLUE)
     model.done()
@@ -281,12 +281,12 @@ async def test_what_no_retry_mends_is_raised(status: int) -> None:
 
 
 async def test_the_end_of_the_budget_is_unknown_and_recorded() -> None:
-    tab = roomy_tab(calls=1)
-    judge, model = critic(reply("yes", top=[("yes", -0.1)]), tab=tab)
+    budget = roomy_budget(calls=1)
+    judge, model = critic(reply("yes", top=[("yes", -0.1)]), budget=budget)
     assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
     found = await judge.choose(BLUE, thing="grass")
     assert found == BLUE.unknown("Not asked: limit_calls.")
-    assert tab.limit == "limit_calls"
+    assert budget.limit == "limit_calls"
     model.done()
 
 
@@ -313,7 +313,7 @@ async def test_an_unknown_verdict_is_not_explained() -> None:
 
 
 async def test_without_a_tab_nothing_is_asked() -> None:
-    with pytest.raises(RuntimeError, match="metered"):
+    with pytest.raises(RuntimeError, match="with_budget"):
         await Critic(Chat(lambda: ScriptedChat(script=[]), "the judge")).choose(BLUE, thing="grass")
 
 

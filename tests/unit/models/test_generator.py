@@ -4,14 +4,14 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.errors import ModelError
 from models.chat import Chat
 from models.generator import Generator
-from tests.scripted import ScriptedChat, StatusError, reply, roomy_tab
+from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget
 
 ASK = ChatPromptTemplate.from_messages([("human", "Why is {thing} blue?")])
 
 
 def generator(*script: object) -> tuple[Generator, ScriptedChat]:
     model = ScriptedChat(script=list(script))
-    return Generator(Chat(lambda: model, "the writer", retries=0)).metered(roomy_tab()), model
+    return Generator(Chat(lambda: model, "the writer", retries=0)).with_budget(roomy_budget()), model
 
 
 async def test_it_writes_the_reply_without_thoughts() -> None:
@@ -50,5 +50,5 @@ async def test_a_failure_is_raised() -> None:
 
 
 async def test_without_a_tab_nothing_is_written() -> None:
-    with pytest.raises(RuntimeError, match="metered"):
+    with pytest.raises(RuntimeError, match="with_budget"):
         await Generator(Chat(lambda: ScriptedChat(script=[]), "the writer")).write(ASK, max_tokens=9, thing="x")

@@ -119,7 +119,7 @@ NEAR, FAR = passage("a", similarity=0.6), passage("b", similarity=0.2)
 
 
 @pytest.mark.parametrize(
-    ("fits", "passages", "least", "hopeless"),
+    ("fits", "passages", "least", "unlikely"),
     [
         (GATE, [NEAR, FAR], expit(-4) + 1e-6, {"b"}),
         (GATE, [NEAR, FAR], expit(-4) - 1e-6, set()),
@@ -130,9 +130,9 @@ NEAR, FAR = passage("a", similarity=0.6), passage("b", similarity=0.2)
     ],
 )
 def test_a_passage_is_hopeless_when_the_gate_knows_it_and_gives_it_too_little(
-    fits: Fits, passages: list[Passage], least: float, hopeless: set[str]
+    fits: Fits, passages: list[Passage], least: float, unlikely: set[str]
 ) -> None:
-    assert fits.hopeless("Why?", passages, least, -1.0) == hopeless
+    assert fits.unlikely("Why?", passages, least, -1.0) == unlikely
 
 
 def test_what_is_known_of_a_claim() -> None:

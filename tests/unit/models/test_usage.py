@@ -7,27 +7,27 @@ from typing import Any
 import pytest
 
 from core.types import add_usage, no_usage
-from models.usage import LimitReachedError, Meter, Reserve, Tab
+from models.usage import Budget, LimitReachedError, NodeBudget, Reserve
 from tests.scripted import call_cost
 
 
-def meter(**changes: Any) -> Meter:
-    return Meter(**{"calls": 10, "tokens": 1000, "seconds": 60, **changes})
+def total(**changes: Any) -> Budget:
+    return Budget(**{"calls": 10, "tokens": 1000, "seconds": 60, **changes})
 
 
 async def test_calls_under_way_count_against_the_calls() -> None:
-    one = meter(calls=2)
+    one = total(calls=2)
     await one.admit(1)
     await one.admit(1)
     with pytest.raises(LimitReachedError, match="limit_calls"):
         await one.admit(1)
-    one.settle(1, call_cost())
+    one.charge(1, call_cost())
     with pytest.raises(LimitReachedError, match="limit_calls"):
         await one.admit(1)
 
 
 async def test_tokens_of_calls_under_way_are_held_back() -> None:
-    one = meter(tokens=100)
+    one = total(tokens=100)
     await one.admit(60)
     with pytest.raises(LimitReachedError, match="limit_tokens"):
         await one.admit(101)
@@ -35,38 +35,38 @@ async def test_tokens_of_calls_under_way_are_held_back() -> None:
     third = asyncio.create_task(one.admit(50))
     await asyncio.sleep(0)
     assert (third.done(), one.held_tokens) == (False, 100)
-    one.settle(60, call_cost(10))
+    one.charge(60, call_cost(10))
     await third
     assert one.held_tokens == 90
 
 
 async def test_a_call_that_waited_is_refused_when_the_others_cost_too_much() -> None:
-    one = meter(tokens=100)
+    one = total(tokens=100)
     await one.admit(60)
     waiting = asyncio.create_task(one.admit(50))
     await asyncio.sleep(0)
-    one.settle(60, call_cost(51))
+    one.charge(60, call_cost(51))
     with pytest.raises(LimitReachedError, match="limit_tokens"):
         await waiting
 
 
 async def test_a_reserve_is_kept_back_from_calls_tokens_and_seconds() -> None:
     reserve = Reserve(calls=2, share=0.2)
-    one = meter(calls=3, tokens=100, seconds=60)
+    one = total(calls=3, tokens=100, seconds=60)
     await one.admit(80, reserve)
     with pytest.raises(LimitReachedError, match="limit_calls"):
         await one.admit(0, reserve)
     await one.admit(20)
     with pytest.raises(LimitReachedError, match="limit_tokens"):
-        await meter(tokens=100).admit(81, reserve)
-    late = meter(seconds=60, began=time.monotonic() - 50)
+        await total(tokens=100).admit(81, reserve)
+    late = total(seconds=60, began=time.monotonic() - 50)
     with pytest.raises(LimitReachedError, match="limit_seconds"):
         await late.admit(1, reserve)
     await late.admit(1)
 
 
 async def test_a_call_that_was_not_admitted_holds_nothing() -> None:
-    one = meter(tokens=100)
+    one = total(tokens=100)
     with pytest.raises(LimitReachedError):
         await one.admit(101)
     assert (one.held_calls, one.held_tokens) == (0, 0)
@@ -74,16 +74,16 @@ async def test_a_call_that_was_not_admitted_holds_nothing() -> None:
 
 async def test_after_the_deadline_nothing_is_admitted() -> None:
     with pytest.raises(LimitReachedError, match="limit_seconds"):
-        await meter(seconds=-0.01).admit(1)
+        await total(seconds=-0.01).admit(1)
 
 
 async def test_a_tab_keeps_its_own_share_and_the_limit_that_it_met() -> None:
-    shared = meter(calls=2)
-    one, other = Tab(shared), Tab(shared)
+    shared = total(calls=2)
+    one, other = NodeBudget(shared), NodeBudget(shared)
     await one.admit(5)
-    one.settle(5, call_cost(7))
+    one.charge(5, call_cost(7))
     await other.admit(5)
-    other.settle(5, call_cost(9))
+    other.charge(5, call_cost(9))
     with pytest.raises(LimitReachedError):
         await other.admit(5)
     assert (one.spent["model_calls"], one.limit) == (1, None)

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from nodes.concurrency import survivors, together
+from nodes.concurrency import gather, gather_successful
 
 
 async def test_calls_run_side_by_side_and_keep_their_order() -> None:
@@ -13,7 +13,7 @@ async def test_calls_run_side_by_side_and_keep_their_order() -> None:
             await barrier.wait()
         return number
 
-    assert await together(call(number) for number in range(3)) == [0, 1, 2]
+    assert await gather(call(number) for number in range(3)) == [0, 1, 2]
 
 
 async def test_the_first_error_ends_the_others() -> None:
@@ -30,12 +30,12 @@ async def test_the_first_error_ends_the_others() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        await together([endless(), broken()])
+        await gather([endless(), broken()])
     assert ended.is_set()
 
 
 async def test_nothing_is_no_call() -> None:
-    assert await together([]) == []
+    assert await gather([]) == []
 
 
 async def say(answer: int | Exception) -> int:
@@ -47,15 +47,15 @@ async def say(answer: int | Exception) -> int:
 
 async def test_those_that_do_not_fail_survive_in_order() -> None:
     answers: list[int | Exception] = [1, KeyError("a"), 2, IndexError("b"), 3]
-    assert await survivors([say(one) for one in answers], (LookupError,)) == [1, 2, 3]
-    assert await survivors([], (LookupError,)) == []
+    assert await gather_successful([say(one) for one in answers], (LookupError,)) == [1, 2, 3]
+    assert await gather_successful([], (LookupError,)) == []
 
 
 async def test_when_none_survives_the_first_failure_is_raised() -> None:
     with pytest.raises(KeyError, match="first"):
-        await survivors([say(KeyError("first")), say(IndexError("second"))], (LookupError,))
+        await gather_successful([say(KeyError("first")), say(IndexError("second"))], (LookupError,))
 
 
 async def test_another_error_than_the_expected_ends_all() -> None:
     with pytest.raises(ValueError, match="odd"):
-        await survivors([say(1), say(ValueError("odd"))], (LookupError,))
+        await gather_successful([say(1), say(ValueError("odd"))], (LookupError,))

@@ -8,13 +8,13 @@ from models.chat import Chat
 from models.critic import Critic
 from nodes.decide import decide
 from prompts.decide import RETRIEVE
-from tests.scripted import ScriptedChat, ScriptedCritic, reply, roomy_tab, runtime, services, state, verdict
+from tests.scripted import ScriptedChat, ScriptedCritic, reply, roomy_budget, runtime, services, state, verdict
 
 
 @pytest.mark.parametrize(("label", "route"), [("retrieve", "retrieve"), ("direct", "direct"), ("unknown", "retrieve")])
 async def test_the_critic_chooses_the_route_and_unknown_retrieves(label: str, route: str) -> None:
     critic = ScriptedCritic({"What is 2+2?": label})
-    update = await decide(state("What is 2+2?"), services(critic=critic, tab=roomy_tab()), runtime())
+    update = await decide(state("What is 2+2?"), services(critic=critic, budget=roomy_budget()), runtime())
     assert (update["route"], update["decision"]["label"]) == (route, label)
     assert update["decided"] == {"route": route, "verdict": update["decision"]}
 
@@ -23,7 +23,7 @@ async def test_the_critic_chooses_the_route_and_unknown_retrieves(label: str, ro
 async def test_the_threshold_decides(threshold: float, route: str) -> None:
     critic = ScriptedCritic(otherwise={"retrieve": verdict("direct", {"retrieve": 0.3, "direct": 0.7})})
     context = runtime(thresholds=Thresholds(retrieve=threshold))
-    update = await decide(state(), services(critic=critic, tab=roomy_tab()), context)
+    update = await decide(state(), services(critic=critic, budget=roomy_budget()), context)
     assert (update["route"], update["decision"]["label"]) == (route, route)
 
 
@@ -48,7 +48,7 @@ async def test_the_threshold_is_one_on_probabilities_normalised_over_the_labels(
     yes: float, no: float, threshold: float, route: str
 ) -> None:
     """A ratio of log-probabilities would be 0.04 for the first of these, and 0.96 for the second."""
-    made = replace(services(), critic=asked_by(yes, no)).metered(roomy_tab())
+    made = replace(services(), critic=asked_by(yes, no)).with_budget(roomy_budget())
     update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
     assert update["route"] == route
     assert RETRIEVE.score(update["decision"]) == pytest.approx(yes / (yes + no))
@@ -60,7 +60,7 @@ async def test_a_surer_yes_never_retrieves_less() -> None:
     for threshold in (0.2, 0.5, 0.8):
         routes = []
         for percent in range(5, 100, 5):
-            made = replace(services(), critic=asked_by(percent / 100, 1 - percent / 100)).metered(roomy_tab())
+            made = replace(services(), critic=asked_by(percent / 100, 1 - percent / 100)).with_budget(roomy_budget())
             update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
             routes.append(update["route"])
         assert routes == sorted(routes), "direct comes first, then retrieve"
@@ -70,14 +70,14 @@ async def test_a_surer_yes_never_retrieves_less() -> None:
 @pytest.mark.parametrize(("mode", "route"), [("always", "retrieve"), ("never", "direct")])
 async def test_a_mode_decides_without_the_critic(mode: str, route: str) -> None:
     critic = ScriptedCritic()
-    update = await decide(state(), services(critic=critic, tab=roomy_tab()), runtime(mode=mode))
+    update = await decide(state(), services(critic=critic, budget=roomy_budget()), runtime(mode=mode))
     assert update["route"] == route
     assert critic.asked == []
 
 
 async def test_a_reason_is_asked_for_only_with_explain() -> None:
     critic = ScriptedCritic(otherwise={"retrieve": "retrieve"}, reasons={"Why?": "it is a fact"})
-    made = services(critic=critic, tab=roomy_tab())
+    made = services(critic=critic, budget=roomy_budget())
     plain = await decide(state("Why?"), made, runtime())
     explained = await decide(state("Why?"), made, runtime(explain=True))
     assert (plain["decision"]["reason"], explained["decision"]["reason"]) == (None, "it is a fact")

@@ -1,10 +1,11 @@
 from typing import Any
 
 import pytest
+from graph.candidates import outcome_of
 
 from graph.context import Context
-from nodes.finish import citations_of, finish, marked, outcome_of
-from tests.scripted import candidate_of, claim, draft, roomy_tab, runtime, services, state, verdict
+from nodes.finish import citations_of, finish, marked
+from tests.scripted import candidate_of, claim, draft, roomy_budget, runtime, services, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
 USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], use="2")
@@ -66,7 +67,7 @@ def stop(reason: str) -> list[dict[str, Any]]:
 )
 async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any], outcome: str, reason: str) -> None:
     assert outcome_of(state(**changes), Context(**context)) == (outcome, reason)
-    update = await finish(state(**changes), services(tab=roomy_tab()), runtime(**context))
+    update = await finish(state(**changes), services(budget=roomy_budget()), runtime(**context))
     assert (update["outcome"], update["stop_reason"]) == (outcome, reason)
     if outcome in ("abstained", "stopped"):
         assert "“Why is the sky blue?”" in update["answer"]
@@ -119,13 +120,13 @@ def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:
     ("stops", "begins"), [([], "The documents do not answer"), (stop("limit_calls"), "No answer to")]
 )
 async def test_a_run_that_was_cut_short_says_nothing_of_the_documents(stops: Any, begins: str) -> None:
-    update = await finish(state(best=NOTHING, stops=stops), services(tab=roomy_tab()), runtime())
+    update = await finish(state(best=NOTHING, stops=stops), services(budget=roomy_budget()), runtime())
     assert update["outcome"] == "abstained"
     assert update["answer"].startswith(begins)
 
 
 async def test_a_long_question_is_shortened_in_an_abstention() -> None:
-    update = await finish(state("why " * 500), services(tab=roomy_tab()), runtime())
+    update = await finish(state("why " * 500), services(budget=roomy_budget()), runtime())
     assert len(update["answer"]) < 300
 
 

@@ -9,7 +9,7 @@ from models.calibration import Fit, Fits
 from models.chat import MOST_CHARACTERS
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
-from tests.scripted import ScriptedCritic, draft, roomy_tab, runtime, services, state, verdict
+from tests.scripted import ScriptedCritic, draft, roomy_budget, runtime, services, state, verdict
 
 SKY = "Air scatters blue light. The sea is salt."
 
@@ -17,7 +17,7 @@ SKY = "Air scatters blue light. The sea is salt."
 async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     critic = ScriptedCritic({"Air scatters light.": "fully supported", "The sea is salt water.": "partially supported"})
     begun = state(drafts=[draft("Air scatters light. The sea is salt water.", [SKY])], drafts_left=0)
-    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
     (claims,) = update["claims"]
     assert [(one["text"], one["verdict"]["label"]) for one in claims] == [
         ("Air scatters light.", "fully supported"),
@@ -33,7 +33,7 @@ async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
 async def test_a_claim_without_a_quote_is_not_supported_whatever_the_critic_would_say() -> None:
     critic = ScriptedCritic()
     begun = state(drafts=[draft("Bees make honey.", [SKY])])
-    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
     assert update["claims"] == [
         [
             {
@@ -52,7 +52,7 @@ async def test_a_claim_without_a_quote_is_not_supported_whatever_the_critic_woul
 )
 async def test_a_fact_that_stands_nowhere_is_not_supported_and_is_named(text: str, missing: str) -> None:
     begun = state(drafts=[draft(text, [SKY])])
-    update = await hallucination_check(begun, services(tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
     found = update["claims"][0][0]
     assert found["verdict"] == verdict("no support", reason=f"{missing} stands in no passage.")
 
@@ -74,7 +74,7 @@ async def test_a_reason_is_asked_for_where_a_claim_failed_and_is_to_be_redrafted
     text = "Air scatters blue light."
     critic = ScriptedCritic({text: label})
     begun = state(drafts=[draft(text, [SKY])], drafts_left=drafts_left)
-    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime(explain=explain))
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=explain))
     assert critic.explained == ([text] if asked else [])
     assert (update["claims"][0][0]["verdict"]["reason"] is not None) == asked
 
@@ -83,7 +83,7 @@ async def test_the_critic_reads_what_the_generator_read() -> None:
     critic = ScriptedCritic(otherwise={"support": "fully supported"})
     text = "word " * 2000 + "Air scatters blue light."
     begun = state(drafts=[draft("Air scatters blue light.", [text, "Other."])])
-    await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
     (inputs,) = critic.inputs
     assert text in inputs["passages"]
     assert "Other." in inputs["passages"]
@@ -96,7 +96,7 @@ async def test_a_pronouns_sentence_and_a_lists_head_are_shown_to_the_critic_with
     begun = state(
         drafts=[draft(text, ["Air scatters blue light, and scatters red light less. The sea is salt and blue."])]
     )
-    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
     assert [inputs["claim"] for inputs in critic.inputs] == [
         "Air scatters blue light.",
         "Air scatters blue light. It scatters red light less.",
@@ -119,7 +119,7 @@ async def test_a_claim_whose_support_is_below_the_threshold_has_none(least: floa
     begun = state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0)
     context = runtime(thresholds=Thresholds(supported=least))
     update = await hallucination_check(
-        begun, services(critic=ScriptedCritic(otherwise={"support": LIKELY}), tab=roomy_tab()), context
+        begun, services(critic=ScriptedCritic(otherwise={"support": LIKELY}), budget=roomy_budget()), context
     )
     assert update["claims"][0][0]["verdict"]["label"] == label
 
@@ -132,7 +132,9 @@ async def test_the_trained_critic_weighs_the_relevance_of_what_was_read() -> Non
         graded = {one["passages"][0]["id"]: verdict("relevant", {"relevant": relevance, "irrelevant": 1 - relevance})}
         begun = state(drafts=[one], drafts_left=0, verdicts=graded)
         fits = Fits(support=Fit(intercept=0.0, coefficients={"relevance": 1.0}))
-        bound = replace(services(critic=ScriptedCritic(otherwise={"support": LIKELY}), tab=roomy_tab()), fits=fits)
+        bound = replace(
+            services(critic=ScriptedCritic(otherwise={"support": LIKELY}), budget=roomy_budget()), fits=fits
+        )
         update = await hallucination_check(begun, bound, runtime(thresholds=Thresholds(supported=0.5)))
         labels.append(update["claims"][0][0]["verdict"]["label"])
     assert labels == ["fully supported", "no support"]
@@ -143,13 +145,13 @@ async def test_each_draft_has_its_own_claims_and_one_that_declines_none() -> Non
     begun = state(
         drafts=[draft("I don't know.", [SKY], declined=True), draft("Air scatters blue light.", [SKY])],
     )
-    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
     assert [len(claims) for claims in update["claims"]] == [0, 1]
 
 
 async def test_a_statement_too_long_to_check_is_not_supported() -> None:
     begun = state(drafts=[draft("Air scatters blue light " * 200 + ".", [SKY])])
-    update = await hallucination_check(begun, services(tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
     assert [one["verdict"] for one in update["claims"][0]] == [
         verdict("no support", reason="The statement is too long to check.")
     ]
@@ -158,7 +160,7 @@ async def test_a_statement_too_long_to_check_is_not_supported() -> None:
 async def test_of_more_statements_than_a_draft_has_tokens_the_rest_is_not_supported() -> None:
     critic = ScriptedCritic(otherwise={"support": "fully supported"})
     begun = state(drafts=[draft("Air scatters blue light. " * (MOST_CLAIMS + 5), [SKY])], drafts_left=0)
-    update = await hallucination_check(begun, services(critic=critic, tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
     labels = [one["verdict"]["label"] for one in update["claims"][0]]
     assert labels == ["fully supported"] * MOST_CLAIMS + ["no support"] * 5
 
@@ -178,7 +180,7 @@ async def test_the_event_loop_turns_while_the_longest_draft_is_read(unit: str) -
     text = "\n\n".join([paragraph] * (MAX_TOKENS * MOST_CHARACTERS // LONGEST_CLAIM))
     begun = state(drafts=[draft(text, [SKY] * 4)], drafts_left=0)
     meanwhile = asyncio.ensure_future(others())
-    update = await hallucination_check(begun, services(tab=roomy_tab()), runtime())
+    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
     meanwhile.cancel()
     assert {one["verdict"]["label"] for one in update["claims"][0]} == {"no support"}
     assert turns > 100

@@ -4,13 +4,13 @@ from langchain_core.documents import Document
 from nodes.retrieve import as_passage, retrieve
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
-from tests.scripted import ScriptedRetriever, document, roomy_tab, runtime, services, state
+from tests.scripted import ScriptedRetriever, document, roomy_budget, runtime, services, state
 
 
 async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
     retriever = ScriptedRetriever({"blue sky": ["a", "b", "c"]})
     begun = state(queries=["Why?", "blue sky"], relevant=["x"])
-    update = await retrieve(begun, services(retriever=retriever, tab=roomy_tab()), runtime(k=2))
+    update = await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime(k=2))
     assert [passage["text"] for passage in update["passages"]] == ["a", "b"]
     assert (update["searched"], update["relevant"], retriever.ks) == (2, [], [2])
     assert update["decided"] == {"query": "blue sky", "retrieved": 2}
@@ -18,20 +18,20 @@ async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
 
 async def test_a_filter_is_handed_on() -> None:
     retriever, within = Filtering(always=["a"]), Filter(sources=("*.pdf",))
-    await retrieve(state(), services(retriever=retriever, tab=roomy_tab()), runtime(filter=within))
+    await retrieve(state(), services(retriever=retriever, budget=roomy_budget()), runtime(filter=within))
     assert retriever.within == [within]
 
 
 @pytest.mark.parametrize("nothing", [None, Filter()])
 async def test_a_retriever_that_knows_no_filter_is_not_given_one(nothing: Filter | None) -> None:
     retriever = ScriptedRetriever(always=["a"])
-    update = await retrieve(state(), services(retriever=retriever, tab=roomy_tab()), runtime(filter=nothing))
+    update = await retrieve(state(), services(retriever=retriever, budget=roomy_budget()), runtime(filter=nothing))
     assert len(update["passages"]) == 1
 
 
 async def test_nothing_found_is_no_error() -> None:
     retriever = ScriptedRetriever(always=[])
-    update = await retrieve(state(), services(retriever=retriever, tab=roomy_tab()), runtime())
+    update = await retrieve(state(), services(retriever=retriever, budget=roomy_budget()), runtime())
     assert update["passages"] == []
 
 

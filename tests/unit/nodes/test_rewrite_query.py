@@ -4,13 +4,13 @@ import pytest
 
 from graph.context import Limits
 from nodes.rewrite_query import cleaned, rewrite_query
-from tests.scripted import ScriptedGenerator, draft, roomy_tab, runtime, services, state
+from tests.scripted import ScriptedGenerator, draft, roomy_budget, runtime, services, state
 
 
 async def rewritten(said: str, **changes: Any) -> tuple[dict[str, Any], ScriptedGenerator]:
     generator = ScriptedGenerator(queries=[said])
     begun = state(drafts=[draft("old")], drafts_left=0, **changes)
-    update = await rewrite_query(begun, services(generator, tab=roomy_tab()), runtime(limits=Limits(drafts=3)))
+    update = await rewrite_query(begun, services(generator, budget=roomy_budget()), runtime(limits=Limits(drafts=3)))
     return update, generator
 
 

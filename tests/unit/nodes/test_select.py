@@ -4,14 +4,15 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from graph.candidates import candidate, rank, supported
 
 from graph.context import Weights
 from models.critic import by_probability
-from nodes.select import candidate, rank, select, supported
+from nodes.select import select
 from prompts.answer_check import USEFULNESS
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
-from tests.scripted import candidate_of, claim, draft, roomy_tab, runtime, services, state, verdict
+from tests.scripted import candidate_of, claim, draft, roomy_budget, runtime, services, state, verdict
 
 GOOD = candidate_of(draft("Good.", ["a"]), [claim("Good.")])
 USELESS = candidate_of(draft("So what.", ["a"]), [claim("So what.")], use="1", score=9)
@@ -51,7 +52,7 @@ def test_what_may_be_claimed_outranks_the_score() -> None:
     ],
 )
 async def test_an_answer_is_accepted_when_it_is_supported_and_useful(label: str, use: str, accepted: bool) -> None:
-    update = await select(state(**a_round("It.", label, use)), services(tab=roomy_tab()), runtime())
+    update = await select(state(**a_round("It.", label, use)), services(budget=roomy_budget()), runtime())
     assert update["accepted"] == accepted
     assert update["best"]["draft"]["text"] == "It."
 
@@ -59,11 +60,11 @@ async def test_an_answer_is_accepted_when_it_is_supported_and_useful(label: str,
 async def test_usefulness_is_weighed_by_its_probabilities() -> None:
     begun = a_round("It.", "fully supported", "3")
     begun["uses"] = [verdict("3", {"1": 0.3, "2": 0.1, "3": 0.4, "4": 0.1, "5": 0.1})]
-    update = await select(state(**begun), services(tab=roomy_tab()), runtime())
+    update = await select(state(**begun), services(budget=roomy_budget()), runtime())
     assert update["best"]["usefulness"] == pytest.approx(-0.2)
     assert update["accepted"], "of more than two labels the most probable wins, and 3 is enough"
     begun["uses"] = [verdict("2", {"1": 0.1, "2": 0.4, "3": 0.1, "4": 0.1, "5": 0.3})]
-    update = await select(state(**begun), services(tab=roomy_tab()), runtime())
+    update = await select(state(**begun), services(budget=roomy_budget()), runtime())
     assert update["best"]["usefulness"] > 0
     assert not update["accepted"]
 
@@ -81,20 +82,20 @@ async def test_usefulness_is_weighed_by_its_probabilities() -> None:
 )
 async def test_a_worse_redraft_does_not_replace_a_better_draft(before: Any, label: str, kept: str) -> None:
     begun = state(**a_round("New.", label, "5", best=before))
-    update = await select(begun, services(tab=roomy_tab()), runtime())
+    update = await select(begun, services(budget=roomy_budget()), runtime())
     assert update["best"]["draft"]["text"] == kept
 
 
 async def test_an_equal_redraft_does_not_either() -> None:
     begun = a_round("New.", "fully supported", "3")
-    before = deepcopy((await select(state(**begun), services(tab=roomy_tab()), runtime()))["best"])
+    before = deepcopy((await select(state(**begun), services(budget=roomy_budget()), runtime()))["best"])
     before["draft"]["text"] = "Old."
-    update = await select(state(**begun, best=before), services(tab=roomy_tab()), runtime())
+    update = await select(state(**begun, best=before), services(budget=roomy_budget()), runtime())
     assert update["best"]["draft"]["text"] == "Old."
 
 
 async def test_a_draft_of_which_nothing_was_checked_is_not_accepted() -> None:
-    update = await select(state(drafts=[draft("New.", ["a"])]), services(tab=roomy_tab()), runtime())
+    update = await select(state(drafts=[draft("New.", ["a"])]), services(budget=roomy_budget()), runtime())
     assert not update["accepted"]
     assert update["best"]["support"] == 0
     assert not supported(update["best"])
@@ -102,14 +103,14 @@ async def test_a_draft_of_which_nothing_was_checked_is_not_accepted() -> None:
 
 async def test_a_direct_answer_has_nothing_to_support() -> None:
     begun = state(drafts=[draft("4")], uses=[verdict("5")])
-    update = await select(begun, services(tab=roomy_tab()), runtime())
+    update = await select(begun, services(budget=roomy_budget()), runtime())
     assert update["accepted"]
 
 
 async def test_no_draft_leaves_the_best_as_it_is() -> None:
-    update = await select(state(best=HALF), services(tab=roomy_tab()), runtime())
+    update = await select(state(best=HALF), services(budget=roomy_budget()), runtime())
     assert update["best"] == HALF
-    update = await select(state(), services(tab=roomy_tab()), runtime())
+    update = await select(state(), services(budget=roomy_budget()), runtime())
     assert (update["best"], update["accepted"]) == (None, False)
 
 
@@ -123,7 +124,7 @@ async def test_no_draft_leaves_the_best_as_it_is() -> None:
 )
 async def test_passages_that_all_drafts_decline_on_are_not_drafted_from_again(drafts: Any, left: int) -> None:
     begun = state(drafts=drafts, drafts_left=1)
-    update = await select(begun, services(tab=roomy_tab()), runtime())
+    update = await select(begun, services(budget=roomy_budget()), runtime())
     assert update["drafts_left"] == left
 
 
@@ -180,7 +181,7 @@ async def test_of_candidates_that_may_claim_as_much_the_best_score_wins() -> Non
         uses = [verdict(dice.choice("12345")) for _ in drafts]
         weights = Weights(relevance=dice.random(), support=dice.random(), usefulness=dice.random())
         begun = state(drafts=drafts, claims=claims, uses=uses)
-        update = await select(begun, services(tab=roomy_tab()), runtime(strategy="per-passage", weights=weights))
+        update = await select(begun, services(budget=roomy_budget()), runtime(strategy="per-passage", weights=weights))
         made = [candidate(*one, weights) for one in zip(drafts, claims, uses, strict=True)]
         most = max(TIERS[label] for label in labels)
         rivals = [one for one, label in zip(made, labels, strict=True) if TIERS[label] == most]
@@ -198,7 +199,7 @@ async def test_no_sequence_of_redrafts_makes_the_answer_worse() -> None:
                 written = draft(f"It {turn}.", ["a"], relevance=dice.random(), declined=dice.random() < 0.2)
                 claims = [claim(f"It {turn}.", label) for label in labels]
                 begun = state(best=best, drafts=[written], claims=[claims], uses=[verdict(dice.choice("12345"))])
-                update = await select(begun, services(tab=roomy_tab()), runtime(constraints=constraints))
+                update = await select(begun, services(budget=roomy_budget()), runtime(constraints=constraints))
                 new = candidate(written, claims, begun["uses"][0], Weights())
                 before = [best] if best else []
                 assert rank(update["best"], constraints) == max(rank(one, constraints) for one in (new, *before))
@@ -207,10 +208,10 @@ async def test_no_sequence_of_redrafts_makes_the_answer_worse() -> None:
 
 async def test_of_two_drafts_that_may_claim_as_much_the_worse_does_not_replace_the_better() -> None:
     begun = a_round("New.", "fully supported", "2")
-    before = deepcopy((await select(state(**begun), services(tab=roomy_tab()), runtime()))["best"])
+    before = deepcopy((await select(state(**begun), services(budget=roomy_budget()), runtime()))["best"])
     for score, kept in ((before["score"] + 0.01, "Old."), (before["score"] - 0.01, "New.")):
         old = {**deepcopy(before), "score": score, "draft": draft("Old.", ["a"])}
-        update = await select(state(**begun, best=old), services(tab=roomy_tab()), runtime())
+        update = await select(state(**begun, best=old), services(budget=roomy_budget()), runtime())
         assert update["best"]["draft"]["text"] == kept
 
 
@@ -221,7 +222,7 @@ async def test_with_hard_constraints_one_that_may_be_given_outranks_a_better_sco
         claims=[[claim("So what.")], [claim("Good.")]],
         uses=[verdict("2", {"1": 0.0, "2": 0.51, "3": 0.0, "4": 0.0, "5": 0.49}), verdict("3")],
     )
-    update = await select(begun, services(tab=roomy_tab()), runtime(constraints=constraints))
+    update = await select(begun, services(budget=roomy_budget()), runtime(constraints=constraints))
     assert update["best"]["draft"]["text"] == kept
     assert update["accepted"] == (kept == "Good.")
 
@@ -233,7 +234,7 @@ async def test_the_weights_rank_the_candidates() -> None:
         claims=[[claim("Near.")], [claim("Useful.")]],
         uses=[verdict("3"), verdict("5")],
     )
-    made = services(tab=roomy_tab())
+    made = services(budget=roomy_budget())
     assert (await select(begun, made, runtime()))["best"]["draft"]["text"] == "Useful."
     update = await select(begun, made, runtime(weights=Weights(usefulness=0.1)))
     assert update["best"]["draft"]["text"] == "Near."

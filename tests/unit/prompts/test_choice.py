@@ -86,19 +86,19 @@ def test_a_choice_of_two_is_positive_from_its_threshold_on(p: float, threshold: 
     made = choice(positive="blue")
     likeliest = "blue" if p >= 0.5 else "other"
     asked = verdict(likeliest, {"blue": p, "other": 1 - p}, "because")
-    settled = made.settle(asked, threshold)
+    settled = made.apply_threshold(asked, threshold)
     assert settled == verdict(label, {"blue": p, "other": 1 - p}, "because")
 
 
 def test_a_label_without_probabilities_counts_as_one() -> None:
     made = choice(positive="blue")
-    assert made.settle(verdict("blue"), 1.0)["label"] == "blue"
-    assert made.settle(verdict("other"), 0.1)["label"] == "other"
+    assert made.apply_threshold(verdict("blue"), 1.0)["label"] == "blue"
+    assert made.apply_threshold(verdict("other"), 0.1)["label"] == "other"
 
 
 def test_unknown_stays_unknown_and_leans_to_caution() -> None:
     made = choice(positive="blue", cautious="blue")
-    assert made.settle(made.unknown("why"), 0.5) == verdict(UNKNOWN, reason="why")
+    assert made.apply_threshold(made.unknown("why"), 0.5) == verdict(UNKNOWN, reason="why")
     assert made.leaning(made.unknown()) == "blue"
     assert made.score(made.unknown()) == 1.0
     assert made.leaning(verdict("other")) == "other"
@@ -106,7 +106,7 @@ def test_unknown_stays_unknown_and_leans_to_caution() -> None:
 
 def test_with_more_labels_no_threshold_applies() -> None:
     rated = verdict("partially supported", {"fully supported": 0.4, "partially supported": 0.6, "no support": 0.0})
-    assert SUPPORT.settle(rated, 0.99) == rated
+    assert SUPPORT.apply_threshold(rated, 0.99) == rated
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.index.sqlite_files import sign, signed, unsign
+from retrieval.index.sqlite_files import lock_holder, sign, unsign
 
 
 def test_a_writer_is_named_while_it_writes(tmp_path: Path) -> None:
     sign(tmp_path)
-    assert signed(tmp_path).startswith(f"Process {os.getpid()} (")
+    assert lock_holder(tmp_path).startswith(f"Process {os.getpid()} (")
     unsign(tmp_path)
-    assert signed(tmp_path) == "Another process"
+    assert lock_holder(tmp_path) == "Another process"
     assert list(tmp_path.iterdir()) == []
     unsign(tmp_path)
 
@@ -23,15 +23,15 @@ def test_a_writer_is_named_while_it_writes(tmp_path: Path) -> None:
 )
 def test_a_word_that_is_none_is_not_believed(tmp_path: Path, word: str) -> None:
     (tmp_path / "writer.json").write_text(word)
-    assert signed(tmp_path) == "Another process"
+    assert lock_holder(tmp_path) == "Another process"
 
 
 def test_a_command_cannot_steer_the_terminal(tmp_path: Path) -> None:
     word = {"process": 1, "command": "\x1b[31mapp\n" + "x" * 1_000, "since": 0}
     (tmp_path / "writer.json").write_text(json.dumps(word))
-    assert "\x1b" not in signed(tmp_path)
-    assert "\n" not in signed(tmp_path)
-    assert len(signed(tmp_path)) < 300
+    assert "\x1b" not in lock_holder(tmp_path)
+    assert "\n" not in lock_holder(tmp_path)
+    assert len(lock_holder(tmp_path)) < 300
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_what_is_no_file_is_neither_read_nor_written(tmp_path: Path) -> None:
     word = tmp_path / "writer.json"
     for put in (lambda: os.mkfifo(word), lambda: word.symlink_to("/dev/zero"), lambda: word.write_bytes(b"1" * 20_000)):
         put()
-        assert signed(tmp_path) == "Another process"
+        assert lock_holder(tmp_path) == "Another process"
         word.unlink()
     os.mkfifo(word)
     sign(tmp_path)

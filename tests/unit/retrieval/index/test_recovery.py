@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.index import recovery as module
-from retrieval.index.recovery import _rows, salvage
+from retrieval.index.recovery import _rows, recover
 
 SQL = "SELECT id, text FROM things"
 
@@ -67,8 +67,8 @@ def test_a_table_that_leads_back_is_left(things: sqlite3.Connection, monkeypatch
 def test_what_is_no_database_gives_nothing(tmp_path: Path, things: sqlite3.Connection) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"no database" * 100)
-    salvage(path, things)
-    salvage(tmp_path / "nowhere", things)
+    recover(path, things)
+    recover(tmp_path / "nowhere", things)
 
 
 @pytest.mark.timeout(30)
@@ -83,11 +83,11 @@ def test_what_is_no_table_gives_nothing_and_ends(tmp_path: Path, things: sqlite3
         connection.execute(f"DROP TABLE {name}")
         endless = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
         connection.execute(f"CREATE VIEW {name} {columns} AS {endless} SELECT 'index', x, x, x, x, x, x, x FROM n")  # noqa: S608
-    salvage(path, things)
+    recover(path, things)
     assert things.total_changes == 2_500
 
 
 @pytest.mark.timeout(30)
 def test_a_fifo_in_the_place_of_a_database_gives_nothing(tmp_path: Path, things: sqlite3.Connection) -> None:
     os.mkfifo(tmp_path / "x")
-    salvage(tmp_path / "x", things)
+    recover(tmp_path / "x", things)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.library import sync_report as module
-from retrieval.library.sync_report import Advance, Pace
+from retrieval.library.sync_report import Advance, TimeEstimate
 
 FILES = [(Path("large.pdf"), 7_000), (Path("a.txt"), 0), (Path("b.txt"), 0)]
 
@@ -14,7 +14,7 @@ def test_the_time_left_is_that_of_the_bytes_left(monkeypatch: pytest.MonkeyPatch
     now = iter([100.0, 100.0, 108.0, 110.0])
     monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
     told: list[Advance] = []
-    pace = Pace(FILES, told.append)
+    pace = TimeEstimate(FILES, told.append)
     pace.tell(0)
     pace.passages = 20
     pace.tell(1)
@@ -28,6 +28,6 @@ def test_the_time_left_is_that_of_the_bytes_left(monkeypatch: pytest.MonkeyPatch
 
 def test_nothing_is_told_when_there_is_nothing_to_do() -> None:
     told: list[Advance] = []
-    Pace([], told.append).tell(0)
-    Pace(FILES, None).tell(1)
+    TimeEstimate([], told.append).tell(0)
+    TimeEstimate(FILES, None).tell(1)
     assert told == []
