@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.settings import EMBEDDED, Settings
 from core.errors import RequestError
@@ -40,20 +41,26 @@ def services_of(
 
     ``model`` and ``critic`` replace the models that the settings name; ``model`` alone replaces both.
     """
-    from models.calibration import MINILM
     from models.critic import Critic
     from models.generator import Generator
 
     writer = chat_over(model, settings) if model else chat_of(settings.chat_model, settings, progress)
-    judge_name = settings.selfrag_critic_model or settings.chat_model
+    name = critic_name(settings)
     if critic:
         judge = chat_over(critic, settings)
-    elif model or judge_name == settings.chat_model:
-        judge = writer
     else:
-        judge = chat_of(judge_name, settings, progress)
-    calibrated = None if model or critic else calibration_of(judge_name, settings)
-    levels = calibrated.thresholds if calibrated else {}
+        judge = writer if model or name == settings.chat_model else chat_of(name, settings, progress)
+    unbound = services_without_models(settings, retriever, calibrated=not (model or critic))
+    return replace(unbound, generator=Generator(writer), critic=Critic(judge))
+
+
+def services_without_models(settings: Settings, retriever: RetrieverLike, *, calibrated: bool = True) -> Services:
+    """As `services_of`, but nothing is loaded: enough for the fingerprint of a system, and not for a question."""
+    from models.calibration import MINILM
+
+    nothing: Any = None
+    calibration = calibration_of(critic_name(settings), settings) if calibrated else None
+    levels = calibration.thresholds if calibration else {}
     gate = None if settings.selfrag_embedding_model else MINILM
     thresholds = Thresholds(
         retrieve=_first(settings.selfrag_threshold_retrieve, levels.get("retrieve"), 0.5),
@@ -62,8 +69,13 @@ def services_of(
         graded=gate.thresholds["graded"] if gate else 0.0,
         similar=gate.thresholds["similar"] if gate else -1.0,
     )
-    fits = (calibrated.fits if calibrated else Fits()).model_copy(update={"gate": gate.fits.gate if gate else None})
-    return Services(Generator(writer), Critic(judge), retriever, thresholds, limits_of(settings), fits)
+    fits = (calibration.fits if calibration else Fits()).model_copy(update={"gate": gate.fits.gate if gate else None})
+    return Services(nothing, nothing, retriever, thresholds, limits_of(settings), fits)
+
+
+def critic_name(settings: Settings) -> str:
+    """The name of the model that judges."""
+    return settings.selfrag_critic_model or settings.chat_model
 
 
 def calibration_of(critic: str, settings: Settings) -> Calibration | None:

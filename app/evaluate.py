@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evaluation.judgements import Judgements
     from evaluation.records import Dataset, Example, Record, System
     from evaluation.run import Tally
+    from evaluation.store import Store
     from graph.context import Context, Services
     from retrieval.library.library import Library
 
@@ -60,13 +61,14 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """
-    from app.compose import context_of, services_of
+    from app.compose import context_of, services_of, services_without_models
     from app.libraries import library_to_ask
     from app.screen import Screen
     from app.settings import load_settings
     from evaluation.datasets import load, name_of
     from evaluation.folder import claim, require_own
     from evaluation.selection import select
+    from evaluation.store import NAME, Store
 
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
@@ -77,12 +79,22 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
     examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
     with library_to_ask(_documents(options, dataset), settings, screen, complete=True) as library:
-        with screen.downloads() as progress:
-            services = services_of(settings, library.store.as_retriever(), progress)
-        context = context_of(settings)
-        systems = _systems_of(options, services, context, extra_systems, _surroundings(settings, library))
+        retriever = library.store.as_retriever()
+        context, surroundings = context_of(settings), _surroundings(settings, library)
+
+        def load_models() -> Services:
+            with screen.downloads() as progress:
+                return services_of(settings, retriever, progress)
+
+        bare = services_without_models(settings, retriever)
+        services = load_models() if extra_systems or options.judge else bare
+        systems = _systems_of(options, services, context, extra_systems, surroundings)
         claim(folder)
-        records, judgements = _asked(options, settings, screen, folder, systems, examples, services, library)
+        with Store(folder / NAME) as store:
+            if services is bare and not all(store.done(system, one) for system in systems for one in examples):
+                services = load_models()
+                systems = _systems_of(options, services, context, None, surroundings)
+            records, judgements = _asked(options, settings, screen, store, systems, examples, services, library)
     _report(screen, folder, dataset, examples, records, judgements)
     return 0
 
@@ -91,7 +103,7 @@ def _asked(
     options: argparse.Namespace,
     settings: Settings,
     screen: Screen,
-    folder: Path,
+    store: Store,
     systems: Sequence[System],
     examples: Sequence[Example],
     services: Services,
@@ -102,12 +114,11 @@ def _asked(
     from app.progress import asking, judging
     from core.errors import SelfRAGError
     from evaluation.run import run
-    from evaluation.store import NAME, Store
 
     last: Tally | None = None
     concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if _embedded(settings) else REMOTE_CONCURRENCY)
 
-    async def ask(store: Store) -> tuple[list[Record], Judgements | None]:
+    async def ask() -> tuple[list[Record], Judgements | None]:
         with asking(screen) as show:
 
             def progress(tally: Tally) -> None:
@@ -124,23 +135,26 @@ def _asked(
         embed = library.store.embeddings.embed_documents
         with judging(screen) as tell:
             return records, await judge_records(
-                services, embed, examples, records, folder / "judgements.jsonl", tell, concurrency=concurrency
+                services,
+                embed,
+                examples,
+                records,
+                store.path.with_name("judgements.jsonl"),
+                tell,
+                concurrency=concurrency,
             )
 
-    with Store(folder / NAME) as store:
-        if store.damaged:
+    if store.damaged:
+        screen.note(f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again.")
+    try:
+        return asyncio.run(ask())
+    except (KeyboardInterrupt, SelfRAGError):
+        if last:
+            kept = last.done - last.failed
             screen.note(
-                f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again."
+                f"{kept} of {last.total} answers are kept in {store.path}: the same command goes on from there."
             )
-        try:
-            return asyncio.run(ask(store))
-        except (KeyboardInterrupt, SelfRAGError):
-            if last:
-                kept = last.done - last.failed
-                screen.note(
-                    f"{kept} of {last.total} answers are kept in {store.path}: the same command goes on from there."
-                )
-            raise
+        raise
 
 
 def _report(

@@ -18,10 +18,8 @@ def _to_this_machine(self: socket.socket, address: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _alone(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside the end-to-end tests: no keys, no ``.env``, an empty home, no embedded model, no other machine."""
-    if request.node.get_closest_marker("e2e"):
-        return
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No keys, no ``.env``, an empty home, no embedded model, no other machine."""
     for name in list(os.environ):
         if name.startswith(FOREIGN):
             monkeypatch.delenv(name)

@@ -18,8 +18,12 @@ import threading
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.command_line import Program
 
 NAME_SERVER = "127.0.0.53"
 ANYWHERE = "203.0.113.7"
@@ -36,6 +40,31 @@ def unshared() -> list[str]:
             if subprocess.run(trial, capture_output=True, check=False).returncode == 0:
                 return [*command, sys.executable, "-m", __name__]
     pytest.skip("no network namespace can be made here: it takes Linux, iproute2, and root or user namespaces")
+
+
+def run_alone(program: Program, folder: Path, *arguments: str, first_reply: float = 0, **environment: str) -> Notes:
+    """Run ``python -m app`` in such a network, whose model server first replies after so many seconds; all notes."""
+    notes, temporary = folder / "notes.json", folder / "temporary"
+    temporary.mkdir()
+    ended = subprocess.run(
+        [*unshared(), str(notes), str(first_reply), sys.executable, "-m", "app", *arguments],
+        cwd=program.folder,
+        env={**program.environment, "TMPDIR": str(temporary), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=250,
+    )
+    assert ended.returncode == 0, ended.stderr
+    found: Notes = json.loads(notes.read_text())
+    return found
+
+
+def written_by(folder: Path, program: Program) -> list[str]:
+    """The files below the folder that are neither the program's own nor the user's documents."""
+    own = (Path(program.environment["SELFRAG_HOME"]), folder / "docs", folder / "notes.json")
+    files = [path for path in folder.rglob("*") if not path.is_dir()]
+    return sorted(str(path.relative_to(folder)) for path in files if not any(map(path.is_relative_to, own)))
 
 
 def lead_everything_here(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""``ask`` as a subprocess, over documents and with a model server."""
+"""``ask`` over documents and with a model server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.app.conftest import Program
+from tests.command_line import Program
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
 from tests.integration.openai_server import OpenAIServer, Policy, say
@@ -261,7 +261,8 @@ def test_another_model_may_judge(program: Program, docs: Path, server: OpenAISer
 def test_langsmith_is_sent_a_question_by_our_own_setting_alone(program: Program, docs: Path, tracing: str) -> None:
     with langsmith_of_this_machine() as langsmith:
         set_for_another = {"LANGSMITH_TRACING": str(tracing == "off").lower(), **langsmith.environment()}
-        ended = program(RENT, "--docs", str(docs), environment={**set_for_another, "SELFRAG_TRACING": tracing})
+        # In a process of its own, for LangSmith reads the environment once and uploads when the process ends.
+        ended = program.process(RENT, "--docs", str(docs), environment={**set_for_another, "SELFRAG_TRACING": tracing})
         assert (ended.code, ended.out) == (0, ANSWER + "\n")
         assert (ANSWER in "".join(langsmith.sent)) == (tracing == "langsmith")
         assert bool(langsmith.sent) == (tracing == "langsmith")

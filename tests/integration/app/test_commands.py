@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import VERSION
-from tests.integration.app.conftest import Program
+from tests.command_line import Program
 from tests.unit.graph.test_builder import DRAWN
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -29,7 +29,7 @@ def test_help(program: Program, command: tuple[str, ...]) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from app.cli import main; main(['--help']); print(*sys.modules)"
+    code = "import sys; from app.cli import main; main(['--help']); main(['eval', '--help']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
     assert not loaded & {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio"}
@@ -119,9 +119,9 @@ def test_libraries_may_be_kept_elsewhere(program: Program, docs: Path, tmp_path:
     assert "library is empty" in program("index", "--list").err
 
 
-def test_documents_asked_alone_do_not_enter_the_library(program: Program, docs: Path) -> None:
-    program(RENT, "--docs", str(docs), "--quiet")
-    assert "library is empty" in program("what are points on a mortgage").err
+def test_documents_asked_alone_do_not_enter_the_library(small_sample: Program, docs: Path) -> None:
+    small_sample(RENT, "--docs", str(docs), "--quiet")
+    assert "library is empty" in small_sample("what are points on a mortgage").err
 
 
 def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(

@@ -1,16 +1,18 @@
-"""``eval`` as a subprocess: what it writes, and that nothing is asked twice, whatever ended the run."""
+"""``eval``: what it writes, and that nothing is asked twice, whatever ended the run."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.app.conftest import Program
+from evaluation import report
+from tests.command_line import ROOT, Program
 from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -24,6 +26,15 @@ ROWS = [
     {"question": HARRY, "route": "retrieve", "answerable": False},
     {"question": "What is 2 + 2?", "route": "direct", "answer": "4"},
 ]
+
+
+@pytest.fixture
+def _bare_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without its page, whose pictures take a second to draw."""
+    monkeypatch.setattr(report, "page", lambda *_: "a page")
+
+
+bare_report = pytest.mark.usefixtures("_bare_report")
 
 
 @pytest.fixture
@@ -66,6 +77,7 @@ def test_what_is_printed_and_written(program: Program, questions: Path, docs: Pa
     assert by_key["closed-book", RIVER]["answer"] == "The answer is 4."
 
 
+@bare_report
 def test_a_second_run_asks_nothing_and_says_the_same(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -78,6 +90,7 @@ def test_a_second_run_asks_nothing_and_says_the_same(
     assert len(records_of(program)) == 10
 
 
+@bare_report
 def test_other_documents_or_settings_are_asked_anew(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -94,6 +107,7 @@ def test_other_documents_or_settings_are_asked_anew(
     assert len(server.asked) == asked
 
 
+@bare_report
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_ended_midway_goes_on_without_asking_again(
     program: Program, questions: Path, docs: Path, server: OpenAIServer, how: signal.Signals
@@ -131,6 +145,7 @@ def _wait_for(server: OpenAIServer, question: str, seconds: float = 60) -> None:
     assert arrived
 
 
+@bare_report
 def test_a_line_torn_by_a_kill_is_asked_again(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -145,6 +160,7 @@ def test_a_line_torn_by_a_kill_is_asked_again(
     assert len(records_of(program)) == 5
 
 
+@bare_report
 def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -161,6 +177,7 @@ def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
     assert RENT not in {questions_of(asked) for asked in server.asked[before:]}
 
 
+@bare_report
 def test_a_question_that_fails_is_told_and_asked_again(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -175,6 +192,7 @@ def test_a_question_that_fails_is_told_and_asked_again(
     assert [questions_of(asked) for asked in server.asked[before:]] == [DOGS]
 
 
+@bare_report
 def test_squad_brings_its_documents(program: Program, tmp_path: Path, server: OpenAIServer) -> None:
     def asked(question: str, answer: str | None) -> dict[str, Any]:
         answers = [{"text": answer, "answer_start": 0}] if answer else []
@@ -196,12 +214,13 @@ def test_squad_brings_its_documents(program: Program, tmp_path: Path, server: Op
     assert {seen["source"] for seen in dogs["seen"]} == {str(path) for path in folder.iterdir()}
 
 
-def test_the_samples_questions_are_asked_of_the_sample(program: Program) -> None:
-    path = Path(__file__).resolve().parents[3] / "data" / "questions.jsonl"
-    ended = program("eval", str(path), "--systems", "plain", "--most", "2", "--out", "here", "--quiet")
+@bare_report
+def test_the_samples_questions_are_asked_of_the_sample(small_sample: Program, docs: Path) -> None:
+    path = Path(shutil.copy(ROOT / "data" / "questions.jsonl", docs.parent))
+    ended = small_sample("eval", str(path), "--systems", "plain", "--most", "2", "--out", "here", "--quiet")
     assert (ended.code, ended.err) == (0, "")
-    seen = json.loads((program.folder / "here" / "records.jsonl").read_text().splitlines()[0])["record"]["seen"]
-    assert {Path(one["source"]).parent.name for one in seen} == {"library"}
+    seen = json.loads((small_sample.folder / "here" / "records.jsonl").read_text().splitlines()[0])["record"]["seen"]
+    assert {Path(one["source"]).parent for one in seen} == {docs}
 
 
 @pytest.mark.parametrize(

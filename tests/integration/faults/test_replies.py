@@ -183,14 +183,14 @@ async def test_what_may_pass_is_asked_again(server: OpenAIServer, name: str) -> 
     server.faults = [FAULTS[name], FAULTS[name]]
     budget = roomy_budget()
     async with asyncio.timeout(30):
-        assert await write(chat(server, seconds=2 if name in SLOW else 10), budget) == ANSWER
+        assert await write(chat(server, seconds=0.8 if name in SLOW else 10), budget) == ANSWER
     assert budget.spent["model_calls"] == 3
     assert arrived(server, name, 3)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.label == "unknown"])
 async def test_a_critic_that_gave_verdicts_is_asked_the_same_way_after_a_fault(server: OpenAIServer, name: str) -> None:
-    critic = Critic(chat(server, seconds=2 if name in SLOW else 10)).with_budget(roomy_budget())
+    critic = Critic(chat(server, seconds=0.8 if name in SLOW else 10)).with_budget(roomy_budget())
     assert (await critic.choose(RELEVANCE, **SKY))["probabilities"]
     server.faults = [FAULTS[name]] * 3
     await critic.choose(RELEVANCE, **SKY)

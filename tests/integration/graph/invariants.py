@@ -64,7 +64,7 @@ def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterato
 
 def _is_serialisable(final: SelfRAGState) -> bool:
     try:
-        result = result_of(final)
+        result = result_of(final).model_dump(mode="json")
         same = [json.loads(json.dumps(one, allow_nan=False)) == one for one in (final, result)]
         final["answer"].encode()
     except (TypeError, ValueError):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from hypothesis import strategies as st
@@ -17,7 +17,6 @@ from langchain_core.documents import Document
 from core.text import is_blank
 from graph.context import Context, Limits, Thresholds, Weights
 from prompts.answer_check import USEFULNESS
-from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
@@ -58,6 +57,7 @@ ODD = (
 T = TypeVar("T")
 Failure = Literal["transient", "permanent", "refused"]
 FAILURES: tuple[Failure, ...] = ("transient", "permanent", "refused")
+LIKELY = {"retrieve": ("search",) * 8, "relevance": ("yes", "yes"), "support": ("yes", "no"), "usefulness": ("5", "4")}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ def now_and_then(sides: int, rare: st.SearchStrategy[T], usual: st.SearchStrateg
     return st.integers(1, sides).flatmap(lambda dice: rare if dice == sides else usual)
 
 
-def texts(known: Sequence[str]) -> st.SearchStrategy[str]:
+@cache  # as the others: to make a strategy takes longer than to draw from it
+def texts(known: tuple[str, ...]) -> st.SearchStrategy[str]:
     """What a document or a model may say: mostly some of the sentences that this world knows, in some layout."""
     usual = st.builds(
         lambda layout, parts: layout.join(parts),
@@ -103,7 +104,8 @@ def texts(known: Sequence[str]) -> st.SearchStrategy[str]:
     return now_and_then(6, odd, usual)
 
 
-def documents(known: Sequence[str]) -> st.SearchStrategy[Document]:
+@cache
+def documents(known: tuple[str, ...]) -> st.SearchStrategy[Document]:
     metadata = st.fixed_dictionaries(
         {"source": st.sampled_from(["a.txt", "b.pdf"])},
         optional={
@@ -125,6 +127,7 @@ def documents(known: Sequence[str]) -> st.SearchStrategy[Document]:
     )
 
 
+@cache
 def troubled(made: st.SearchStrategy[Reply]) -> st.SearchStrategy[Reply]:
     """The replies, now and then a failure instead, a missing report of usage, or a slow one."""
     failed = st.sampled_from(FAILURES).map(lambda failure: Reply(failure=failure))
@@ -133,9 +136,11 @@ def troubled(made: st.SearchStrategy[Reply]) -> st.SearchStrategy[Reply]:
     return now_and_then(4, st.one_of(failed, unreported, slow), made)
 
 
-def judgements(choice: Choice, likely: Sequence[str]) -> st.SearchStrategy[Reply]:
-    """A label with probabilities, one without, or what is no label; the words ``likely`` are drawn more often."""
-    words = [*likely, *likely, *choice.replies]
+@cache
+def judgements(kind: str) -> st.SearchStrategy[Reply]:
+    """A label with probabilities, one without, or what is no label; the words `LIKELY` are drawn more often."""
+    choice = CHOICES[kind]
+    words = [*LIKELY[kind] * 2, *choice.replies]
 
     def by_share(word: str, shown: str, share: float) -> Reply:
         others = [other for other in choice.replies if other != word]
@@ -158,7 +163,8 @@ def judgements(choice: Choice, likely: Sequence[str]) -> st.SearchStrategy[Reply
     return st.sampled_from([*by_probability, *written, *nothing * 4])
 
 
-def writings(kind: str, known: Sequence[str]) -> st.SearchStrategy[Reply]:
+@cache
+def writings(kind: str, known: tuple[str, ...]) -> st.SearchStrategy[Reply]:
     """A draft, a query or a reason."""
     if kind == "query":
         said = st.one_of(st.sampled_from(("blue", "Blue ", "sea", "query: lease", "- light", "“”")), texts(known))
@@ -167,6 +173,7 @@ def writings(kind: str, known: Sequence[str]) -> st.SearchStrategy[Reply]:
     return said.map(Reply)
 
 
+@cache
 def limits() -> st.SearchStrategy[Limits]:
     """Roomy ones mostly, so that what happens within them is seen too."""
     roomy = st.builds(Limits, rewrites=st.integers(0, 3), drafts=st.integers(1, 3), tokens=st.just(10**7))
@@ -181,6 +188,7 @@ def limits() -> st.SearchStrategy[Limits]:
     return now_and_then(3, tight, roomy)
 
 
+@cache
 def contexts() -> st.SearchStrategy[Context]:
     share = st.sampled_from((0.5, 0.3, 0.8, 0.0, 1.0))
     weight = st.floats(0, 4)
@@ -199,6 +207,7 @@ def contexts() -> st.SearchStrategy[Context]:
     )
 
 
+@cache
 def questions() -> st.SearchStrategy[str]:
     asked = st.sampled_from(
         (
@@ -214,18 +223,12 @@ def questions() -> st.SearchStrategy[str]:
     )
 
 
-LIKELY = {"retrieve": ("search",) * 8, "relevance": ("yes", "yes"), "support": ("yes", "no"), "usefulness": ("5", "4")}
-
-
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """A world that knows a few sentences, in every third of which the model has its troubles."""
-    known = draw(st.lists(st.sampled_from(SENTENCES), min_size=2, max_size=4, unique=True))
+    known = tuple(draw(st.lists(st.sampled_from(SENTENCES), min_size=2, max_size=4, unique=True)))
     trouble: Any = troubled if draw(now_and_then(3, st.just(True), st.just(False))) else lambda made: made
-    replies = {
-        kind: draw(st.lists(trouble(judgements(choice, LIKELY[kind])), min_size=1, max_size=6))
-        for kind, choice in CHOICES.items()
-    }
+    replies = {kind: draw(st.lists(trouble(judgements(kind)), min_size=1, max_size=6)) for kind in CHOICES}
     for kind in WRITTEN:
         replies[kind] = draw(st.lists(trouble(writings(kind, known)), min_size=1, max_size=4))
     findings = st.lists(documents(known), min_size=1, max_size=5, unique_by=lambda one: one.page_content).map(tuple)

@@ -1,16 +1,16 @@
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from models import files
 from models.embeddings import DIMENSION, MiniLM
+from tests.command_line import MODELS_FOLDER
 
 
 @pytest.fixture(scope="module")
-def minilm(model_folder: Path) -> MiniLM:
-    return MiniLM(files.ensure(files.EMBEDDING_MODEL, model_folder), files.ensure(files.TOKENIZER, model_folder))
+def minilm() -> MiniLM:
+    return MiniLM(*(files.ensure(file, MODELS_FOLDER) for file in (files.EMBEDDING_MODEL, files.TOKENIZER)))
 
 
 def cosine(left: list[float], right: list[float]) -> float:

@@ -15,20 +15,15 @@ import pytest
 from app.compose import embeddings_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
-from models import failures
 from models.failures import TransientModelError
 from models.remote_embeddings import BATCH, BATCH_CHARACTERS, batches
+from tests.integration.hasty import hasty  # noqa: F401
 from tests.integration.loopback import Loopback, Sent, json_reply, loopback
 from tests.integration.misbehaviour import HANG, Wire, whole
 
 KEY = "swordfish-in-the-lake"
 NO_VECTORS = r"openai:small (did not give one vector|sent what is no embedding)"
 Embed = Callable[..., list[list[float]]]
-
-
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.01)
 
 
 @pytest.fixture(params=["openai", "openai by LangChain's name", "azure_openai", "ollama"])

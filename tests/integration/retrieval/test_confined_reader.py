@@ -253,8 +253,8 @@ def test_there_is_no_filter_without_libseccomp(monkeypatch: pytest.MonkeyPatch) 
 def test_a_reader_that_nothing_confines_reads_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_process, "reading_calls", lambda process: b"")
     body = """
-        from retrieval.documents import confine
-        confine._close_files = lambda *_: False
+        from retrieval.sandbox import confinement
+        confinement._close_files = lambda *_: False
     """
     with Readers(workers=1, command=child(tmp_path, body)) as readers:
         (reading,) = readers.read(write(tmp_path / "d", ["a.txt"]))

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from core.errors import RequestError
+from retrieval.library import sync
 from retrieval.library.discovery import Found, find_documents
-from retrieval.library.library import Library, sync
+from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 

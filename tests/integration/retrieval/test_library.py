@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import RequestError
-from retrieval.library.library import folder_for, sync
+from retrieval.library import sync
+from retrieval.library.library import folder_for
 from retrieval.library.splitter import SplitSettings
 from retrieval.library.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener

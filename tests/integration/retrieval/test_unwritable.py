@@ -19,7 +19,7 @@ from tests.unit.retrieval.fakes import BagOfWords
 ASK = """
 import sys
 from pathlib import Path
-from errors import RequestError
+from core.errors import RequestError
 from retrieval.library.library import Library
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -154,13 +154,13 @@ def test_a_full_disk_is_named_and_nothing_is_lost(open_library: Opener, docs: Pa
 
 
 def test_a_disk_that_fills_up_for_real_is_named(docs: Path, home: Path) -> None:
-    (docs / "large.txt").write_text("\n\n".join(f"Paragraph {number} of many. " * 10 for number in range(3_000)))
+    (docs / "large.txt").write_text("\n\n".join(f"Paragraph {number} of many. " * 10 for number in range(1_500)))
     limited = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " + (
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", limited + ASK, str(home), str(docs)], capture_output=True, text=True, check=False
     )
     assert result.stdout.startswith(f"error: The index folder {home} cannot be written (")
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
-        assert library.sync().passages > 1_000
+        assert library.sync().passages > 500

@@ -5,8 +5,7 @@ import hashlib
 import json
 import os
 import stat
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from evaluation.folder import MARKER
 from evaluation.judgements import Judgements
 from evaluation.records import Record, System
 from graph.context import Context, Services
-from tests.scripted import ScriptedCritic, ScriptedGenerator, services
+from tests.scripted import ScriptedCritic, ScriptedGenerator
 from tests.unit.evaluation.records import Scripted
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -41,7 +40,8 @@ def writer() -> ScriptedGenerator:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: ScriptedGenerator) -> Path:
-    """A working folder with a document and questions; models that say one thing."""
+    """A working folder with a document and questions; models that say one thing; a report without its page."""
+    monkeypatch.setattr(report, "page", lambda *_: "whose pictures take a second to draw")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SELFRAG_CHAT_MODEL", "scripted")
     (tmp_path / "docs").mkdir()
@@ -52,7 +52,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: ScriptedGene
     )
     monkeypatch.setattr(libraries, "embeddings_of", lambda *_: (BagOfWords(), "words"))
     monkeypatch.setattr(
-        compose, "services_of", lambda settings, retriever, progress: services(writer, critic, retriever)
+        compose,
+        "services_of",
+        lambda *given: replace(compose.services_without_models(*given[:2]), generator=writer, critic=critic),
     )
     return tmp_path
 
@@ -169,6 +171,18 @@ def test_the_judge_reads_the_records_and_its_judgements_are_reported(monkeypatch
     assert heard[2] is None
 
 
+def test_no_model_is_loaded_where_all_answers_are_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(options())
+    first = capsys.readouterr().out
+    monkeypatch.setattr(compose, "services_of", None)
+    assert evaluate(options()) == 0
+    assert capsys.readouterr().out == first
+    with pytest.raises(TypeError):
+        evaluate(options("--variant", "one:k=1"))
+
+
 def test_a_model_that_is_gone_is_one_sentence(writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]) -> None:
     writer.drafts = [ModelError("Gone.")] * 4
     with pytest.raises(ModelError, match=r"^(No question was answered: )?Gone\.$"):
@@ -192,20 +206,6 @@ def test_damaged_lines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     evaluate(options("--systems", "plain"))
     assert "1 damaged lines" in capsys.readouterr().err.replace("\n", " ")
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from app.cli import main; main(['eval', '--help']); print(*sys.modules)"
-    root = Path(__file__).resolve().parents[3]
-    ended = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    loaded = set(ended.stdout.splitlines()[-1].split())
-    assert not loaded & {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio"}
-
-
-@pytest.fixture
-def _bare_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report without its page, whose pictures take a second to draw."""
-    monkeypatch.setattr(report, "page", lambda *_: "a page")
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -240,7 +240,6 @@ def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
 
 
-@pytest.mark.usefixtures("_bare_report")
 def test_answers_of_an_earlier_version_are_used_and_closed_to_others(
     folder: Path, writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,7 +263,6 @@ def test_answers_of_an_earlier_version_are_used_and_closed_to_others(
     assert {stat.S_IMODE(path.stat().st_mode) for path in (old, old / "documents")} == {0o700}
 
 
-@pytest.mark.usefixtures("_bare_report")
 def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
     before = os.umask(0)
     try:
@@ -282,7 +280,6 @@ def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
     assert {"judgements.jsonl", "records.jsonl", "report.html", "paragraph-01.txt"} <= {path.name for path in written}
 
 
-@pytest.mark.usefixtures("_bare_report")
 def test_a_set_with_a_strange_name_stays_below_eval(folder: Path) -> None:
     (folder / "work").mkdir()
     os.chdir(folder / "work")
@@ -309,7 +306,6 @@ def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path)
         assert known == digest(f"letters.txt\0{source.sha256}")
 
 
-@pytest.mark.usefixtures("_bare_report")
 def test_a_library_whose_folder_is_away_is_asked_as_it_was(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "docs"]) == 0
     (folder / "docs").rename(folder / "moved")
@@ -351,7 +347,6 @@ def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) 
         evaluate(parse(["eval", "long.jsonl", "--docs", "docs", "--systems", "self-rag"]))
 
 
-@pytest.mark.usefixtures("_bare_report")
 def test_a_report_that_cannot_be_written_is_named(folder: Path) -> None:
     evaluate(options("--systems", "plain"))
     (folder / "eval" / "letters" / "report.html").unlink()

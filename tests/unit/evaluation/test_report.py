@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from evaluation import report
 from evaluation.failures import failures, kinds_of
 from evaluation.judgements import Judgements, Pair
 from evaluation.metrics import summarise
@@ -251,7 +252,8 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))
 
 
-def test_a_report_replaces_the_last_one_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_report_replaces_the_last_one_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "page", lambda name, *_: f"the page of {name}")
     summary = summarise(EXAMPLES, records())
     paths = write_report(tmp_path, Dataset("set", ()), EXAMPLES, records(), summary)
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}

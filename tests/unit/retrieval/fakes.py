@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+from functools import cache
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
 
 
 class BagOfWords(Embeddings):
@@ -27,6 +29,11 @@ class BagOfWords(Embeddings):
     def vector(self, text: str) -> list[float]:
         total = np.zeros(self.dimension)
         for word in re.findall(r"\w+", text.lower()) or [""]:
-            seed = int.from_bytes(hashlib.sha256((self.salt + word).encode("utf-8", "replace")).digest()[:4], "big")
-            total += np.random.default_rng(seed).standard_normal(self.dimension)
+            total += _direction(self.salt + word, self.dimension)
         return list(total / np.linalg.norm(total))
+
+
+@cache
+def _direction(word: str, dimension: int) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:4], "big")
+    return np.random.default_rng(seed).standard_normal(dimension)

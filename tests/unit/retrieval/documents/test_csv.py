@@ -70,12 +70,12 @@ def test_what_only_looks_like_a_list_stays_as_it_is(table: Path, cell: str) -> N
     assert rows(table, f'context\n"{cell}"\n') == [(1, f"context: {cell}")]
 
 
-def test_a_cell_of_ten_megabytes_is_read_and_the_limit_is_put_back(table: Path) -> None:
+def test_a_cell_of_a_megabyte_is_read_and_the_limit_is_put_back(table: Path) -> None:
     limit = 131_072
     csv.field_size_limit(limit)
-    ((row, text),) = rows(table, 'id,text\n1,"' + "word " * 2_000_000 + '"\n')
+    ((row, text),) = rows(table, 'id,text\n1,"' + "word " * 200_000 + '"\n')
     assert row == 1
-    assert len(text) > 9_999_000
+    assert len(text) > 999_000
     assert csv.field_size_limit() == limit
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import RequestError
 from retrieval.documents.load import Loaded, Section
+from retrieval.sandbox import pool
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.unit.retrieval.sandbox.children import Marks, child, children, write
 
@@ -78,14 +79,15 @@ def test_files_are_read_ahead_but_not_far_ahead(tmp_path: Path) -> None:
         assert len(list(readings)) == 29
 
 
-def test_much_text_is_not_kept_waiting(tmp_path: Path) -> None:
+def test_much_text_is_not_kept_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_AHEAD_TEXT", 6_400_000)
     marks = Marks(tmp_path)
-    body = "def parse(path, data): mark(); return text('a' * 40_000_000)"
+    body = "def parse(path, data): mark(); return text('a' * 4_000_000)"
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(5)])
     with Readers(workers=1, command=child(tmp_path, body, marks)) as readers:
         readings = readers.read(paths)
         next(readings)
-        marks.wait_for(3)  # the one that was taken, and two with 80 million characters
+        marks.wait_for(3)  # the one that was taken, and two with 8 million characters
         time.sleep(0.5)
         assert marks.count() == 3
         assert len(list(readings)) == 4

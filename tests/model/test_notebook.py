@@ -6,13 +6,16 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "self_rag.ipynb"
+from tests.command_line import ROOT
+
+NOTEBOOK = ROOT / "notebooks" / "self_rag.ipynb"
 
 
-@pytest.mark.e2e
 @pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_the_notebook_runs_and_shows_what_it_promises() -> None:
+def test_the_notebook_runs_and_shows_what_it_promises(chat_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SELFRAG_HOME", "SELFRAG_MODEL_PATH"):  # as a person has it
+        monkeypatch.delenv(name)
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
 

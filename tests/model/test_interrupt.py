@@ -6,19 +6,13 @@ import signal
 import time
 from pathlib import Path
 
-import pytest
-
-from models import files
-from tests.integration.app.conftest import Program
+from tests.command_line import Program
 
 
-@pytest.mark.e2e
-def test_an_interrupt_does_not_wait_for_the_embedded_model(program: Program, docs: Path, models_folder: Path) -> None:
+def test_an_interrupt_does_not_wait_for_the_embedded_model(program: Program, docs: Path) -> None:
     """A question of 7,000 characters takes half a minute to read on two cores."""
-    files.ensure(files.CHAT_MODEL, models_folder)
     question = "When does the tenant pay the monthly rent? " * 160
-    environment = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": ""}
-    with program.start(question, "--docs", str(docs), environment=environment) as process:
+    with program.start(question, "--docs", str(docs)) as process:
         try:
             assert process.stderr is not None
             while not process.stderr.readline().startswith("indexed:"):

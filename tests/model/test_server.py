@@ -7,7 +7,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.errors import ModelError
 from models.embedded import EmbeddedServer, Endpoint, serve
 from models.prefix_cache import Prefixes
+from tests.command_line import ROOT
 
 SHOTS = [
     {"role": "system", "content": "Does the passage answer the question? Reply yes or no. " * 20},
@@ -26,12 +26,6 @@ SHOTS = [
     {"role": "user", "content": "Passage: Cats purr.\nQuestion: Where is Rome?"},
     {"role": "assistant", "content": "no"},
 ]
-
-
-@pytest.fixture(scope="module")
-def server(chat_model: Path) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(chat_model, context_tokens=4096) as running:
-        yield running
 
 
 def post(endpoint: Endpoint, key: str | None = None, **body: object) -> dict[str, Any]:
@@ -55,14 +49,12 @@ def top(reply: dict[str, Any]) -> dict[str, float]:
     return {entry["token"]: entry["logprob"] for entry in first["top_logprobs"]}
 
 
-@pytest.mark.e2e
 def test_a_chat_completion_has_the_log_probabilities_of_its_token(server: EmbeddedServer) -> None:
     reply = grade(server.start(), "Berlin lies in Germany.")
     assert reply["choices"][0]["message"]["content"].strip().lower() == "yes"
     assert len(top(reply)) == 10
 
 
-@pytest.mark.e2e
 def test_a_reply_keeps_to_its_json_schema(server: EmbeddedServer) -> None:
     schema = {
         "type": "object",
@@ -79,7 +71,6 @@ def test_a_reply_keeps_to_its_json_schema(server: EmbeddedServer) -> None:
     assert json.loads(reply["choices"][0]["message"]["content"])["label"] in {"fact", "chat"}
 
 
-@pytest.mark.e2e
 def test_a_wrong_key_is_refused(server: EmbeddedServer) -> None:
     with pytest.raises(urllib.error.HTTPError) as refusal:
         post(server.start(), key="wrong", messages=SHOTS[:1])
@@ -87,7 +78,6 @@ def test_a_wrong_key_is_refused(server: EmbeddedServer) -> None:
     assert refusal.value.code == 401
 
 
-@pytest.mark.e2e
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads /proc")
 def test_it_listens_on_loopback_only(server: EmbeddedServer) -> None:
     port = int(server.start().base_url.rsplit(":", 1)[1].split("/")[0])
@@ -97,7 +87,6 @@ def test_it_listens_on_loopback_only(server: EmbeddedServer) -> None:
     assert listening == [f"0100007F:{port:04X}"]
 
 
-@pytest.mark.e2e
 def test_requests_that_arrive_together_share_their_prefix(server: EmbeddedServer) -> None:
     endpoint = server.start()
     grade(endpoint, "Warm up.")
@@ -108,7 +97,6 @@ def test_requests_that_arrive_together_share_their_prefix(server: EmbeddedServer
         assert usage["prompt_tokens_details"]["cached_tokens"] > 0.8 * usage["prompt_tokens"]
 
 
-@pytest.mark.e2e
 def test_a_prefix_that_returns_is_cached_and_judged_as_before(server: EmbeddedServer) -> None:
     endpoint = server.start()
     other = [{"role": "system", "content": "Count the vowels of the text, as a number. " * 20}]
@@ -143,7 +131,6 @@ def cached(reply: dict[str, Any]) -> int:
     return int(reply["usage"]["prompt_tokens_details"]["cached_tokens"])
 
 
-@pytest.mark.e2e
 def test_what_one_server_read_of_a_prompt_the_next_one_need_not_read(chat_model: Path, tmp_path: Path) -> None:
     first, second = asked_of_a_new_server(chat_model, tmp_path), asked_of_a_new_server(chat_model, tmp_path)
     for read, known in zip(first, second, strict=True):
@@ -153,7 +140,6 @@ def test_what_one_server_read_of_a_prompt_the_next_one_need_not_read(chat_model:
         assert top(known)[likeliest] == pytest.approx(top(read)[likeliest], abs=0.02)
 
 
-@pytest.mark.e2e
 def test_a_kept_prefix_that_was_cut_short_is_read_anew(chat_model: Path, tmp_path: Path) -> None:
     """llama.cpp itself aborts the process over such a file."""
     asked_of_a_new_server(chat_model, tmp_path)
@@ -164,7 +150,6 @@ def test_a_kept_prefix_that_was_cut_short_is_read_anew(chat_model: Path, tmp_pat
     assert all(cached(reply) < 50 for reply in asked_of_a_new_server(chat_model, tmp_path))
 
 
-@pytest.mark.e2e
 def test_more_connections_than_slots_are_all_answered(server: EmbeddedServer) -> None:
     endpoint = server.start()
     with ThreadPoolExecutor(12) as pool:
@@ -172,19 +157,16 @@ def test_more_connections_than_slots_are_all_answered(server: EmbeddedServer) ->
     assert all(reply["choices"] for reply in replies)
 
 
-@pytest.mark.e2e
-def test_the_model_is_served_once_for_each_file(chat_model: Path) -> None:
+def test_the_model_is_served_once_for_each_file(server: EmbeddedServer, chat_model: Path) -> None:
     found: list[EmbeddedServer] = []
     threads = [threading.Thread(target=lambda: found.append(serve(chat_model))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    found[0].stop()
-    assert len({id(server) for server in found}) == 1
+    assert found == [server] * 3
 
 
-@pytest.mark.e2e
 def test_a_server_that_is_stopped_at_work_stops(chat_model: Path) -> None:
     server = EmbeddedServer(chat_model, context_tokens=4096)
     endpoint = server.start()
@@ -198,7 +180,6 @@ def test_a_server_that_is_stopped_at_work_stops(chat_model: Path) -> None:
     server.stop()
 
 
-@pytest.mark.e2e
 @pytest.mark.parametrize("length", [0, 100, 1_000_000, 20_000_000])
 def test_a_truncated_model_file_is_a_clear_error(chat_model: Path, tmp_path: Path, length: int) -> None:
     short = tmp_path / "short.gguf"
@@ -241,11 +222,10 @@ def run(chat_model: Path, ending: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
     )
 
 
-@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("ending", "code", "complaint"),
     [
@@ -263,7 +243,6 @@ def test_the_process_ends_in_silence(chat_model: Path, ending: str, code: int, c
     assert err.strip().splitlines()[-1:] == ([complaint] if complaint else [])
 
 
-@pytest.mark.e2e
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("work", ["time.sleep(60)", "stream().read()"])
 def test_an_interrupt_reaches_the_program(chat_model: Path, work: str) -> None:
@@ -282,7 +261,6 @@ except KeyboardInterrupt:
     assert (process.returncode, err) == (130, "")
 
 
-@pytest.mark.e2e
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 def test_an_interrupt_while_a_prompt_is_read_does_not_wait_for_its_end(chat_model: Path) -> None:
     """3,000 words take a minute on two cores, and were read 2,048 tokens at a time."""
@@ -313,7 +291,6 @@ except KeyboardInterrupt:
     assert (process.returncode, err) == (130, "")
 
 
-@pytest.mark.e2e
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 def test_an_interrupt_while_the_model_is_loaded_ends_the_program(chat_model: Path) -> None:
     loading = """
@@ -332,7 +309,7 @@ except KeyboardInterrupt:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
     ) as process:
         try:
             assert process.stdout is not None
