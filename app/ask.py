@@ -37,12 +37,7 @@ def ask(options: argparse.Namespace) -> int:
     question = " ".join(options.question).encode("utf-8", "replace").decode().strip()
     settings = overridden(load_settings(), options)
     check(question, options)
-    from app.front_door import SelfRAG
-    from graph.context import Context
-
-    context = Context(explain=options.explain, filter=filter_of(options))
-    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
-        finished = asyncio.run(answer(question, rag, screen))
+    finished = answer(question, settings, options, screen)
     state = finished.state
     if options.json:
         from core.text import as_json
@@ -88,7 +83,17 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
     return Filter(sources=sources, pages=options.page, since=options.since, until=options.until) or None
 
 
-async def answer(question: str, rag: SelfRAG, screen: Screen) -> Finished:
+def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> Finished:
+    """Open the documents, bring them in step, load the models, and ask."""
+    from app.front_door import SelfRAG
+    from graph.context import Context
+
+    context = Context(explain=options.explain, filter=filter_of(options))
+    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
+        return asyncio.run(_traced(question, rag, screen))
+
+
+async def _traced(question: str, rag: SelfRAG, screen: Screen) -> Finished:
     """Ask, and show each node as it ends."""
     from app.front_door import Finished, NodeFinished
     from app.show import Trace

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from core.types import UNKNOWN, Verdict
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError, UnusableRequestError
-from models.usage import LimitReachedError, NodeBudget
+from models.usage import LimitReachedError, NodeBudget, unlimited
 from prompts.choice import Choice
 
 ReplyFormat = Literal["logprobs", "schema", "text"]
@@ -70,10 +70,10 @@ class Critic:
 
     chat: Chat
     format_selection: FormatSelection = field(default_factory=FormatSelection)
-    budget: NodeBudget | None = None
+    budget: NodeBudget = field(default_factory=unlimited)
 
     def with_budget(self, budget: NodeBudget) -> Critic:
-        """The same critic, paying from ``budget``."""
+        """Return the same critic, whose calls are charged to ``budget``; without one there is no limit."""
         return replace(self, budget=budget)
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
@@ -93,7 +93,7 @@ class Critic:
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
         """The verdict with the critic's reason for it, in a sentence; without one if that call fails."""
-        if verdict["label"] == UNKNOWN or self.budget is None:
+        if verdict["label"] == UNKNOWN:
             return verdict
         word = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
         ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(WHY)]
@@ -126,8 +126,6 @@ class Critic:
 
     async def _ask(self, choice: Choice, messages: list[BaseMessage], reply_format: ReplyFormat) -> Verdict | None:
         """One verdict by ``reply_format``; None when this model cannot be asked so."""
-        if self.budget is None:
-            raise RuntimeError("a critic chooses only with a budget: call with_budget() first")
         if reply_format == "logprobs":
             bind: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
             reply = await self.chat.ask(messages, self.budget, max_tokens=1, tags=["nostream"], bind=bind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
@@ -10,20 +10,20 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.text import is_blank
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError
-from models.usage import NodeBudget
+from models.usage import NodeBudget, unlimited
 
 ANSWER_TAG = "answer"
 
 
 @dataclass(frozen=True)
 class Generator:
-    """Writes a text from a prompt. ``budget`` is the budget of the node that writes; see `with_budget`."""
+    """Writes a text from a prompt."""
 
     chat: Chat
-    budget: NodeBudget | None = None
+    budget: NodeBudget = field(default_factory=unlimited)
 
     def with_budget(self, budget: NodeBudget) -> Generator:
-        """The same generator, paying from ``budget``."""
+        """Return the same generator, whose calls are charged to ``budget``; without one there is no limit."""
         return replace(self, budget=budget)
 
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
@@ -31,8 +31,6 @@ class Generator:
 
         Raises `ModelError` when the model fails after its retries, refuses, answers nothing at all, or does not end.
         """
-        if self.budget is None:
-            raise RuntimeError("a generator writes only with a budget: call with_budget() first")
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         reply = await self.chat.ask(messages.format_messages(**inputs), self.budget, max_tokens=max_tokens, tags=tags)
         text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)

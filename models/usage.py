@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import sys
 import time
 from dataclasses import dataclass, field, replace
 
@@ -128,3 +130,8 @@ class NodeBudget:
         """Return the error of a node whose time is up."""
         self.limit = "limit_seconds"
         return LimitReachedError(self.limit)
+
+
+def unlimited() -> NodeBudget:
+    """Return a budget without limits, of a model that is tried outside of a question."""
+    return NodeBudget(Budget(calls=sys.maxsize, tokens=sys.maxsize, seconds=math.inf))

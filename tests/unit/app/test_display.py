@@ -15,6 +15,7 @@ from rich.console import Console
 from app import ask as ask_module
 from app import cli
 from app.cli import main
+from app.front_door import Finished, NodeFinished
 from app.index import listing, sync, verify
 from app.inventory import left_out
 from app.libraries import tell
@@ -86,7 +87,7 @@ def decided(**what: Any) -> Callable[[str], None]:
         filled = json.loads(json.dumps(what["decided"]).replace(json.dumps(HARMLESS)[1:-1], json.dumps(said)[1:-1]))
         within = Filter(sources=(said,)) if node == "retrieve" else None
         with Trace(Screen(), within) as trace:
-            trace.step(node, {"path": [{"node": node, "seconds": 0.1, "decided": filled}]})  # type: ignore[typeddict-item]
+            trace.step(NodeFinished(node, 0.1, filled))
 
     return way
 
@@ -233,8 +234,7 @@ def downloading(said: str, screen: Screen) -> None:
 
 def tracing(said: str, screen: Screen) -> None:
     with Trace(screen) as trace:
-        step = {"node": "generate", "seconds": 0.1, "decided": {"declined": False, "redraft": False, "text": said}}
-        trace.step("generate", {"path": [step]})  # type: ignore[typeddict-item]
+        trace.step(NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": said}))
 
 
 ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
@@ -295,12 +295,13 @@ def test_json_escapes_what_is_hidden_and_parses_to_the_very_same(
     state = {**code(source=said), "answer": said, "question": said, "outcome": "grounded"}
     place = {"passage": f"{said}. alpha", "quote": said, "start": 0, "end": len(said)}
     state["citations"] = [{**state["citations"][0], **place}]
-    monkeypatch.setattr(ask_module, "answer", lambda *_: state)
+    finished = Finished(result_of(state), state)  # type: ignore[arg-type]
+    monkeypatch.setattr(ask_module, "answer", lambda *_: finished)
     assert main(["why", "--json"]) == 0
     out = capsys.readouterr().out
     assert hidden(out) == []
     result = json.loads(out)
-    assert result == json.loads(json.dumps(result_of(state)))  # type: ignore[arg-type]
+    assert result == json.loads(json.dumps(finished.result.model_dump(mode="json")))
     assert result["answer"] == said
     (citation,) = result["citations"]
     assert citation["passage"][citation["start"] : citation["end"]] == citation["quote"] == said
@@ -314,10 +315,12 @@ def test_only_the_screen_prints() -> None:
         if path.name != "screen.py"
     }
     assert {name: lines for name, lines in found.items() if lines} == {
-        "ask.py": ["print(as_json(result_of(state), ensure_ascii=not readable, indent=2), flush=True)"],
+        "ask.py": [
+            'print(as_json(finished.result.model_dump(mode="json"), ensure_ascii=not readable, indent=2), flush=True)'
+        ],
         "cli.py": [
             'print("Interrupted.", file=sys.stderr)',
-            'print(clean(traceback.format_exc()), end="", file=sys.stderr)',
+            'print(Secrets().redacted(clean(traceback.format_exc())), end="", file=sys.stderr)',
         ],
         "progress.py": ["screen.out.print(framed, soft_wrap=False)"],
     }

@@ -1,4 +1,3 @@
-import json
 from typing import Any
 
 import pytest
@@ -53,7 +52,7 @@ DIRECT = candidate_of(draft("4"))
 def test_the_result_of_each_outcome_keeps_to_the_contract(
     best: Any, outcome: str, reason: str, support: float | None, usefulness: float | None, claims: list[list[int]]
 ) -> None:
-    result = json.loads(json.dumps(result_of(ended(best, outcome, reason))))
+    result = result_of(ended(best, outcome, reason)).model_dump(mode="json")
     keep_to_the_contract(result)
     assert (result["support"], result["usefulness"]) == (support, usefulness)
     assert [one["citations"] for one in result["claims"]] == claims
@@ -61,7 +60,7 @@ def test_the_result_of_each_outcome_keeps_to_the_contract(
 
 
 def test_what_a_node_decided_lies_beside_its_name() -> None:
-    path = result_of(ended(MIXED, "grounded", "accepted"))["path"]
+    path = result_of(ended(MIXED, "grounded", "accepted")).path
     assert path[1] == {"node": "finish", "seconds": 0.1, "outcome": "grounded", "stop_reason": "accepted"}
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from app import ask as module
 from app.ask import ask, check
+from app.front_door import Finished, NodeFinished
+from app.result import result_of
 from app.screen import Screen, print_error
 from app.show import Trace, show
 from core.errors import RequestError
@@ -27,6 +29,10 @@ def code(**passage: Any) -> Any:
     best = candidate_of(draft(CODE, ["alpha"]), [claim(CODE, within="alpha")])
     best["draft"]["passages"][0].update(passage)
     return ended(best, "grounded", "accepted")
+
+
+def finished() -> Finished:
+    return Finished(result_of(code()), code())
 
 
 def test_through_a_pipe_the_answer_alone_is_on_stdout_as_it_is(
@@ -59,7 +65,7 @@ def test_the_name_of_a_file_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
-    monkeypatch.setattr(module, "answer", lambda *_: code())
+    monkeypatch.setattr(module, "answer", lambda *_: finished())
     given = {"mode": None, "strategy": None, "k": None, "fallback": None, "docs": None, "quiet": False, "json": True}
     assert ask(Namespace(question=["why"], **given)) == 0
     assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
@@ -74,8 +80,8 @@ def test_the_trace_of_a_search_tells_its_filter(
 ) -> None:
     step = {"node": "retrieve", "seconds": 0.1, "decided": {"query": "why", "retrieved": 4}}
     with Trace(Screen(), within) as trace:
-        trace.step("retrieve", {"path": [step]})  # type: ignore[typeddict-item]
-        trace.step("decide", {"path": [{**step, "decided": {"route": "retrieve", "mode": "always"}}]})  # type: ignore
+        trace.step(NodeFinished(**step))
+        trace.step(NodeFinished("decide", 0.1, {"route": "retrieve", "mode": "always"}))
     retrieve, decide = capsys.readouterr().err.splitlines()
     assert retrieve.endswith(f"4 passages for {told}")
     assert decide.endswith("(mode always)")
@@ -90,7 +96,7 @@ def test_a_document_whose_name_is_too_long_is_a_wrong_request() -> None:
 def test_a_reader_that_leaves_is_no_error(option: str) -> None:
     program = (
         "import sys, app.ask, app.cli, tests.unit.app.test_screen as test\n"
-        "app.ask.answer = lambda *_: test.code()\n"
+        "app.ask.answer = lambda *_: test.finished()\n"
         "sys.exit(app.cli.main(sys.argv[1:]))"
     )
     reader, writer = os.pipe()
