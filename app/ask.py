@@ -89,8 +89,8 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
     from graph.context import Context
 
     context = Context(explain=options.explain, filter=filter_of(options))
-    with SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen) as rag:
-        return asyncio.run(_traced(question, rag, screen))
+    rag = SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
+    return asyncio.run(_traced(question, rag, screen))
 
 
 async def _traced(question: str, rag: SelfRAG, screen: Screen) -> Finished:
@@ -98,10 +98,11 @@ async def _traced(question: str, rag: SelfRAG, screen: Screen) -> Finished:
     from app.front_door import Finished, NodeFinished
     from app.show import Trace
 
-    with Trace(screen, rag.context.filter) as trace:
-        async for event in rag.astream(question, tokens=False):
-            if isinstance(event, NodeFinished):
-                trace.step(event)
-            elif isinstance(event, Finished):
-                return event
+    async with rag:
+        with Trace(screen, rag.context.filter) as trace:
+            async for event in rag.astream(question, tokens=False):
+                if isinstance(event, NodeFinished):
+                    trace.step(event)
+                elif isinstance(event, Finished):
+                    return event
     raise RuntimeError("the graph ended without a result")

@@ -97,6 +97,8 @@ class SelfRAG:
         self.context = context_of(settings)
         self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
         self.library: Library | None = None
+        bound: list[tuple[Any, Any]] = [(model, self.services.generator), (critic or model, self.services.critic)]
+        self._chats = {one.chat for given, one in bound if given is None}  # the clients of others are theirs to close
 
     @classmethod
     def open(
@@ -131,7 +133,13 @@ class SelfRAG:
         return opened
 
     def close(self) -> None:
-        """Close the library that `open` opened."""
+        """Close the library that `open` opened, and the connections of the synchronous methods."""
+        in_background(self.aclose())
+
+    async def aclose(self) -> None:
+        """Close the library that `open` opened, and the connections of the running event loop."""
+        for chat in self._chats:
+            await chat.aclose()
         if self.library:
             self.library.close()
 
@@ -140,6 +148,12 @@ class SelfRAG:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def ask(self, question: str, context: Context | None = None) -> Result:
         """Answer one question.

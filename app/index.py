@@ -15,7 +15,7 @@ from core.errors import RequestError
 
 if TYPE_CHECKING:
     from retrieval.library.library import Library
-    from retrieval.library.sync_report import Source
+    from retrieval.sync_report import Source
 
 
 def index(options: argparse.Namespace) -> int:

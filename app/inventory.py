@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.text import shown
 
 if TYPE_CHECKING:
-    from retrieval.library.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
+    from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
 
 MOST_LINES = 20
 HEAD = ["status", "passages", "date", "path", "reason"]

@@ -16,7 +16,7 @@ from core.text import shown
 if TYPE_CHECKING:
     from retrieval.filters import Filter
     from retrieval.library.library import Library
-    from retrieval.library.sync_report import SyncReport
+    from retrieval.sync_report import SyncReport
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "library"
 
@@ -25,7 +25,7 @@ def open_library(folder: Path, settings: Settings, screen: Screen) -> Library:
     """Open or make the index in ``folder`` with the settings' embedding model and splitter."""
     from core.errors import RequestError
     from retrieval.library.library import Library
-    from retrieval.library.splitter import SplitSettings
+    from retrieval.splitter import SplitSettings
 
     if settings.selfrag_chunk_overlap >= settings.selfrag_chunk_size:
         raise RequestError("SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE.")

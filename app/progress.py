@@ -12,7 +12,7 @@ from core.text import one_line
 if TYPE_CHECKING:
     from app.screen import Screen
     from evaluation.run import Tally
-    from retrieval.library.sync_report import Advance
+    from retrieval.sync_report import Advance
 
 LINE_SECONDS = 10.0
 

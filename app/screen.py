@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from models.files import Progress as FileProgress
-    from retrieval.library.sync_report import Advance
-    from retrieval.library.sync_report import Progress as IndexProgress
+    from retrieval.sync_report import Advance
+    from retrieval.sync_report import Progress as IndexProgress
 
 
 # A format, the value in it, and its style: the layout is ours, whatever the value holds.

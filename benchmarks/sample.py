@@ -26,7 +26,7 @@ from grounding.sentences import sentences
 from grounding.stems import stems
 from nodes.retrieve import as_passage
 from retrieval.documents.load import load
-from retrieval.library.splitter import split
+from retrieval.splitter import split
 
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
 OPENING = 40  # characters by which a passage, or the span that answers, is known

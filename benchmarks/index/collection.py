@@ -38,9 +38,9 @@ from benchmarks.index.bad_files import write_bad_files
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from core.text import shown
 from retrieval.library.library import Library
-from retrieval.library.sync_report import Advance
 from retrieval.sandbox.process import ReaderProcess
 from retrieval.sandbox.replies import Reading
+from retrieval.sync_report import Advance
 
 SAME = "the same file again"
 UNSEEN = "out of sight"

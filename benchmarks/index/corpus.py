@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 
 from benchmarks.harness import show_progress
 from retrieval.index.vector_rows import Vectors
-from retrieval.library.sync_report import Advance
+from retrieval.sync_report import Advance
 
 DIMENSION = 384
 BLOCK = 10_000  # passages in one file

@@ -33,7 +33,7 @@ from evaluation.scores import holds_gold
 from evaluation.statistics import Difference, Estimate, difference, mean
 from retrieval.index.store import PassageStore, Search, fuse
 from retrieval.library.library import Library
-from retrieval.library.splitter import SplitSettings
+from retrieval.splitter import SplitSettings
 
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")
 QUESTIONS = SAMPLE.parent / "questions.jsonl"

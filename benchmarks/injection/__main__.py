@@ -35,7 +35,7 @@ from core.errors import SelfRAGError
 from evaluation.records import Record
 from evaluation.run import run
 from evaluation.store import Store
-from retrieval.library.splitter import SplitSettings
+from retrieval.splitter import SplitSettings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from evaluation.self_rag import self_rag
 from evaluation.systems import placed, plain
 from graph.context import Context, RetrieverLike, Services
 from retrieval.library.library import Library
-from retrieval.library.splitter import SplitSettings
+from retrieval.splitter import SplitSettings
 
 Opens = Callable[[Example], AbstractContextManager[RetrieverLike]]
 PLAIN, OURS = "plain", "self-rag"

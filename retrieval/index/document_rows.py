@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from core.errors import damaged
 from retrieval.index.schema import next_generation
 from retrieval.index.vector_rows import Vectors, chunks, put_vector, text_hash
-from retrieval.library.sync_report import Status
+from retrieval.sync_report import Status
 
 _OWN_METADATA = ("source", "page", "row", "offset", "date")
 

@@ -24,7 +24,7 @@ from retrieval.index.vector_rows import (
     put_vector,
     text_hash,
 )
-from retrieval.library.splitter import SplitSettings
+from retrieval.splitter import SplitSettings
 
 _SPARE = 8  # batches after which the vectors of a file that is not all embedded are kept
 

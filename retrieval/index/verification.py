@@ -14,7 +14,7 @@ from retrieval.index.sqlite_files import translated
 from retrieval.index.store import PassageStore
 from retrieval.index.vector_file import save_derived
 from retrieval.index.vector_rows import hashes_of, text_hash, vectors_after
-from retrieval.library.sync_report import Advance, Progress, SyncReport, VerifyReport
+from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 
 _MANY = 500  # passages at a time
 _MISCOUNTED = (

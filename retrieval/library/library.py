@@ -24,9 +24,9 @@ from retrieval.index.store import PassageStore, Search
 from retrieval.index.vector_file import save_derived, save_roots
 from retrieval.index.verification import verify
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_below, is_system
-from retrieval.library.splitter import SplitSettings
 from retrieval.library.sync import Sync
-from retrieval.library.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
+from retrieval.splitter import SplitSettings
+from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
 
 
 def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:

@@ -19,9 +19,9 @@ from retrieval.index.embedding import Model, agree, embed_once
 from retrieval.index.schema import get_followed, get_roots
 from retrieval.index.vector_rows import BATCH, drop_spare_vectors, has_spare_vectors
 from retrieval.library.discovery import Found, Stamp, find_documents
-from retrieval.library.splitter import SplitSettings, split
-from retrieval.library.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.sandbox.pool import Readers, Reading
+from retrieval.splitter import SplitSettings, split
+from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 
 _FILES = 256  # in one transaction
 _RECENT = 2_000_000_000  # nanoseconds: a file changed so lately may change again under the same time

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retrieval.library.library import Library
-from retrieval.library.splitter import SplitSettings
+from retrieval.splitter import SplitSettings
 from tests.unit.retrieval.fakes import BagOfWords
 
 Opener = Callable[..., Library]

@@ -13,7 +13,7 @@ import pytest
 from core.errors import IndexBusy
 from retrieval.index import database
 from retrieval.library.library import Library
-from retrieval.library.sync_report import Advance
+from retrieval.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from core.errors import IndexBusy
 from retrieval.index import database
 from retrieval.library.library import Library
-from retrieval.library.sync_report import Advance
+from retrieval.sync_report import Advance
 from tests.unit.retrieval.fakes import BagOfWords
 
 class Slow(BagOfWords):

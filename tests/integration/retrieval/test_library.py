@@ -9,8 +9,8 @@ import pytest
 from core.errors import RequestError
 from retrieval.library import sync
 from retrieval.library.library import folder_for
-from retrieval.library.splitter import SplitSettings
-from retrieval.library.sync_report import Advance
+from retrieval.splitter import SplitSettings
+from retrieval.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.documents.pdfs import encrypted, pdf
 from tests.unit.retrieval.fakes import BagOfWords

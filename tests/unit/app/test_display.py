@@ -25,7 +25,7 @@ from app.screen import Screen, print_error
 from app.show import Trace, describe, show
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
-from retrieval.library.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
+from retrieval.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
 from tests.scripted import verdict
 from tests.unit.app.test_screen import code
 

@@ -17,7 +17,7 @@ from app.cli import main
 from app.index import listing
 from app.screen import Screen
 from retrieval.filters import Filter
-from retrieval.library.sync_report import Advance, Failure, Progress, Skipped, Source, SyncReport, VerifyReport
+from retrieval.sync_report import Advance, Failure, Progress, Skipped, Source, SyncReport, VerifyReport
 
 GOOD = Source(Path("/d/good.md"), "indexed", 3, "", "2024-05-01")
 SCAN = Source(Path("/d/scan.pdf"), "empty", 0, "scan.pdf holds no text: run it through OCR.")

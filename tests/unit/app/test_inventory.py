@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.inventory import MOST_LINES, checked, left_out, rows, summary, told
-from retrieval.library.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
+from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
 
 GOOD = Source(Path("/d/good.md"), "indexed", 3, "", "2024-05-01")
 SCAN = Source(Path("/d/scan.pdf"), "empty", 0, "scan.pdf holds no text: run it through OCR.", "2023-01-01")

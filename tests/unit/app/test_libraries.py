@@ -17,7 +17,7 @@ from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
 from retrieval.index import database
 from retrieval.library.library import folder_for
-from retrieval.library.sync_report import Failure, SyncReport
+from retrieval.sync_report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
 
 Asked = Callable[..., list[str]]

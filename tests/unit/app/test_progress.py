@@ -11,7 +11,7 @@ from app.progress import asking, described, duration, judging, rate_and_time_lef
 from app.screen import Screen
 from core.types import Usage
 from evaluation.run import Tally
-from retrieval.library.sync_report import Advance
+from retrieval.sync_report import Advance
 
 
 def tally(asked: int, **changes: Any) -> Tally:

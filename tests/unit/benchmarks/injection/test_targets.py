@@ -10,7 +10,7 @@ from evaluation.records import Record
 from evaluation.run import run
 from evaluation.store import Store
 from graph.context import Context
-from retrieval.library.splitter import SplitSettings
+from retrieval.splitter import SplitSettings
 from tests.scripted import ScriptedCritic, ScriptedGenerator, services
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.library import sync_report as module
-from retrieval.library.sync_report import Advance, TimeEstimate
+from retrieval import sync_report as module
+from retrieval.sync_report import Advance, TimeEstimate
 
 FILES = [(Path("large.pdf"), 7_000), (Path("a.txt"), 0), (Path("b.txt"), 0)]
 

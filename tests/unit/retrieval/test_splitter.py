@@ -6,7 +6,7 @@ import random
 import pytest
 from langchain_core.documents import Document
 
-from retrieval.library.splitter import SplitSettings, split
+from retrieval.splitter import SplitSettings, split
 from tests.unit.retrieval.documents.processor_time import bounded
 
 SENTENCES = "Each passage is checked on its own. The draft quotes what it needs. Nothing else is said here. "

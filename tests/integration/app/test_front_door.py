@@ -1,0 +1,133 @@
+"""One import and two lines: questions from Python, over documents or any retriever, sync and async."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, SelfRAG, Settings
+from prompts.grade_documents import RELEVANCE
+from tests.command_line import MODELS_FOLDER, Program
+from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.openai_server import OpenAIServer
+
+RENT = "When does the tenant pay the monthly rent?"
+ANSWER = "The tenant pays the monthly rent in advance."
+DOGS = "Where are dogs allowed in the garden?"
+
+
+class Shelf(BaseRetriever):
+    """A retriever of the caller's own, which takes neither ``k`` nor a filter."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return [Document(ANSWER, metadata={"source": "lease.md"}), *(Document(f"Salt {n}.") for n in range(9))]
+
+
+@pytest.fixture
+def settings(server: OpenAIServer, tmp_path: Path, embedding_model: None) -> Settings:
+    home = tmp_path / "own"
+    home.mkdir()
+    (home / "models").symlink_to(MODELS_FOLDER)
+    return Settings(openai_base_url=server.base_url, openai_api_key=SecretStr("right"), selfrag_home=home)
+
+
+@pytest.fixture
+def rag(settings: Settings, docs: Path) -> Iterator[SelfRAG]:
+    with SelfRAG.open(docs / "lease.md", str(docs / "rivers.csv"), settings=settings) as opened:
+        yield opened
+
+
+def test_the_result_is_what_the_command_line_prints(rag: SelfRAG, program: Program, docs: Path) -> None:
+    asked = rag.ask(RENT).model_dump(mode="json")
+    printed = json.loads(program(RENT, "--docs", str(docs), "--json").out)
+    keep_to_the_contract(asked)
+    assert (asked["outcome"], asked["answer"], asked["citations"][0]["quote"]) == ("grounded", ANSWER, ANSWER)
+    assert [asked.keys(), asked["claims"], asked["citations"]] == [
+        printed.keys(),
+        printed["claims"],
+        printed["citations"],
+    ]
+
+
+async def test_while_an_event_loop_runs_both_ways_give_the_same(settings: Settings, docs: Path) -> None:
+    async with SelfRAG.open(docs, settings=settings) as rag:
+        assert (await rag.aask(DOGS)).answer == rag.ask(DOGS).answer == "Dogs are allowed in the garden."
+        rag.close()
+
+
+def test_events_come_as_the_question_goes_on_and_the_result_last(rag: SelfRAG) -> None:
+    events = list(rag.stream(RENT))
+    (finished,) = [event for event in events if isinstance(event, Finished)]
+    assert events[-1] is finished
+    assert "".join(event.text for event in events if isinstance(event, DraftToken)) == finished.result.answer == ANSWER
+    ended = [event for event in events if isinstance(event, NodeFinished)]
+    assert [{"node": one.node, "seconds": one.seconds, **one.decided} for one in ended] == finished.result.path
+    for one in ended:
+        assert events.index(NodeStarted(one.node)) < events.index(one)
+
+
+def test_no_draft_is_streamed_where_none_is_asked_for(rag: SelfRAG) -> None:
+    assert not [event for event in rag.stream(RENT, tokens=False) if isinstance(event, DraftToken)]
+
+
+def test_a_stream_that_is_left_ends_its_question(rag: SelfRAG, server: OpenAIServer) -> None:
+    stream = rag.stream(RENT)
+    assert next(stream) == NodeStarted("decide")
+    stream.close()
+    asked = len(server.asked)
+    assert rag.ask(DOGS).outcome == "grounded"
+    assert all(RENT not in str(one) for one in server.asked[asked + 1 :])
+
+
+def test_several_questions_are_answered_in_order(rag: SelfRAG) -> None:
+    answers = [result.answer for result in rag.ask_many([RENT, DOGS, RENT, DOGS], at_once=2)]
+    assert answers == [ANSWER, "Dogs are allowed in the garden."] * 2
+
+
+def test_a_context_is_for_its_question_alone(rag: SelfRAG) -> None:
+    assert rag.ask(RENT, Context(mode="never")).outcome == "direct"
+    assert rag.ask(RENT).outcome == "grounded"
+
+
+def test_what_a_context_leaves_out_is_as_the_settings_say(settings: Settings, docs: Path) -> None:
+    with SelfRAG.open(docs, settings=settings.model_copy(update={"selfrag_mode": "never"})) as rag:
+        assert rag.ask(RENT, Context(k=1)).outcome == "direct"
+
+
+def test_any_retriever_and_any_chat_model_will_do(server: OpenAIServer) -> None:
+    model = ChatOpenAI(base_url=server.base_url, api_key=SecretStr("right"), model="gpt-4o-mini", max_retries=0)
+    with SelfRAG(retriever=Shelf(), model=model, settings=Settings()) as rag:
+        result = rag.ask(RENT, Context(k=3))
+    assert (result.outcome, result.answer, result.retrieved) == ("grounded", ANSWER, 3)
+
+
+def test_a_grader_can_be_tried_alone(rag: SelfRAG) -> None:
+    critic = rag.services.critic
+    verdicts = [
+        asyncio.run(_closing(rag, critic.choose(RELEVANCE, question=RENT, passages=text, passage=text)))
+        for text in (ANSWER, "Salt melts ice.")
+    ]
+    assert [one["label"] for one in verdicts] == ["relevant", "irrelevant"]
+
+
+@pytest.mark.parametrize("question", ["", " ", "x" * 9_000])
+def test_a_question_that_cannot_be_asked_is_refused(rag: SelfRAG, question: str) -> None:
+    with pytest.raises(RequestError, match="The question"):
+        rag.ask(question)
+
+
+async def _closing(rag: SelfRAG, asking: Any) -> Any:
+    try:
+        return await asking
+    finally:
+        await rag.aclose()
