@@ -6,7 +6,8 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parse(given)
         run = _command(options.command)
-        return run(options)
+        with _log() if options.debug else nullcontext():
+            return run(options)
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except KeyboardInterrupt:
@@ -61,6 +63,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         line = (str(error).splitlines() or [""])[0]
         print_error(f"{type(error).__name__}: {line} (run with --debug for the details)")
         return 1
+
+
+@contextmanager
+def _log() -> Iterator[None]:
+    """Send what the program logs to stderr: nodes, calls and syncs, never a text of a document or a secret."""
+    import logging
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("selfrag")
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
 
 
 def _leave_if_serving() -> None:

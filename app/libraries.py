@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from retrieval.library.library import Library
     from retrieval.sync_report import SyncReport
 
+log = logging.getLogger("selfrag.library")
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "library"
 
 
@@ -121,6 +123,8 @@ def _sync(library: Library, screen: Screen, complete: bool) -> None:
 
 def tell(report: SyncReport, screen: Screen) -> None:
     """Say what the sync noticed that a person should know."""
+    counted = (len(report.added), len(report.updated), len(report.removed), len(report.failed), len(report.empty))
+    log.debug("synced: %d added, %d updated, %d removed, %d failed, %d empty", *counted)
     for note in report.notes:
         screen.note(note)
     new = [*report.failed, *report.empty]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from graph.state import SelfRAGState
 from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserve
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
+log = logging.getLogger("selfrag.graph")
 FIRST, LAST = "decide", "finish"
 Update = dict[str, Any]
 
@@ -79,7 +81,9 @@ def wrap_node(node: Node, services: Services) -> RunnableLambda[SelfRAGState, Up
             seconds=round(time.perf_counter() - began, 4),
             decided=update.pop("decided", {}) | ({"stop": stops[0]["reason"], "failure": failure} if stops else {}),
         )
-        reduced: Update = {"usage": budget.spent, "path": [step], "stops": stops}
+        spent = budget.spent
+        log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], _why(stops))
+        reduced: Update = {"usage": spent, "path": [step], "stops": stops}
         if name == FIRST:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
         if name == LAST:
@@ -93,3 +97,7 @@ def wrap_node(node: Node, services: Services) -> RunnableLambda[SelfRAGState, Up
         return current_execution().wait_for(run(state, get_runtime(Context)))
 
     return RunnableLambda(in_thread, in_loop, name=name)
+
+
+def _why(stops: list[Stop]) -> str:
+    return f", stopped by {stops[0]['reason']}" if stops else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ from models.redaction import KEY_LENGTH, Secrets
 from models.tracing import tracing
 from models.usage import LimitReachedError, NodeBudget
 
+log = logging.getLogger("selfrag.models")
 CALL_SECONDS = 120.0
 RETRIES = 2
 CONCURRENCY = 32
@@ -145,6 +147,9 @@ class Chat:
                 raise
             except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
                 failure, wait = classify(error, self.name, attempt, self.secrets, self.remedies)
+                log.debug(
+                    "attempt %d of a call failed: %s %s", attempt + 1, type(error).__name__, status_of(error) or ""
+                )
                 if status_of(error):  # refused, and nothing written
                     cost = _estimated(messages, 0)
             finally:

@@ -36,6 +36,15 @@ def test_an_answer_over_documents_is_alone_on_stdout(program: Program, docs: Pat
     assert {one.key for one in server.asked} == {"right"}
 
 
+def test_the_log_tells_nodes_and_neither_texts_nor_the_key(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--debug", "--quiet")
+    log = [line for line in ended.err.splitlines() if line.startswith("DEBUG selfrag.")]
+    assert any(line.startswith("DEBUG selfrag.graph: grade_documents took ") for line in log)
+    assert any(line.startswith("DEBUG selfrag.library: synced: 2 added") for line in log)
+    for text in ("rent", "Seine", "right", RENT):
+        assert text not in "".join(log)
+
+
 def test_a_second_question_does_not_index_again(program: Program, docs: Path) -> None:
     assert "indexed:" in program(RENT, "--docs", str(docs)).err
     again = program("Where are dogs allowed in the garden?", "--docs", str(docs))

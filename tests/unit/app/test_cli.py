@@ -1,5 +1,6 @@
 """What the command line makes of its words, without running anything."""
 
+import logging
 from datetime import date
 from pathlib import Path
 
@@ -181,3 +182,16 @@ def test_exit_codes(
     monkeypatch.setattr(cli, "_command", lambda name: fail)
     assert main(["why"]) == code
     assert capsys.readouterr() == ("", said)
+
+
+@pytest.mark.parametrize(("option", "shown"), [("--quiet", ""), ("--debug", "DEBUG selfrag.graph: decide\n")])
+def test_the_log_is_shown_with_debug_alone(
+    option: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def command(options: object) -> int:
+        logging.getLogger("selfrag.graph").debug("decide")
+        return 0
+
+    monkeypatch.setattr(cli, "_command", lambda name: command)
+    assert main(["why", option]) == 0
+    assert capsys.readouterr().err == shown
