@@ -54,7 +54,7 @@ def _credentials(url: str) -> Iterator[str]:
     except ValueError:  # no address
         return
     user, _, password = before.partition(":")
-    yield from (before, password, b64encode(unquote(before).encode()).decode())  # the last as HTTP sends both
+    yield from (before, password, b64encode(unquote(before).encode("utf-8", "surrogateescape")).decode())  # the last as HTTP sends both
     if len(user) > 3:  # a shorter one is no token, and a part of many words
         yield user
 
@@ -69,4 +69,4 @@ def _of_environment() -> Iterator[str]:
 
 def _spellings(secret: str) -> set[str]:
     plain = unquote(secret)
-    return {secret, plain, quote(plain, safe=""), json.dumps(plain)[1:-1]} - {""}
+    return {secret, plain, quote(plain, safe="", errors="surrogateescape"), json.dumps(plain)[1:-1]} - {""}

@@ -65,3 +65,10 @@ def test_what_has_no_secret_stays_as_it_is() -> None:
     said = "The task_manager of a Bearer: 100 % “fine”\n"
     assert Secrets(None, None).hidden(said) == said
     assert Secrets("", "no address").hidden(said) == said
+
+
+def test_a_secret_that_is_no_text_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes of the environment that are no UTF-8 come as surrogates."""
+    monkeypatch.setenv("SOME_API_KEY", "swordfish\udcff")
+    monkeypatch.setenv("HTTP_PROXY", "http://user:tuna-fish\udcff@host")
+    assert Secrets().redacted("It is swordfish\udcff, or tuna-fish\udcff.") == "It is [key], or [key]."
