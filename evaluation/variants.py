@@ -19,8 +19,8 @@ def variant(text: str, context: Context, services: Services) -> tuple[str, Conte
     Settings are those of `Context`, and of its weights, thresholds and limits. Raises `RequestError` for others.
     """
     name, _, settings = text.partition(":")
-    if not re.fullmatch(r"[\w.+-]+", name):
-        raise RequestError(f"The variant {text!r} has no name: {FORM}.")
+    if not re.fullmatch(r"[\w.+-]{1,60}", name):
+        raise RequestError(f"The variant {text!r} has no name of at most 60 letters: {FORM}.")
     values = services.completed(context).model_dump()
     for setting in filter(None, (one.strip() for one in settings.split(","))):
         key, equals, value = (part.strip() for part in setting.partition("="))

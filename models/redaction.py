@@ -48,13 +48,15 @@ def without_password(url: str) -> str:
 
 
 def _credentials(url: str) -> Iterator[str]:
-    """What stands before the last ``@`` of the host's name, and its parts."""
+    """What stands before the last ``@`` of the host's name, its parts, and what the query names."""
     try:
-        before = urlsplit(url).netloc.rpartition("@")[0]
+        parts = urlsplit(url)
+        before = parts.netloc.rpartition("@")[0]
     except ValueError:  # no address
         return
+    yield from (value for one in parts.query.split("&") if len(value := one.partition("=")[2]) >= LEAST)
     user, _, password = before.partition(":")
-    yield from (before, password, b64encode(unquote(before).encode()).decode())  # the last as HTTP sends both
+    yield from (before, password, b64encode(unquote(before).encode("utf-8", "surrogateescape")).decode())  # the last as HTTP sends both
     if len(user) > 3:  # a shorter one is no token, and a part of many words
         yield user
 
@@ -63,10 +65,10 @@ def _of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if SECRET_NAME.search(name):
             yield from (one for one in {value, value.strip()} if len(one) >= LEAST)
-        elif "://" in value and "@" in value:  # the address of a proxy, for example
+        elif "://" in value and ("@" in value or "?" in value):  # the address of a proxy, for example
             yield from _credentials(value)
 
 
 def _spellings(secret: str) -> set[str]:
     plain = unquote(secret)
-    return {secret, plain, quote(plain, safe=""), json.dumps(plain)[1:-1]} - {""}
+    return {secret, plain, quote(plain, safe="", errors="surrogateescape"), json.dumps(plain)[1:-1]} - {""}

@@ -47,7 +47,6 @@ ADDRESSES: dict[str, str] = {
     "a number sign in the password": "http://us:{password}#x@127.0.0.1:{port}/v1",
     "a question mark in the password": "http://us:{password}?x@127.0.0.1:{port}/v1",
     "a backslash": "http://127.0.0.1:{port}\\@evil.example/{password}",
-    "no port": "http://us:{password}@127.0.0.1:/v1",
     "a port too large": "http://us:{password}@127.0.0.1:99999/v1",
     "a port in words": "http://us:{password}@127.0.0.1:many/v1",
     "half a bracket": "http://us:{password}@[::1/v1",

@@ -32,9 +32,10 @@ def test_a_variant_may_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ("", "has no name: write it as NAME:k=8"),
+        ("", "has no name of at most 60 letters: write it as NAME:k=8"),
         (":k=8", "has no name"),
         ("a b:k=8", "has no name"),
+        (f"{'x' * 61}:k=8", "has no name of at most 60"),
         ("wide:k", "'k' without a value"),
         ("wide:k=", "'k=' without a value"),
         ("wide:temperature=1", "wide sets temperature: the settings are mode, "),

@@ -53,6 +53,11 @@ def test_the_password_of_a_proxy_is_hidden(monkeypatch: pytest.MonkeyPatch) -> N
     assert "swordfish" not in Secrets().hidden("proxy refused swordfish")
 
 
+def test_a_key_in_the_query_of_an_address_is_hidden() -> None:
+    secrets = Secrets(None, "https://host/v1?key=swordfish&version=2024-10")
+    assert secrets.redacted("no such path: /v1?key=swordfish/chat") == "no such path: /v1?key=[key]/chat"
+
+
 def test_a_short_secret_is_hidden_where_it_stands_alone() -> None:
     assert Secrets("up").hidden("Cannot look up the pupil: up.") == "Cannot look [key] the pupil: [key]."
 
@@ -65,3 +70,10 @@ def test_what_has_no_secret_stays_as_it_is() -> None:
     said = "The task_manager of a Bearer: 100 % “fine”\n"
     assert Secrets(None, None).hidden(said) == said
     assert Secrets("", "no address").hidden(said) == said
+
+
+def test_a_secret_that_is_no_text_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes of the environment that are no UTF-8 come as surrogates."""
+    monkeypatch.setenv("SOME_API_KEY", "swordfish\udcff")
+    monkeypatch.setenv("HTTP_PROXY", "http://user:tuna-fish\udcff@host")
+    assert Secrets().redacted("It is swordfish\udcff, or tuna-fish\udcff.") == "It is [key], or [key]."
