@@ -56,7 +56,8 @@ def _credentials(url: str) -> Iterator[str]:
         return
     yield from (value for one in parts.query.split("&") if len(value := one.partition("=")[2]) >= LEAST)
     user, _, password = before.partition(":")
-    yield from (before, password, b64encode(unquote(before).encode("utf-8", "surrogateescape")).decode())  # the last as HTTP sends both
+    sent = b64encode(unquote(before).encode("utf-8", "surrogateescape")).decode()  # as HTTP sends both
+    yield from (before, password, sent)
     if len(user) > 3:  # a shorter one is no token, and a part of many words
         yield user
 
