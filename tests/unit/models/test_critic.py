@@ -313,9 +313,10 @@ async def test_an_unknown_verdict_is_not_explained() -> None:
     model.done()
 
 
-async def test_without_a_tab_nothing_is_asked() -> None:
-    with pytest.raises(RuntimeError, match="with_budget"):
-        await Critic(Chat(lambda: ScriptedChat(script=[]), "the judge")).choose(BLUE, thing="grass")
+async def test_a_critic_can_be_tried_alone() -> None:
+    judge = Critic(Chat(lambda: ScriptedChat(script=[reply("no", top=[("no", -0.1)]), "It is green."]), "the judge"))
+    found = await judge.choose(BLUE, explain=True, thing="grass")
+    assert (found["label"], found["reason"]) == ("other", "It is green.")
 
 
 def test_the_schema_holds_the_replies_and_nothing_else() -> None:
