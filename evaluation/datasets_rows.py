@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -209,7 +210,8 @@ def _require_question(name: str, place: str, names: list[str]) -> None:
     if doubled:
         raise RequestError(f"{name}, {place}: the column {doubled[0]} is there twice: give each column its own name.")
     if "question" not in names:
-        there = ", ".join(filter(None, names))[:200]
+        # Only what can be names is repeated: a file that is no question set may hold a secret.
+        there = ", ".join(one for one in names if re.fullmatch(r"[a-z][a-z0-9_-]{0,30}", one)) or "no names"
         raise RequestError(
             f"{name}, {place}: the column question is missing, the columns are {there}: name one question, and any of "
             f"{COLUMNS}."
