@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from app.compose import context_of, services_of
+from app import compose
 from app.result import Result, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
@@ -93,12 +93,13 @@ class SelfRAG:
         settings = settings or load_settings()
         search = RetrieverAdapter(retriever) if isinstance(retriever, BaseRetriever) else retriever
         with (screen or Screen(quiet=True)).downloads() as progress:
-            self.services = services_of(settings, search, progress, model=model, critic=critic)
-        self.context = context_of(settings)
+            self.services = compose.services_of(settings, search, progress, model=model, critic=critic)
+        self.context = compose.context_of(settings)
         self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
         self.library: Library | None = None
         bound: list[tuple[Any, Any]] = [(model, self.services.generator), (critic or model, self.services.critic)]
-        self._chats = {one.chat for given, one in bound if given is None}  # the clients of others are theirs to close
+        # The clients of a caller's own model are the caller's to close.
+        self._chats = {one.chat for given, one in bound if given is None and hasattr(one, "chat")}
 
     @classmethod
     def open(

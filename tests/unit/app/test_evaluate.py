@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: ScriptedGene
     monkeypatch.setattr(
         compose,
         "services_of",
-        lambda *given: replace(compose.services_without_models(*given[:2]), generator=writer, critic=critic),
+        lambda *given, **_: replace(compose.services_without_models(*given[:2]), generator=writer, critic=critic),
     )
     return tmp_path
 
