@@ -19,14 +19,14 @@ lint: ## what the linters say, of the layers too
 type: ## what the type checker says
 	$(PYTHON) -m mypy
 
-test: ## all tests, those with the embedded model among them
-	$(PYTHON) -m pytest
+test: ## the unit and integration tests, and one real question to the embedded model: about four minutes
+	$(PYTHON) -m pytest -n 2 --dist worksteal
 
 test-model: ## the tests that run the embedded model
 	$(PYTHON) -m pytest tests/model
 
-unit: ## the tests that load no language model
-	$(PYTHON) -m pytest -m "not e2e"
+unit: ## the unit tests alone
+	$(PYTHON) -m pytest -n 2 --dist worksteal tests/unit
 
 bench: ## what a question costs, against plain retrieve-and-generate and peers: about half an hour
 	$(PYTHON) -m benchmarks.overhead
@@ -62,4 +62,4 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 	$(PYTHON) -m tests.stress.bit_flips --flips 40
 	$(PYTHON) -m tests.stress.hostile --attacks 1
 
-check: lint type test ## all that CI runs
+check: test lint type test-model stress-smoke ## all that CI runs

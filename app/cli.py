@@ -122,7 +122,7 @@ def _parser(usage: str, description: str, *, epilog: str | None = None) -> argpa
         allow_abbrev=False,
     )
     parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
-    parser.add_argument("--debug", action="store_true", help="show a traceback when something goes wrong")
+    parser.add_argument("--debug", action="store_true", help="show the log, and a traceback when something goes wrong")
     return parser
 
 
