@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graph.context import RetrieverLike
     from models.calibration import Calibration
     from models.chat import Chat
-    from models.files import Progress
+    from models.model_files import Progress
     from models.prefix_cache import Prefixes
     from retrieval.filters import Filter
 
@@ -173,7 +173,7 @@ def prefixes_of(settings: Settings) -> Prefixes:
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:
     """The embedded chat model's file: the one named, or the default, fetched if need be."""
-    from models.files import CHAT_MODEL, ensure, verify_external
+    from models.model_files import CHAT_MODEL, ensure, verify_external
 
     if settings.selfrag_model_path:
         return verify_external(settings.selfrag_model_path.expanduser())
@@ -195,7 +195,7 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
             return openai_embeddings(name, base_url=url, api_key=key, call_seconds=seconds, run=in_background), name
         return provider_embeddings(name, call_seconds=seconds, run=in_background), name
     from models.embeddings import NAME, MiniLM
-    from models.files import EMBEDDING_MODEL, TOKENIZER, ensure
+    from models.model_files import EMBEDDING_MODEL, TOKENIZER, ensure
 
     model = ensure(EMBEDDING_MODEL, settings.models_folder, progress)
     return MiniLM(model, ensure(TOKENIZER, settings.models_folder, progress)), NAME

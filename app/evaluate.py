@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from app.screen import Screen
     from app.settings import Settings
     from evaluation.judgements import Judgements
+    from evaluation.record_store import Store
     from evaluation.records import Dataset, Example, Record, System
     from evaluation.run import Tally
-    from evaluation.store import Store
     from graph.context import Context, Services
     from retrieval.library.library import Library
 
@@ -67,8 +67,8 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     from app.settings import load_settings
     from evaluation.datasets import load, name_of
     from evaluation.folder import claim, require_own
+    from evaluation.record_store import NAME, Store
     from evaluation.selection import select
-    from evaluation.store import NAME, Store
 
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
@@ -169,8 +169,8 @@ def _report(
     from core.errors import ModelError, RequestError
     from evaluation.json_lines import unwritable
     from evaluation.metrics import summarise
+    from evaluation.record_store import NAME
     from evaluation.report import table_rows, write_report
-    from evaluation.store import NAME
 
     failures = [record["error"] for record in records if record["error"]]
     if failures and len(failures) == len(records):

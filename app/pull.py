@@ -10,7 +10,7 @@ from app.settings import load_settings
 
 def pull(options: argparse.Namespace) -> int:
     """Fetch and check what is not there yet; say where each file lies."""
-    from models.files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, ensure
+    from models.model_files import CHAT_MODEL, EMBEDDING_MODEL, TOKENIZER, ensure
 
     screen = Screen(quiet=options.quiet)
     settings = load_settings()

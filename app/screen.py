@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from models.files import Progress as FileProgress
+    from models.model_files import Progress as FileProgress
     from retrieval.sync_report import Advance
     from retrieval.sync_report import Progress as IndexProgress
 

@@ -11,7 +11,7 @@ from core.errors import RequestError
 from core.files import make_private, make_private_folder, open_regular, read_regular, replace_private
 from core.text import shown
 from evaluation.json_lines import LARGEST, unwritable
-from evaluation.store import NAME, START, entry_of
+from evaluation.record_store import NAME, START, entry_of
 
 MARKER = ".self-rag-eval.json"
 LONGEST = 10_000_000  # bytes of a line in which a record is looked for

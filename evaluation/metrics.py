@@ -9,7 +9,7 @@ from evaluation.records import Example, Record
 from evaluation.rows import Row, Terms, average, over, rows_of, value
 from evaluation.statistics import Estimate, aurc_estimate, calibration, difference, median, risk_coverage
 from evaluation.summary import BASELINE, KINDS, PAIRED, PLAIN, Compared, Preference, Summary, SystemSummary
-from evaluation.verdicts import Scored, agreement, graded, of_passages, ranked, spreads, supported
+from evaluation.verdict_scores import Scored, agreement, graded, of_passages, ranked, spreads, supported
 
 __all__ = ["Summary", "summarise"]
 

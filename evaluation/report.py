@@ -8,10 +8,10 @@ from pathlib import Path
 
 from core.files import FOLDER_MODE, replace_private
 from core.text import as_json
-from evaluation import pictures
+from evaluation import charts as pictures
 from evaluation.analysis import analysis
 from evaluation.drawing import DARK, LIGHT, variables
-from evaluation.failures import failures
+from evaluation.failure_page import failures
 from evaluation.judgements import Judgements
 from evaluation.markup import Html, joined, tag
 from evaluation.records import Dataset, Example, Record

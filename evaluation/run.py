@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from core.errors import ModelError
 from core.types import Usage, add_usage, no_usage
+from evaluation.record_store import Store
 from evaluation.records import Cost, Example, Record, System
-from evaluation.store import Store
 
 FAILURES = 3  # one after another: the model is gone, and what is left would fail too
 

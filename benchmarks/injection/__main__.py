@@ -25,16 +25,16 @@ from app.progress import asking, table
 from app.screen import Screen, print_error
 from app.settings import load_settings
 from benchmarks.harness import FOLDER, option_parser, write_figures
+from benchmarks.injection.attack_sources import bipia, drawn, poisonedrag, raginject
 from benchmarks.injection.attacks import Attack, unattacked
 from benchmarks.injection.shares import as_json, rows
 from benchmarks.injection.shares import table as in_words
-from benchmarks.injection.sources import bipia, drawn, poisonedrag, raginject
 from benchmarks.injection.targets import libraries, targets
 from benchmarks.sample import bound
 from core.errors import SelfRAGError
+from evaluation.record_store import Store
 from evaluation.records import Record
 from evaluation.run import run
-from evaluation.store import Store
 from retrieval.splitter import SplitSettings
 
 

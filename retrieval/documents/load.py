@@ -72,7 +72,7 @@ def _pdf(data: bytes) -> Loaded:
 
 
 def _csv(data: bytes) -> Loaded:
-    from retrieval.documents.rows import read_csv
+    from retrieval.documents.row_files import read_csv
 
     rows = read_csv(_text_of(data))
     return Loaded([Section(text, row=row) for row, text in rows])
@@ -93,7 +93,7 @@ def _docx(data: bytes) -> Loaded:
 
 
 def _jsonl(data: bytes) -> Loaded:
-    from retrieval.documents.rows import read_jsonl
+    from retrieval.documents.row_files import read_jsonl
 
     lines, note = read_jsonl(_decoded(data))  # uncleaned: a line separator in a string is no line end of the file
     return Loaded([Section(line.text, line.page, line.row, line.date, line.extra) for line in lines], note)

@@ -8,7 +8,7 @@ import pytest
 
 from app.compose import prefixes_of
 from app.settings import Settings
-from models import files
+from models import model_files as files
 from models.embedded import EmbeddedServer, serve
 from tests.command_line import MODELS_FOLDER, ROOT, Program, new_program
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import libraries
-from models import files
+from models import model_files as files
 from tests.command_line import MODELS_FOLDER, Program, new_program
 from tests.integration.hasty import hasty  # noqa: F401
 from tests.integration.openai_server import OpenAIServer, serving

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from models import files
+from models import model_files as files
 from models.embeddings import DIMENSION, MiniLM
 from tests.command_line import MODELS_FOLDER
 

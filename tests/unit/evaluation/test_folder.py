@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import RequestError
 from evaluation.folder import MARKER, claim, paragraphs_of, require_own
-from evaluation.store import NAME, Store
+from evaluation.record_store import NAME, Store
 from tests.unit.evaluation.records import record
 
 

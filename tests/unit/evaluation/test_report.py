@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import pytest
 
 from evaluation import report
-from evaluation.failures import failures, kinds_of
+from evaluation.charts import calibration, chip, overview, relevance, risk_coverage
+from evaluation.failure_page import failures, kinds_of
 from evaluation.judgements import Judgements, Pair
 from evaluation.metrics import summarise
-from evaluation.pictures import calibration, chip, overview, relevance, risk_coverage
 from evaluation.records import Dataset, Example, Gold, Record
 from evaluation.report import page, write_report
 from evaluation.rows import rows_of

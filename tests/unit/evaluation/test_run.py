@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError, RequestError
+from evaluation.record_store import NAME, Store
 from evaluation.records import Example, Record
 from evaluation.run import Tally, run
-from evaluation.store import NAME, Store
 from tests.unit.evaluation.records import Scripted, example, record
 
 EXAMPLES = [example(str(i)) for i in range(8)]

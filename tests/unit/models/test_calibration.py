@@ -5,7 +5,7 @@ from app.settings import Settings
 from core.types import Verdict
 from graph.context import Thresholds
 from models.calibration import EMBEDDED, MINILM, relevance_evidence, support_evidence
-from models.files import CHAT_MODEL, EMBEDDING_MODEL
+from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
 from tests.scripted import ScriptedRetriever, passage
 
 SURE = Verdict(label="relevant", probabilities={"relevant": 0.99, "irrelevant": 0.01}, reason=None)

@@ -15,7 +15,7 @@ def test_a_missing_model_is_a_clear_error(tmp_path: Path) -> None:
 
 def test_importing_the_models_loads_no_engine() -> None:
     program = (
-        "import sys, models.embedded, models.embeddings, models.files\n"
+        "import sys, models.embedded, models.embeddings, models.model_files\n"
         "heavy = {'xllamacpp', 'onnxruntime', 'tokenizers', 'huggingface_hub', 'numpy', 'filelock'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)))"
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.injection.attack_sources import bipia, drawn, poisonedrag, raginject
 from benchmarks.injection.attacks import Attack, unattacked
-from benchmarks.injection.sources import bipia, drawn, poisonedrag, raginject
 from core.errors import RequestError
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from benchmarks.injection.attacks import Attack, planted
 from benchmarks.injection.shares import rows
 from benchmarks.injection.targets import OURS, PLAIN, libraries, targets
+from evaluation.record_store import Store
 from evaluation.records import Record
 from evaluation.run import run
-from evaluation.store import Store
 from graph.context import Context
 from retrieval.splitter import SplitSettings
 from tests.scripted import ScriptedCritic, ScriptedGenerator, services

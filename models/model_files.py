@@ -12,7 +12,7 @@ from typing import Protocol
 
 from core.errors import ModelError, RequestError
 from core.files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular
-from models.sources import (
+from models.download import (
     Fetcher,
     ModelFile,
     Part,

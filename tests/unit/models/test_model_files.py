@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import ModelError, RequestError
-from models.files import ensure, verify_external
-from models.sources import Fetcher, ModelFile, Part, Report, UnavailableError, from_index
+from models.download import Fetcher, ModelFile, Part, Report, UnavailableError, from_index
+from models.model_files import ensure, verify_external
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 PARTS = [CONTENT[start : start + 3000] for start in range(0, len(CONTENT), 3000)]
