@@ -155,6 +155,7 @@ def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
         call_seconds=settings.selfrag_call_seconds or REMOTE_CALL_SECONDS,
         concurrency=settings.selfrag_concurrency or CONCURRENCY,
         bounded=token_limit_of(model),
+        owned=False,
     )
 
 

@@ -119,6 +119,12 @@ def _asked(
     concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if _embedded(settings) else REMOTE_CONCURRENCY)
 
     async def ask() -> tuple[list[Record], Judgements | None]:
+        try:
+            return await ask_all()
+        finally:
+            await services.aclose()
+
+    async def ask_all() -> tuple[list[Record], Judgements | None]:
         with asking(screen) as show:
 
             def progress(tally: Tally) -> None:

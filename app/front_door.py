@@ -97,9 +97,6 @@ class SelfRAG:
         self.context = compose.context_of(settings)
         self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
         self.library: Library | None = None
-        bound: list[tuple[Any, Any]] = [(model, self.services.generator), (critic or model, self.services.critic)]
-        # The clients of a caller's own model are the caller's to close.
-        self._chats = {one.chat for given, one in bound if given is None and hasattr(one, "chat")}
 
     @classmethod
     def open(
@@ -139,8 +136,7 @@ class SelfRAG:
 
     async def aclose(self) -> None:
         """Close the library that `open` opened, and the connections of the running event loop."""
-        for chat in self._chats:
-            await chat.aclose()
+        await self.services.aclose()
         if self.library:
             self.library.close()
 

@@ -151,6 +151,12 @@ class Services:
         generator, critic = self.generator.with_budget(budget), self.critic.with_budget(budget)
         return replace(self, generator=generator, critic=critic, budget=budget)
 
+    async def aclose(self) -> None:
+        """Close the connections that the models opened on the running event loop."""
+        for bound in (self.generator, self.critic):
+            if chat := getattr(bound, "chat", None):
+                await chat.aclose()
+
     def completed(self, context: Context | None) -> Context:
         """The context with every setting present: LangGraph passes None where a caller gave none."""
         context = context or Context()

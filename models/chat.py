@@ -100,6 +100,7 @@ class Chat:
         secrets: Secrets | None = None,
         remedies: Remedies | None = None,
         bounded: Callable[[int], dict[str, Any]] = max_tokens_of,
+        owned: bool = True,
     ) -> None:
         self.name = name
         self.call_seconds = call_seconds
@@ -109,6 +110,7 @@ class Chat:
         self._make = make
         self._concurrency = concurrency
         self._bounded = bounded
+        self._owned = owned
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
             WeakKeyDictionary()
@@ -164,10 +166,10 @@ class Chat:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop; a later call opens new ones."""
+        """Close the connections of the running event loop, unless they are a caller's; a later call opens new ones."""
         model, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
         client = getattr(model, "http_async_client", None)
-        if client is not None:
+        if client is not None and self._owned:
             await client.aclose()
 
     def _client(self) -> tuple[BaseChatModel, asyncio.Semaphore]:

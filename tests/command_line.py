@@ -54,7 +54,6 @@ class Program:
                 warnings.catch_warnings(),
             ):
                 changed.enter_context(change)
-            warnings.simplefilter("ignore", ResourceWarning)  # of the connections that a process closes by its end
             gc.freeze()  # only what the command leaves is to be looked through
             code = main(arguments)
             gc.collect()
