@@ -58,13 +58,13 @@ def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vector
         unsaved += done
         if waiting and len(unsaved) >= _SPARE * BATCH:
             with database.writing() as connection:
-                agree(connection, database, model, dimension)
+                record_model(connection, database, model, dimension)
                 put_spare_vectors(connection, ((hash_, known[hash_].tobytes()) for hash_ in unsaved))
             unsaved = []
     return np.stack([known[hash_] for hash_ in hashes])
 
 
-def agree(connection: sqlite3.Connection, database: Database, model: Model, dimension: int) -> None:
+def record_model(connection: sqlite3.Connection, database: Database, model: Model, dimension: int) -> None:
     """Write down the model with the first vectors; refuse vectors of any other from then on."""
     snapshot = Snapshot.of(connection)
     if not snapshot.embedding or not snapshot.dimension:
@@ -114,7 +114,7 @@ def outdated_reasons(database: Database, model: Model, settings: SplitSettings) 
 
 
 def clear_outdated(database: Database, model: Model, settings: SplitSettings) -> list[str]:
-    """Make the index agree with its settings; files are then read again, other texts embedded at once.
+    """Make the index record_model with its settings; files are then read again, other texts embedded at once.
 
     The new model is tried before anything is cleared. Returns the reasons.
     """

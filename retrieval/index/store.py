@@ -16,7 +16,7 @@ from core.text import clean, shown
 from retrieval.filters import Condition, Filter
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names, put_texts, remove_passages
-from retrieval.index.embedding import Model, agree, check_dimension, embed_once, other_model
+from retrieval.index.embedding import Model, check_dimension, embed_once, other_model, record_model
 from retrieval.index.keyword_search import search_words
 from retrieval.index.schema import Snapshot
 from retrieval.index.vector_file import VectorIndex, save_derived, words_are_whole
@@ -152,7 +152,7 @@ class PassageStore(VectorStore):
         with self.database.only_writer():
             vectors = embed_once(self.database, self.model, [passage.page_content for passage in passages])
             with self.database.writing() as connection:
-                agree(connection, self.database, self.model, vectors.shape[1])
+                record_model(connection, self.database, self.model, vectors.shape[1])
                 ids = put_texts(connection, passages, vectors, names)
             save_derived(self.database, self.vectors)
         return ids
