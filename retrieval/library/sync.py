@@ -109,7 +109,7 @@ class Sync:
         pending: list[_SplitFile] = []
         with Readers() as readers:
             for done, reading in enumerate(readers.read(plan.changed)):
-                estimate.tell(done)
+                estimate.update(done)
                 pending.append(self._split(reading, plan))
                 estimate.passages += len(pending[-1].passages)
                 if sum(len(file.passages) for file in pending) >= BATCH or len(pending) >= _FILES:
@@ -120,7 +120,7 @@ class Sync:
         self._index(pending, plan)
         self._remove_gone(plan)
         self.touch(plan)
-        estimate.tell(len(plan.changed))
+        estimate.update(len(plan.changed))
 
     def _split(self, reading: Reading, plan: Plan) -> _SplitFile:
         """Turn the outcome of reading a file into its record and passages."""
