@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from grounding.sentences import Line, lines, sentences, sentences_of
 
-LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of prose; the rules judge no longer one
+LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of prose; a longer one is not checked
 REFERS = re.compile(
     r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )

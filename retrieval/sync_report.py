@@ -105,7 +105,7 @@ class TimeEstimate:
         self.passages = 0
 
     def update(self, done: int) -> None:
-        """Report that so many files are done."""
+        """Report that ``done`` files are done."""
         if not self._progress or not self._files:
             return
         seconds = time.monotonic() - self._started

@@ -27,7 +27,7 @@ _MIN_PROBED = 96
 
 
 def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Index:
-    """Return an empty index that suits so many passages; ``sample`` gives vectors to train on.
+    """Return an empty index that suits this number of passages; ``sample`` gives vectors to train on.
 
     Lists, not an HNSW graph, because vectors can be removed from them. At the same recall a graph takes a third of
     the half millisecond per query, but four times as long to build (``benchmarks.index.kinds``).
@@ -48,18 +48,18 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
 
 
 def lists_for(passages: int) -> int:
-    """Return how many lists suit so many vectors."""
+    """Return how many lists suit this number of vectors."""
     return max(1, int(_LISTS * passages**0.5))
 
 
 def max_bytes(dimension: int, passages: int) -> int:
-    """Return the greatest size in bytes of a serialized index of so many vectors, of either kind."""
+    """Return the greatest size in bytes of a serialized index of ``passages`` vectors, of either kind."""
     lists = 3 * lists_for(passages)  # beyond which `suits` has it rebuilt
     return (passages + lists) * (4 * dimension + 64) + 1_000_000
 
 
 def suits(index: Index, passages: int) -> bool:
-    """True if the kind and the number of lists of an index still suit so many passages."""
+    """True if the kind and the number of lists of an index still suit this number of passages."""
     import faiss
 
     if isinstance(index, faiss.IndexIDMap2):

@@ -34,7 +34,7 @@ class Words(BaseModel):
 
 
 class Manifest(BaseModel):
-    """A copy of what the database says of itself, readable when that is damaged.
+    """A copy of the database's metadata and roots, readable when the database is damaged.
 
     Paths in ``roots`` are quoted as in a URL, as a file's name need not be text. Links in the roots in
     ``follow_links`` are followed wherever they lead.

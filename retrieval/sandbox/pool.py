@@ -24,7 +24,7 @@ class Readers:
     def __init__(
         self, limits: ReadLimits = _LIMITS, workers: int | None = None, *, command: Sequence[str] | None = None
     ) -> None:
-        """Use so many workers; ``command`` replaces the reader's command in tests."""
+        """Use this many ``workers``; ``command`` replaces the reader's command in tests."""
         self._limits = limits
         self._command = command
         count = max(1, workers if workers is not None else _default_workers())

@@ -101,7 +101,7 @@ class ReaderProcess:
             self._channel.close()
 
     def _open(self, path: bytes) -> int:
-        """Open a file for the process, which may open none, in a thread: a dead network drive may block for ever.
+        """Open a file for the process, which may not open files, in a thread: a dead network drive may block for ever.
 
         Raises ``CancelledError`` on a timeout or when killed, else as ``open_document`` does.
         """
