@@ -1,1 +1,1 @@
-"""Types, errors and helpers that all layers share, and that import none of them."""
+"""Types, errors and helpers that all layers share; this package imports no other layer."""

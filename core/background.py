@@ -1,4 +1,4 @@
-"""The one event loop, in a thread of its own, that runs the nodes of every synchronous caller."""
+"""Run coroutines for synchronous callers, on one event loop in a background thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _starting = Lock()
 
 
 def _forget_loop() -> None:
-    """A forked process has no thread that runs its parent's loop: work given to it would wait for ever."""
+    """Drop the loop after a fork: the child has no thread that runs it, so waiting for work on it would never end."""
     global _loop, _starting
     _loop, _starting = None, Lock()
 
@@ -26,7 +26,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The loop, which also runs while the caller's own does, as in a notebook."""
+    """Return the loop, started if needed; usable while the caller's own loop runs, as in a notebook."""
     global _loop
     with _starting:
         if _loop is None:
@@ -35,11 +35,11 @@ def background_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
-def in_background(work: Coroutine[Any, Any, T], begun: Callable[[Future[T]], None] | None = None) -> T:
-    """Run ``work`` on the loop and wait for it; ``begun`` is given the future, with which it can be cancelled."""
+def in_background(work: Coroutine[Any, Any, T], on_start: Callable[[Future[T]], None] | None = None) -> T:
+    """Run ``work`` on the loop and wait for its result; ``on_start`` gets the future, to be able to cancel it."""
     future = asyncio.run_coroutine_threadsafe(work, background_loop())
-    if begun:
-        begun(future)
+    if on_start:
+        on_start(future)
     try:
         return future.result()
     except BaseException:

@@ -1,4 +1,4 @@
-"""The few errors that reach a person: one sentence each, naming the thing and the remedy."""
+"""The errors that users see; each message is a sentence that names the thing and the remedy."""
 
 
 class SelfRAGError(Exception):
@@ -8,13 +8,13 @@ class SelfRAGError(Exception):
 
 
 class RequestError(SelfRAGError):
-    """What was asked for cannot be done as asked: no such file, a bad option, an unreadable document."""
+    """The request cannot be fulfilled: no such file, a bad option, an unreadable document."""
 
     exit_code = 2
 
 
 class ModelError(SelfRAGError):
-    """The model cannot be reached, refused, or is not what it should be."""
+    """The model cannot be reached, refused the request, or is not what was expected."""
 
     exit_code = 3
 
@@ -28,21 +28,21 @@ class EmptyDocument(UnreadableDocument):
 
 
 class NoTextError(ValueError):
-    """A reader found no text; the message is the rest of a sentence that begins with the file's name."""
+    """A reader found no text; the message completes a sentence that begins with the file's name."""
 
 
 class IndexBusy(RequestError):
-    """Another process is writing the index; reading it goes on working."""
+    """Another process is writing the index; it can still be read."""
 
 
 class IndexDamaged(RequestError):
-    """The database is not what was written to it."""
+    """The database is damaged: a checksum, a constraint or the schema does not match."""
 
 
 class IndexOutdated(IndexDamaged):
-    """The database was made by an older version, in a format that is not read any more."""
+    """The database was made by an older version, in a format that is no longer supported."""
 
 
 def damaged() -> IndexDamaged:
-    """Return the error for a row that is not what was written."""
+    """Return the error for a row whose checksum does not match."""
     return IndexDamaged("The index is damaged: index its documents again.")

@@ -1,4 +1,4 @@
-"""Files as this program opens them: what it keeps is for its user alone, and what it reads is a file, not a device."""
+"""Open files safely: those that are written are private to the user, those that are read must be regular files."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 class NotRegularFileError(OSError):
-    """A FIFO, a device or a socket stands where a file should, or a link where one is written."""
+    """A FIFO, a device or a socket is in the place of a file, or a link in that of one to be written."""
 
     def __init__(self, path: Path, reason: str = "it is not a regular file") -> None:
         super().__init__(errno.EINVAL, reason, str(path))
 
 
 class FileTooLargeError(OSError):
-    """The file has more bytes than are read of such a file."""
+    """The file has more bytes than the limit."""
 
     def __init__(self, path: Path, most: int) -> None:
         super().__init__(errno.EFBIG, f"it is larger than {most / 1e6:,.0f} MB", str(path))
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make ``folder``, and what is missing above it, for the user alone; close an existing one to all others.
+    """Create ``folder`` and its missing parents, private to the user; make an existing folder private.
 
-    A folder of another user's stays as it is. Raises ``OSError`` where it cannot be made.
+    Another user's folder is left as it is. Raises ``OSError`` if it cannot be created.
     """
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     make_private(folder)
 
 
 def make_private(path: Path) -> None:
-    """Take group's and others' permissions from a file or folder that belongs to this user.
+    """Remove the permissions of group and others from a file or folder that belongs to this user.
 
-    A folder that its owner has made read-only stays as it is: such a one is shared on purpose.
+    A folder that is read-only for its owner is left as it is: it is shared on purpose.
     """
     with suppress(OSError):
         found = path.stat(follow_symlinks=False)
@@ -54,24 +54,24 @@ def make_private(path: Path) -> None:
 
 
 def make_contents_private(folder: Path) -> None:
-    """Close all that is in a folder, at any depth, as `make_private` does; links are not followed.
+    """Apply `make_private` to everything in a folder, at any depth, without following links.
 
-    What is in a folder that is shared on purpose stays as it is.
+    The contents of a folder that is shared on purpose are left as they are.
     """
     with suppress(OSError):
         found = folder.stat(follow_symlinks=False)
         if not stat.S_ISDIR(found.st_mode) or _is_shared(found):
             return
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            make_private(Path(place, name))
+            make_private(Path(parent, name))
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file that this program writes, readable by its user alone; return the descriptor.
+    """Open or create a file, private to the user; return the descriptor.
 
-    A link is refused, so that nobody can have another file overwritten. Raises `NotRegularFileError` for what is no
-    file, and ``OSError``.
+    A link is refused, so that nobody can redirect the write to another file. Raises `NotRegularFileError` for anything
+    but a regular file, and ``OSError``.
     """
     try:
         descriptor = os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | _nonblocking(), FILE_MODE)
@@ -93,16 +93,16 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def write_private(path: Path, data: bytes | memoryview) -> None:
-    """Write a file that this program keeps, as `open_private` opens it."""
+    """Write a file opened by `open_private`."""
     with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
         file.write(data)
 
 
 def replace_private(files: Mapping[Path, bytes]) -> None:
-    """Write files that this program keeps, each in one step and none before all could be written.
+    """Replace private files, each atomically, and none before all have been written.
 
-    Whoever reads one, and whoever comes after a kill, finds the old one or the new one whole. What is no file, a link
-    among it, is not replaced. Raises `NotRegularFileError` and ``OSError``.
+    A reader finds either the old file or the new one complete, also after a kill. Raises `NotRegularFileError` rather
+    than replace anything but a regular file, such as a link, and ``OSError``.
     """
     parts = {path: path.with_name(f".{path.name}.part") for path in files}
     try:
@@ -120,12 +120,12 @@ def replace_private(files: Mapping[Path, bytes]) -> None:
 
 
 def open_regular_descriptor(path: Path, *, follow_links: bool = True) -> int:
-    """Open a regular file for reading, without waiting on anything that is none; return the descriptor.
+    """Open a regular file for reading, without blocking on a FIFO or device; return the descriptor.
 
-    Raises `NotRegularFileError`, or another ``OSError`` where it cannot be opened, as for a path that has become a link
-    although it is not to be followed.
+    Raises `NotRegularFileError`, or another ``OSError`` if it cannot be opened, also because it became a link and
+    links are not followed.
     """
-    require_regular(path, follow_links=follow_links)  # before it is opened, too: that alone can start a device
+    require_regular(path, follow_links=follow_links)  # checked before opening, too: opening a device can have effects
     nofollow = 0 if follow_links else getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, os.O_RDONLY | nofollow | _nonblocking())
     try:
@@ -149,19 +149,22 @@ def open_regular(path: Path, most: int | None = None) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int, *, follow_links: bool = True) -> bytes:
-    """Return what is in a regular file of at most ``most`` bytes, opened as `open_regular_descriptor` does."""
+    """Return the bytes of a regular file, at most ``most``, opened by `open_regular_descriptor`.
+
+    Raises `FileTooLargeError` as well.
+    """
     return read_open(open_regular_descriptor(path, follow_links=follow_links), path, most)
 
 
 def read_open(descriptor: int, path: Path, most: int) -> bytes:
-    """Return what is in a file that is open, at most ``most`` bytes, and close it; ``path`` is for messages.
+    """Return the bytes of an open file, at most ``most``, and close it; ``path`` is for messages.
 
     Raises `FileTooLargeError`, or another ``OSError``.
     """
     with os.fdopen(descriptor, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         data = b"" if size > most else file.read(size + 1)
-        if len(data) > size:  # it has grown, or its file system does not know sizes
+        if len(data) > size:  # the file has grown, or its file system reports no sizes
             data += file.read(most + 1 - len(data))
     if size > most or len(data) > most:
         raise FileTooLargeError(path, most)
@@ -169,7 +172,7 @@ def read_open(descriptor: int, path: Path, most: int) -> bytes:
 
 
 def require_regular(path: Path, *, follow_links: bool = True) -> None:
-    """Raise `NotRegularFileError` for a path that leads to no file, or another ``OSError`` where there is nothing."""
+    """Raise `NotRegularFileError` for anything but a regular file, or another ``OSError`` for a missing one."""
     _require_regular(path, path.stat(follow_symlinks=follow_links))
 
 

@@ -1,4 +1,4 @@
-"""Strip or escape what a reader cannot see: it can carry instructions to a model, or steer a terminal."""
+"""Strip or escape invisible characters, which can carry instructions to a model or control a terminal."""
 
 import json
 import os
@@ -7,18 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# What steers a terminal, taken out whole so that no '[31m' stays behind: colours and cursor movements, and the strings
-# that set its title or hide the target of a link.
+# Terminal escape sequences, removed whole so that no '[31m' remains: colours, cursor movements, and the strings that
+# set the title or hide the target of a link.
 _TERMINAL = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\\\)")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_SPACE = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")  # Braille's blank cell among them
+_SPACE = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")  # including Braille's blank cell
 _INVISIBLE = (
     "["
     "\x00-\x08\x0e-\x1f\x7f-\x9f"  # control characters but tab and newline
     "\xad\u034f\u17b4\u17b5\u180b-\u180f"  # soft hyphen, grapheme joiner, Khmer vowels, Mongolian selectors
     "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, bidirectional controls
     "\u115f\u1160\u3164\uffa0"  # Hangul fillers
-    "\ufdd0-\ufdef"  # no characters
+    "\ufdd0-\ufdef"  # noncharacters
     "\ufe00-\ufe0f\ufeff\ufff0-\uffff"  # variation selectors, byte order mark, annotations
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # layout of hieroglyphs, shorthand and music
     "\ud800-\udfff"  # surrogates: half of a character
@@ -31,9 +31,9 @@ _WHITE = re.compile("[ \t\n]+")
 
 
 def clean(text: str) -> str:
-    r"""Drop invisible characters and give every line end as ``\n``, every space as a plain one.
+    r"""Remove invisible characters, and normalise every line end to ``\n`` and every space to a plain one.
 
-    U+FFFD, the mark of a byte that could not be decoded, stays. Cleaning twice changes nothing.
+    U+FFFD, the mark of a byte that could not be decoded, is kept. Idempotent.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -42,15 +42,15 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return ``clean`` on one line, without space at its ends.
+    """Return ``clean`` text on one line, stripped.
 
-    Long runs of spaces become one as well: on a terminal what follows them would begin a line.
+    Runs of more than two spaces become one: in a terminal they could push what follows to the start of a line.
     """
     return _WHITE.sub(_keep_double_space, clean(text)).strip()
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a reader would see nothing."""
+    """True if nothing of the text is visible."""
     return not clean(text).strip()
 
 
@@ -61,7 +61,7 @@ def as_json(
     indent: int | None = None,
     default: Callable[[Any], Any] | None = None,
 ) -> str:
-    """Return JSON that parses to ``value`` and in which whatever ``clean`` strips is escaped."""
+    """Return JSON that parses to ``value``, with every character that ``clean`` removes escaped."""
     written = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, default=default)
     return _ESCAPED.sub(lambda match: json.dumps(match.group())[1:-1], written)
 
@@ -75,5 +75,5 @@ def _keep_replacement_mark(match: re.Match[str]) -> str:
 
 
 def shown(path: str | Path) -> str:
-    """Return a path on one line and without hidden characters, for a message."""
+    """Return a path for a message, on one line and without invisible characters."""
     return one_line(os.fsencode(path).decode("utf-8", "replace"))

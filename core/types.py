@@ -1,10 +1,10 @@
-"""The types that all layers share: plain, typed and serialisable."""
+"""The serialisable types that all layers share."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired
 
-from typing_extensions import TypedDict  # pydantic cannot validate that of Python 3.11
+from typing_extensions import TypedDict  # pydantic cannot validate typing's on Python 3.11
 
 Route = Literal["retrieve", "direct", "fallback"]
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 
 
 class Verdict(TypedDict):
-    """One label, with the probability of each label where the model gave them."""
+    """A critic's label, with the probability of each label if the model gave them."""
 
     label: str
     probabilities: dict[str, float] | None
@@ -35,7 +35,7 @@ class Verdict(TypedDict):
 
 
 class Passage(TypedDict):
-    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the search's."""
+    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's."""
 
     id: str
     text: str
@@ -54,10 +54,10 @@ class Quote(TypedDict):
 
 
 class Claim(TypedDict):
-    """One statement of a draft, its verdict (ISSUP) and the quote that carries it, if any.
+    """One statement of a draft, its verdict (ISSUP) and the quote that supports it, if any.
 
     ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
-    introduces a list, the head of a table, or the sentence to which its pronoun refers.
+    introduces a list, the header of a table, or the sentence to which its pronoun refers.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Claim(TypedDict):
 
 
 class Draft(TypedDict):
-    """A candidate answer and the passages that its generator read."""
+    """A candidate answer and the passages that the generator read."""
 
     text: str
     passages: list[Passage]
@@ -76,14 +76,14 @@ class Draft(TypedDict):
 
 
 class Drafted(TypedDict):
-    """What was written from which passages, by id: the same passages would give the same draft."""
+    """A draft's text and the ids of its passages: the same passages would give the same draft."""
 
     passages: list[str]
     text: str
 
 
 class Candidate(TypedDict):
-    """A draft with what the critics said of it. Scores are those of the reflection tokens."""
+    """A draft with the critics' verdicts. Scores are those of the reflection tokens."""
 
     draft: Draft
     claims: list[Claim]
@@ -107,7 +107,7 @@ class Citation(TypedDict):
 
 
 class Step(TypedDict):
-    """One node's turn: its seconds, and what it decided."""
+    """One run of a node: its duration in seconds, and what it decided."""
 
     node: str
     seconds: float
@@ -115,14 +115,14 @@ class Step(TypedDict):
 
 
 class Stop(TypedDict):
-    """Why a run ended early, and what the model said when it failed."""
+    """Why a run ended early, and the model's error if it failed."""
 
     reason: StopReason
     failure: str | None
 
 
 class Usage(TypedDict):
-    """Model calls (retries included) and tokens; ``estimated`` when a server did not report some of them."""
+    """Model calls (including retries) and tokens; ``estimated`` if a server did not report some of them."""
 
     model_calls: int
     input_tokens: int
@@ -132,12 +132,12 @@ class Usage(TypedDict):
 
 
 def no_usage() -> Usage:
-    """Nothing spent."""
+    """Return a usage of zero."""
     return Usage(model_calls=0, input_tokens=0, cached_input_tokens=0, output_tokens=0, estimated=False)
 
 
 def add_usage(one: Usage, other: Usage) -> Usage:
-    """The sum of two, which is the reducer of the state's ``usage``."""
+    """Return the sum of two usages; the reducer of the state's ``usage``."""
     return Usage(
         model_calls=one["model_calls"] + other["model_calls"],
         input_tokens=one["input_tokens"] + other["input_tokens"],

@@ -1,1 +1,1 @@
-"""What code can say about a draft without a model: its claims, their quotes, their figures, its refusal."""
+"""Rules on a draft that need no model: its claims, their quotes, figures and names, and whether it declines."""

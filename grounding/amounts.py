@@ -1,4 +1,4 @@
-"""The figures and amounts that a text states, in any form that a claim may turn into digits."""
+"""Extract the figures and amounts that a text states, in every form that a claim may write in digits."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ UNITS: Mapping[str, tuple[str, float]] = {
 
 
 class Facts:
-    """What a text states, as the figures of claims are looked up in it."""
+    """The numbers, dates and amounts of a text, indexed for looking up the figures of claims."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @LazyProperty
     def folded(self) -> str:
-        """The text, folded."""
+        """The folded text."""
         return fold(self._text)
 
     @LazyProperty
@@ -106,27 +106,27 @@ class Facts:
 
     @LazyProperty
     def dates(self) -> set[Date]:
-        """Its dates."""
+        """The dates in the text."""
         return dates(plain_text(self._text))
 
     @LazyProperty
     def numbers(self) -> set[str]:
-        """What is `stated`."""
+        """The numbers as `stated` returns them."""
         return stated(self._text)
 
     @LazyProperty
     def values(self) -> list[float]:
-        """The values of the numbers, in order."""
+        """The values of the numbers, sorted."""
         return sorted(value for value in map(number_of, self.numbers) if value is not None)
 
     @LazyProperty
     def fractions(self) -> list[float]:
-        """Those of them that are not whole."""
+        """The values that are not integers, sorted."""
         return [value for value in self.values if value % 1]
 
     @LazyProperty
-    def scaled(self) -> dict[str, bool]:
-        """Of each figure in digits whether a scale stands behind it wherever it stands itself."""
+    def always_scaled(self) -> dict[str, bool]:
+        """Each figure in digits, with whether every occurrence is followed by a scale word such as million."""
         found: dict[str, bool] = {}
         for match in FIGURE.finditer(self.folded):
             figure = plain_figure(match.group())
@@ -135,7 +135,7 @@ class Facts:
 
     @LazyProperty
     def measures(self) -> Mapping[str, Sequence[float]]:
-        """The amounts of each dimension in its smallest unit, in order."""
+        """The amounts by dimension, in its base unit, sorted."""
         found: defaultdict[str, list[float]] = defaultdict(list)
         for amount, name, _ in quantities(self.folded):
             unit, number = UNITS.get(name), number_of(amount)
@@ -145,23 +145,23 @@ class Facts:
 
     @LazyProperty
     def ones(self) -> list[str]:
-        """What stands behind ``a``, ``each`` or ``one``, in order."""
+        """The words after ``a``, ``each`` or ``one``, sorted."""
         return sorted(set(ONE.findall(self.folded)))
 
     def has_one(self, name: str) -> bool:
-        """Whether the text speaks of one of these."""
-        place = bisect_left(self.ones, name)
-        return place < len(self.ones) and self.ones[place].startswith(name)
+        """True if the text has ``a``, ``each`` or ``one`` before a word that begins with ``name``."""
+        index = bisect_left(self.ones, name)
+        return index < len(self.ones) and self.ones[index].startswith(name)
 
 
 @lru_cache(maxsize=64)
 def facts_of(text: str) -> Facts:
-    """The facts of a text, which many claims are held against."""
+    """Return the facts of a text, cached as many claims are checked against it."""
     return Facts(text)
 
 
 def stated(text: str) -> set[str]:
-    """The numbers that a text states in any form that a claim may turn into digits."""
+    """Return the numbers that a text states, in every form that a claim may write in digits."""
     folded = fold(text)
     found = numbers(text)
     found.update(LATER_ORDINALS[word] for word in re.findall(r"[a-z]+", folded) if word in LATER_ORDINALS)
@@ -177,7 +177,7 @@ def stated(text: str) -> set[str]:
 
 
 def quantities(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """Each amount with the stem of the word behind it, and where the amount stands."""
+    """Yield each amount with the stem of the word after it, and the amount's span in the folded text."""
     folded = COMPOUND.sub(lambda match: f"{int(NUMBERS[match[1]]) + int(NUMBERS[match[2]])}", fold(text))
     for match in QUANTITY.finditer(folded):
         amount = NUMBERS.get(match[1]) or plain_figure(match[1])
@@ -185,17 +185,17 @@ def quantities(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
 
 
 def plain_text(text: str) -> str:
-    """The text in one form, with one kind of hyphen."""
+    """Return the text normalised, with one kind of hyphen."""
     return normal(text).translate(HYPHENS)
 
 
 def plain_figures(text: str) -> set[str]:
-    """The figures of a text in digits, each in one form."""
+    """Return the figures of a text in digits, in canonical form."""
     return {plain_figure(match.group()) for match in FIGURE.finditer(plain_text(text))}
 
 
 def number_of(figure: str) -> float | None:
-    """The value of a figure; None of one that has none, or too many digits to be reckoned with."""
+    """Return the value of a figure; None if it is invalid or has too many digits."""
     try:
         return float(figure) if len(figure) <= MOST_DIGITS else None
     except ValueError:  # 1.2.3

@@ -1,4 +1,4 @@
-"""The words of a text that are written large, as names are."""
+"""Find the capitalised words of a text that may be names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NO_PROSE = re.compile(
 )
 BETWEEN = re.compile(r"[\s.-]*")
 OPENS = re.compile(r"(?:^|[:!?\"“”‘(\[\-–—•*_|/>])\s*$|(?:^|\s)['’]$")
-# Words that are written large without being names: titles, and what numbers or letters are given to.
-LARGE = frozenset(
+# Words that are capitalised without being names: titles, and things that are numbered or lettered.
+NOT_NAMES = frozenset(
     """mister miss madam sir lady lord president king queen prince princess professor doctor judge justice captain
     general minister chancellor saint pope emperor section sections article articles chapter chapters figure figures
     table tables part parts step steps page pages note notes appendix annex clause clauses paragraph rule level
@@ -28,7 +28,7 @@ ACRONYMS = frozenset("USA USD EUR GBP CEO PDF GMT UTC BCE CEST FAQ URL DNA RNA A
 
 
 class Name(NamedTuple):
-    """A word that is written large: ``opens`` when the first of a sentence, ``run`` the names it stands among."""
+    """A capitalised word; ``opens`` if it is the first of a sentence; ``run`` are the adjacent names, including it."""
 
     text: str
     opens: bool
@@ -36,7 +36,7 @@ class Name(NamedTuple):
 
 
 def names(text: str) -> Iterator[Name]:
-    """The words that may be names: written large, and neither a common word nor a title."""
+    """Yield the words that may be names: capitalised, and neither a stop word nor a title."""
     prose = NO_PROSE.sub(lambda match: "x" * len(match.group()), text)
     begins = {start for start, _ in sentences(prose)}
     run: list[tuple[str, bool]] = []
@@ -66,8 +66,8 @@ def _may_be_a_name(word: str) -> bool:
         word[0].isupper()
         and len(word) >= 3
         and lower not in STOP
-        and lower not in LARGE
-        and lower.removesuffix("s") not in LARGE
+        and lower not in NOT_NAMES
+        and lower.removesuffix("s") not in NOT_NAMES
         and word not in ACRONYMS
         and re.fullmatch(r"[IVXLC]+", word) is None
     )

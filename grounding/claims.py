@@ -1,4 +1,4 @@
-"""The claims of a draft, each with what it needs to be understood, and the drafts that decline to claim anything."""
+"""Split a draft into claims, each with the context it needs, and recognise a draft that declines to answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from grounding.sentences import Line, lines, sentences, sentences_of
 
-LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of prose; no rule is made for more
+LONGEST_CLAIM = 4000  # characters, with its context: twice a whole draft of prose; a longer one is not checked
 REFERS = re.compile(
     r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )
@@ -84,15 +84,15 @@ DECLINES = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-# What follows a refusal and takes it back: an answer after all, which the checks may judge.
+# What follows a refusal and retracts it: an answer after all, which the checks may judge.
 TAKEN_BACK = re.compile(r"(?<=\s)(?:but|however|though|although|yet)\b(?=(?:\W+\w+){4})", re.IGNORECASE)
 RESUMED = re.compile(r"^\W*(?:but|however|that\s+said|nevertheless|still|instead)\b", re.IGNORECASE)
 
 
 def declines(draft: str) -> bool:
-    """Whether the draft as a whole says that it has no answer: its first sentence declines and little follows.
+    """True if the draft as a whole says that it has no answer: its first sentence declines and little follows.
 
-    In doubt it does not: what it says is then judged as any other draft is.
+    False in doubt: the draft is then judged like any other.
     """
     spans = sentences(draft)
     if not spans:
@@ -105,10 +105,10 @@ def declines(draft: str) -> bool:
 
 
 class Statement(NamedTuple):
-    """A claim as the draft has it: ``text`` begins at ``start``.
+    """A claim verbatim from the draft; ``text`` begins at ``start``.
 
-    ``context`` is what it needs to be understood, or empty: the line that introduces its list or code (it ends with a
-    colon), the head of its table, or the sentence before it to which its pronoun refers.
+    ``context`` is what it needs to be understood, or empty: the line that introduces its list or code (ending with a
+    colon), the header row of its table, or the previous sentence if a pronoun refers to it.
     """
 
     text: str
@@ -117,14 +117,14 @@ class Statement(NamedTuple):
 
 
 def split_claims(draft: str) -> list[str]:
-    """The texts of the draft's statements."""
-    return [one.text for one in statements(draft)]
+    """Return the texts of the draft's statements."""
+    return [statement.text for statement in statements(draft)]
 
 
 def whole(text: str, context: str) -> str:
-    """The claim with the words that are part of it though they stand elsewhere: a lead-in, or a table's head.
+    """Return the claim with a lead-in or table header that is part of it.
 
-    A sentence to which a pronoun refers is a claim of its own, and no part of this one.
+    A sentence to which a pronoun refers is a claim of its own, and not included.
     """
     if not context.endswith((":", "：", "|")):
         return text
@@ -132,51 +132,51 @@ def whole(text: str, context: str) -> str:
 
 
 def statements(draft: str) -> list[Statement]:
-    """The draft's statements in order: sentences and list items; code stays whole.
+    """Return the draft's statements in order: sentences, list items, table rows, and code blocks as one each.
 
-    A line that only introduces others (it ends with a colon), the head of a table, a heading, and a question are
-    none. A bare yes or no belongs to the sentence that follows, or to the list whose lead-in follows.
+    Lead-ins (ending with a colon), table headers, headings and questions are not statements. A bare yes or no is
+    merged with the sentence that follows, or dropped if the lead-in of a list follows.
     """
-    found: list[Statement] = []  # the last first
-    for one in reversed(_in_context(draft)):
-        if found and INTERJECTION.match(one.text):
-            this = found.pop()
-            next_to = not draft[one.start + len(one.text) : this.start].strip()
-            begin = one.start if next_to else this.start
-            one = Statement(draft[begin : this.start + len(this.text)], this.context, begin)
-        found.append(one)
+    found: list[Statement] = []  # in reverse order
+    for statement in reversed(_in_context(draft)):
+        if found and INTERJECTION.match(statement.text):
+            following = found.pop()
+            adjacent = not draft[statement.start + len(statement.text) : following.start].strip()
+            begin = statement.start if adjacent else following.start
+            statement = Statement(draft[begin : following.start + len(following.text)], following.context, begin)
+        found.append(statement)
     return found[::-1] or [Statement(draft[start:end], "", start) for start, end in sentences(draft)]
 
 
 def places(draft: str, texts: Sequence[str]) -> list[int]:
-    """Where each of the claims ends, these being in the order of the draft."""
+    """Return where in the draft each claim ends; the claims must be in the draft's order."""
     known: defaultdict[str, list[int]] = defaultdict(list)
-    for one in statements(draft) if texts else ():
-        known[one.text].append(one.start)
+    for statement in statements(draft) if texts else ():
+        known[statement.text].append(statement.start)
     ends: list[int] = []
     position = 0
     for text in texts:
         starts = known.get(text, [])
-        place = bisect_left(starts, position)
-        start = starts[place] if place < len(starts) else draft.find(text, position)
+        index = bisect_left(starts, position)
+        start = starts[index] if index < len(starts) else draft.find(text, position)
         position = max(start, position) + (len(text) if start >= 0 else 0)
         ends.append(position)
     return ends
 
 
-class _Leads:
-    """The lead-ins in force, each with its indent: a list's holds for all its items, any other's until a blank line."""
+class _LeadIns:
+    """The lead-ins that apply, with their indents: a list's to all its items, any other's until a blank line."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, str]] = []
         self._open = False
 
-    def over(self, line: Line) -> str:
-        """The lead-in of a line, with those that introduce it; empty where there is none."""
+    def lead_in_of(self, line: Line) -> str:
+        """Return the lead-in of a line, with the lead-ins above it; "" if there is none."""
         if line.kind == "item":
             self._stack = [lead for lead in self._stack if lead[0] < line.indent]
             self._open = True
-        elif line.kind != "code" and (line.apart or not self._open):
+        elif line.kind != "code" and (line.after_blank or not self._open):
             self._open = False
             self._stack = self._stack if line.indent else []
         lead = self._stack[-1][1] if self._stack and self._open else ""
@@ -184,31 +184,31 @@ class _Leads:
         return lead
 
     def add(self, line: Line, text: str) -> None:
-        """Let ``text`` introduce what follows the line."""
+        """Make ``text`` the lead-in of what follows the line."""
         self._stack.append((line.indent if line.kind == "item" else -1, text))
         self._open = line.kind != "title"
 
 
 def _in_context(draft: str) -> list[Statement]:
     found: list[Statement] = []
-    leads, head, subject = _Leads(), "", ""
+    lead_ins, header, subject = _LeadIns(), "", ""
     for line in lines(draft):
-        said = draft[line.start : line.end].strip()
-        lead = leads.over(line)
+        stripped = draft[line.start : line.end].strip()
+        lead = lead_ins.lead_in_of(line)
         if line.kind == "title":
-            leads.add(line, said.strip("#*_: ") + ":")
+            lead_ins.add(line, stripped.strip("#*_: ") + ":")
         elif line.kind == "head":
-            head = said
+            header = stripped
         elif line.kind == "row":
-            found.append(Statement(said, head or lead, draft.index(said, line.start)))
+            found.append(Statement(stripped, header or lead, draft.index(stripped, line.start)))
         for start, end in sentences_of(draft, line) if line.kind in ("text", "item", "code") else ():
             text = draft[start:end]
             refers = REFERS.match(text) is not None
             introduces = text.endswith((":", "："))
             if introduces:
-                leads.add(line, f"{lead} {text}".strip() if len(lead) <= LONGEST_CLAIM else lead)
+                lead_ins.add(line, f"{lead} {text}".strip() if len(lead) <= LONGEST_CLAIM else lead)
             elif not text.endswith(("?", "？")):
                 found.append(Statement(text, lead or (subject if refers else ""), start))
-            keeps = refers or introduces or line.kind == "code" or INTERJECTION.match(text)
-            head, lead, subject = "", "", subject if keeps else text
+            keeps_subject = refers or introduces or line.kind == "code" or INTERJECTION.match(text)
+            header, lead, subject = "", "", subject if keeps_subject else text
     return found

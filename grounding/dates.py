@@ -1,4 +1,4 @@
-"""Dates in the forms in which people write them."""
+"""Find dates in the forms in which people write them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?!\d)"
 
 
 class Date(NamedTuple):
-    """A date; what it does not say is None."""
+    """A date; a part that is not stated is None."""
 
     year: int | None
     month: int
@@ -29,29 +29,29 @@ class Date(NamedTuple):
 
 
 def dates(text: str) -> set[Date]:
-    """Every date of the text; ``3/5/2021`` is read both ways."""
+    """Return every date in the text; ``3/5/2021`` gives both readings."""
     return {date for _, found in _found(text) for date in found}
 
 
 def months(text: str) -> set[int]:
-    """The months that a text names, by themselves or in a date."""
+    """Return the months that a text names, from 1, alone or in a date."""
     words = re.findall(r"\b[A-Z][a-z]{2,8}\b", text)
     return {date.month for date in dates(text)} | {MONTHS[word.lower()] for word in words if word.lower() in MONTHS}
 
 
 def without_dates(text: str, known: Set[Date]) -> str:
-    """The text without the dates that are among ``known``, as far as both say."""
-    said = {Date(year, one.month, day) for one in known for year in (None, one.year) for day in (None, one.day)}
+    """Return the text with the dates blanked that agree with one of ``known`` in every part they state."""
+    stated = {Date(year, date.month, day) for date in known for year in (None, date.year) for day in (None, date.day)}
     kept, position = [], 0
-    for (start, end), found in sorted(_found(text), key=lambda one: one[0]):
-        if end > position and not said.isdisjoint(found):
+    for (start, end), found in sorted(_found(text), key=lambda entry: entry[0]):
+        if end > position and not stated.isdisjoint(found):
             kept += [text[position:start], " " * (end - max(start, position))]
             position = end
     return "".join([*kept, text[position:]])
 
 
 def _found(text: str) -> list[tuple[tuple[int, int], list[Date]]]:
-    """Where each date stands, and its readings; ``May 2021`` is none within ``3 May 2021``."""
+    """Return each date's span and readings, only the longest match: not ``May 2021`` in ``3 May 2021``."""
     found = list(_read(text))
     outer: set[tuple[int, int]] = set()
     last = -1
@@ -73,6 +73,9 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
         year_, month, day_ = map(int, match.groups())
         yield match.span(), [Date(year_, month, day_)] if month <= 12 else []
     for match in NUMERIC.finditer(text):
-        one, other, year_ = int(match[1]), int(match[3]), int(match[4])
+        first, second, year_ = int(match[1]), int(match[3]), int(match[4])
         year_ += (1900 if year_ > 50 else 2000) if year_ < 100 else 0
-        yield match.span(), [Date(year_, month, day) for day, month in ((one, other), (other, one)) if month <= 12]
+        yield (
+            match.span(),
+            [Date(year_, month, day) for day, month in ((first, second), (second, first)) if month <= 12],
+        )

@@ -1,4 +1,4 @@
-"""Which of a few languages a text is in, by its commonest words."""
+"""Guess which of a few languages a text is in, by the languages' commonest words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETS = {language: frozenset(words.split()) for language, words in COMMON.items()
 
 @lru_cache(maxsize=64)
 def language_of(text: str) -> str | None:
-    """The language whose commonest words the text has most of; None for a tie, or for fewer than two."""
+    """Return the code of the language with the most common words in the text; None for a tie or fewer than two."""
     words = re.findall(r"[^\W\d_]+", text.casefold())
     counts = sorted(((sum(word in common for word in words), name) for name, common in SETS.items()), reverse=True)
     (most, language), (next_, _) = counts[:2]

@@ -1,4 +1,4 @@
-"""A property that is worked out once."""
+"""A property that is computed once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class LazyProperty(Generic[T]):
-    """As ``functools.cached_property``, without the lock that Python 3.11 holds for all objects of the class.
+    """``functools.cached_property`` without the lock that Python 3.11 holds for all instances of the class.
 
-    Rules over a long text work in a thread: meanwhile the event loop would wait for that lock.
+    Rules over a long text run in a thread, and the event loop would wait for that lock meanwhile.
     """
 
     def __init__(self, make: Callable[[Any], T]) -> None:

@@ -1,4 +1,4 @@
-"""The names in a claim that its passages do not know."""
+"""Find the names in a claim that its passages do not contain."""
 
 from __future__ import annotations
 
@@ -38,52 +38,52 @@ ALIASES = tuple(
         "christmas december",
     )
 )
-# The passage may speak of the thing by another word, its name standing elsewhere in the document.
+# With these the passage may refer to a thing that is named elsewhere in the document.
 PRONOUNS = "he she his her hers him they their them it its this these those such we our us you your my".split()
 ANAPHOR = re.compile(rf"\b(?:{'|'.join([*PRONOUNS, *(word.title() for word in PRONOUNS)])})\b")  # and not US or IT
 DEFINITE = re.compile(r"^\W*the\s+(?!(?:world|earth|globe|planet|average|total|sum|rest|global|whole|number)\b)", re.I)
 WHO = re.compile(r"\W*(?:who|whom|whose)\b", re.IGNORECASE)
-# What else may begin a sentence with a capital: nouns of agents, plurals, adjectives, participles.
+# Words that may begin a sentence without being names: agent nouns, plurals, adjectives, participles.
 ORDINARY = re.compile(
     r"(?:er|or|ist|ian|ant|ent|ess|man|men|al|ous|ive|ly|ing|ed|ic|ful|s|ion|ity|one|body)$"
     r"|^(?:people|staff|children|women|police|management|someone|author)$",
     re.IGNORECASE,
 )
-MOST_MISSING = 100  # of a claim: more of them say no more
+MOST_MISSING = 100  # names per claim
 LONGEST_MISSPELT = 40
-MOST_PLACES = 1000  # at which an acronym may be spelt out
+MOST_POSITIONS = 1000  # at which an acronym may be spelt out
 RUN = re.compile(r"[^\W_]{0,13}")
-# To the word behind this one, or with a small word or two between.
+# Up to the next word, with up to two function words between.
 NEXT_WORD = [
     re.compile(rf"[^\W_]*+[\W_]++(?:(?:of|and|the|for|in|on|to|de)\W++){{{small}}}", re.IGNORECASE)
     for small in range(3)
 ]
-GAP = "\0"  # in the place of a letter
+GAP = "\0"  # stands for a letter
 DENIAL = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|unlike|if)\b|n['’]t\b", re.I)
 
 
 class Lexicon:
-    """The words of a text, as names are looked up among them."""
+    """The words of a text, indexed for looking up names."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, bool] = {}
-        self._behind: dict[int, dict[str, list[int]]] = {}
+        self._following: dict[int, dict[str, list[int]]] = {}
 
     @LazyProperty
     def words(self) -> frozenset[str]:
-        """Every word, folded; of one with a hyphen or an apostrophe the whole and the parts."""
+        """Every word, folded; a word with an apostrophe as a whole and in parts."""
         whole = {folded(word) for word in WORD.findall(self._text)}
         return frozenset(whole | {folded(part) for part in re.findall(r"[^\W_]+", self._text)})
 
     @LazyProperty
     def roots(self) -> frozenset[str]:
-        """The words without the endings of inhabitants, languages and plurals."""
+        """The words without the endings of demonyms, languages and plurals."""
         return frozenset(_root(word) for word in self.words)
 
     @LazyProperty
     def months(self) -> set[int]:
-        """The months that the text names in any form."""
+        """The months that the text names in any form, from 1."""
         return months(self._text)
 
     @LazyProperty
@@ -92,32 +92,32 @@ class Lexicon:
         return WEEKDAYS & self.words
 
     @LazyProperty
-    def ordered(self) -> list[str]:
-        """The words in order."""
+    def sorted_words(self) -> list[str]:
+        """The words, sorted."""
         return sorted(self.words)
 
     @LazyProperty
     def misspelt(self) -> frozenset[str]:
-        """Each word of five letters or more without one of its letters, and with a gap in its place."""
+        """The words of five letters or more with one letter deleted, and with one letter replaced by a gap."""
         return frozenset(form for word in self.words if len(word) >= 5 for form in _misspelt(word))
 
     @LazyProperty
     def beginnings(self) -> dict[str, list[int]]:
-        """Where words begin, by their first letter: the places behind it, as many as are looked at."""
+        """The positions after the first letter of words, by that letter, up to ``MOST_POSITIONS`` each."""
         found: dict[str, list[int]] = {}
         for match in re.finditer(r"\b[^\W_]", self._text):
-            places = found.setdefault(match.group().lower(), [])
-            if len(places) < MOST_PLACES:
-                places.append(match.end())
+            positions = found.setdefault(match.group().lower(), [])
+            if len(positions) < MOST_POSITIONS:
+                positions.append(match.end())
         return found
 
     @LazyProperty
     def daily(self) -> bool:
-        """Whether it speaks of days in general."""
+        """True if the text mentions days in general."""
         return DAILY.search(self._text) is not None
 
     def has(self, name: str) -> bool:
-        """Whether the name stands there, in whatever form: inflected, accented, abbreviated, spelt out, or misspelt."""
+        """True if the text has the name in any form: inflected, accented, abbreviated, spelt out, or misspelt."""
         if name not in self._known:
             self._known[name] = self._has(name)
         return self._known[name]
@@ -126,7 +126,7 @@ class Lexicon:
         word = folded(name)
         if word in self.words or _root(word) in self.roots:
             return True
-        if len(word) >= 4 and (self._begins(word) or self._is_nearly(word)):
+        if len(word) >= 4 and (self._is_prefix(word) or self._is_misspelt(word)):
             return True
         if any(word in group and group & self.words for group in ALIASES):
             return True
@@ -136,12 +136,12 @@ class Lexicon:
             return len(self.weekdays) > 1 or self.daily
         return name.isupper() and self._spells_out(word)
 
-    def _begins(self, word: str) -> bool:
-        place = bisect_left(self.ordered, word)
-        return place < len(self.ordered) and self.ordered[place].startswith(word)
+    def _is_prefix(self, word: str) -> bool:
+        index = bisect_left(self.sorted_words, word)
+        return index < len(self.sorted_words) and self.sorted_words[index].startswith(word)
 
-    def _is_nearly(self, word: str) -> bool:
-        """Whether one of its words, of five letters at least as this one, differs in one letter, not the first."""
+    def _is_misspelt(self, word: str) -> bool:
+        """True if a word of the text is one edit away, not in the first letter; both of five letters or more."""
         if len(word) < 5:
             return False
         return word in self.misspelt or any(
@@ -149,69 +149,69 @@ class Lexicon:
         )
 
     @LazyProperty
-    def large(self) -> frozenset[str]:
-        """The words that the text has as names: within a sentence, with a capital; folded."""
+    def capitalised(self) -> frozenset[str]:
+        """The words that the text has as names: capitalised within a sentence; folded."""
         if self._text.isupper():
             return frozenset()
-        return frozenset(folded(one.text) for one in names(self._text) if not one.opens)
+        return frozenset(folded(name.text) for name in names(self._text) if not name.opens)
 
     @LazyProperty
-    def small(self) -> frozenset[str]:
-        """The words that it has without a capital."""
+    def lowercase(self) -> frozenset[str]:
+        """The words that the text has without a capital."""
         return frozenset(word for word in WORD.findall(self._text) if word[0].islower())
 
     def _spells_out(self, acronym: str) -> bool:
-        """Whether words that follow each other begin with the letters, with a small word or two between.
+        """True if consecutive words begin with the letters, with up to two function words between.
 
-        One word may stand for several of the letters: these are at most twelve apart.
+        One word may provide several of the letters, at most twelve characters apart.
         """
         if len(acronym) > 6:
             return False
         ends = set(self.beginnings.get(acronym[0], ()))
         for letter in acronym[1:]:
-            ends = {end for place in ends for end in self._next(place).get(letter, ())}
+            ends = {end for start in ends for end in self._next(start).get(letter, ())}
         return bool(ends)
 
-    def _next(self, place: int) -> dict[str, list[int]]:
-        """Behind which places the letter may end that follows, by letter: within the word, or where another begins."""
-        if place not in self._behind:
+    def _next(self, start: int) -> dict[str, list[int]]:
+        """Return the positions after each possible next letter, by letter: in the same word, or opening a later one."""
+        if start not in self._following:
             text, found = self._text, dict[str, list[int]]()
-            within = range(place, RUN.match(text, place).end())  # type: ignore[union-attr]
-            for at in (*within, *(match.end() for words in NEXT_WORD if (match := words.match(text, place)))):
+            within = range(start, RUN.match(text, start).end())  # type: ignore[union-attr]
+            for at in (*within, *(match.end() for words in NEXT_WORD if (match := words.match(text, start)))):
                 found.setdefault(text[at : at + 1].lower(), []).append(at + 1)
-            self._behind[place] = found  # whole, for another thread may look as well
-        return self._behind[place]
+            self._following[start] = found  # stored when complete, as other threads read it
+        return self._following[start]
 
 
 @lru_cache(maxsize=64)
 def lexicon_of(text: str) -> Lexicon:
-    """The lexicon of a text, in which the names of many claims are looked up."""
+    """Return the lexicon of a text, cached as many claims look up names in it."""
     return Lexicon(text)
 
 
 def missing_names(
-    claim: str, text: str, question: str, near: str, *, elsewhere: str = "", english: bool = True
+    claim: str, text: str, question: str, quote: str, *, elsewhere: str = "", english: bool = True
 ) -> list[str]:
-    """The names in ``claim`` that ``text`` does not have, in the order in which they stand.
+    """Return the names in ``claim`` that ``text`` does not have, in order.
 
-    One that the question has is missing only where ``near``, the quote, can be about nothing but what it names
-    itself, and ``elsewhere``, what else is known of the documents, has not got it either. Nothing is told of a text
-    in German, in which every noun is written large, or of a claim in another language than the text.
+    A name that the question has is missing only if the ``quote`` names its own subject, so that it cannot be about
+    this one, and ``elsewhere``, other text of the same documents, does not have it either. No name is missing in
+    German, which capitalises every noun, nor in a claim in another language than the text.
     """
     languages = {language_of(claim), language_of(text)} - {None}
     if "de" in languages or len(languages) > 1 or _is_title(claim):
         return []
-    here, asked, beside = map(lexicon_of, (text, question, elsewhere))
-    silent = not english or DENIAL.search(claim) or ANAPHOR.search(near) or DEFINITE.search(near)
+    lexicon, asked, other = map(lexicon_of, (text, question, elsewhere))
+    unclear = not english or DENIAL.search(claim) or ANAPHOR.search(quote) or DEFINITE.search(quote)
     missing: list[str] = []
     for name in names(claim):
-        if name.text in missing or here.has(name.text):
+        if name.text in missing or lexicon.has(name.text):
             continue
         if asked.has(name.text):
-            known = silent or folded(name.text) not in asked.large or beside.has(name.text)
-            if known or any(map(here.has, name.run)):
+            known = unclear or folded(name.text) not in asked.capitalised or other.has(name.text)
+            if known or any(map(lexicon.has, name.run)):
                 continue
-        elif name.opens and not _is_surely_a_name(name, here, question):
+        elif name.opens and not _is_surely_a_name(name, lexicon, question):
             continue
         missing.append(name.text)
         if len(missing) == MOST_MISSING:
@@ -220,14 +220,14 @@ def missing_names(
 
 
 def folded(word: str) -> str:
-    """In lower case, without accents and apostrophes."""
+    """Return the word in lower case, without accents and apostrophes."""
     plain = unicodedata.normalize("NFKD", word.casefold())
     return "".join(letter for letter in plain if letter.isalnum() and not unicodedata.combining(letter))
 
 
-def _is_surely_a_name(name: Name, here: Lexicon, question: str) -> bool:
-    """Whether the first word of a sentence, which neither text has, is a name: by its form, by the name that
-    follows, or because somebody's name is what the question asks for.
+def _is_surely_a_name(name: Name, lexicon: Lexicon, question: str) -> bool:
+    """True if the first word of a sentence, in neither text nor question, is a name: by its form, by the name that
+    follows it, or because the question asks who.
     """
     if not name.text[1:].islower():
         return True
@@ -236,15 +236,15 @@ def _is_surely_a_name(name: Name, here: Lexicon, question: str) -> bool:
         return False
     if not following:
         return WHO.match(question) is not None
-    return folded(following[0]) in here.large and following[0].casefold() not in here.small
+    return folded(following[0]) in lexicon.capitalised and following[0].casefold() not in lexicon.lowercase
 
 
 def _is_title(claim: str) -> bool:
-    """Whether the claim is written as titles are, so that no capital tells a name."""
+    """True if the claim is in title case or upper case, where a capital does not mark a name."""
     words = [match.group() for match in WORD.finditer(claim)]
-    large = [word for word in words if word[0].isupper()]
-    small = [word for word in large[1:] if word.casefold() in STOP and len(word) > 1]
-    return bool(words) and (claim.isupper() or (bool(small) and len(large) >= 0.7 * len(words)))
+    capitalised = [word for word in words if word[0].isupper()]
+    stop_words = [word for word in capitalised[1:] if word.casefold() in STOP and len(word) > 1]
+    return bool(words) and (claim.isupper() or (bool(stop_words) and len(capitalised) >= 0.7 * len(words)))
 
 
 def _root(word: str) -> str:
@@ -253,7 +253,7 @@ def _root(word: str) -> str:
 
 
 def _misspelt(word: str) -> Iterator[str]:
-    """The word without one of its letters, and with a gap in its place; not the first, and of no enormous word."""
+    """Yield the word with one letter deleted, or replaced by a gap, never the first; nothing for a very long word."""
     for i in range(1, len(word) if len(word) <= LONGEST_MISSPELT else 0):
         yield word[:i] + word[i + 1 :]
         yield word[:i] + GAP + word[i + 1 :]

@@ -1,4 +1,4 @@
-"""The verbatim span of a passage that carries a claim, and what of a claim stands in no passage."""
+"""Find the verbatim span of a passage that supports a claim, and the claim's facts that no passage states."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from grounding.stems import stemmed, stems
 
 LEAST_COVERAGE = 0.5
 LONGEST_QUOTE = 400
-CLOSER = 0.25
+CONTEXT_WEIGHT = 0.25
 
 
 def find_quote(claim: str, passages: Sequence[Passage], question: str = "", context: str = "") -> Quote | None:
-    """The sentence, or two that follow each other, that covers most of the claim's words; None below a half.
+    """Return the sentence or two consecutive ones that cover most of the claim's words; None if at most half.
 
-    Words of the question count half: a claim echoes them, so they carry it less. Words of the claim's context,
-    which it needs to be understood, choose among the spans that carry it. Of equal spans the shorter, then the
-    earlier passage, wins.
+    Words of the question count half: a claim echoes them, so they are weaker evidence. Words of the claim's context
+    break ties among the spans that cover it. Among equals the shorter span wins, then the earlier passage.
     """
     wanted = stems(claim)
     if not wanted:
@@ -33,7 +32,7 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
     asked = stems(question)
     weight = {word: 0.5 if word in asked else 1.0 for word in wanted}
     total = sum(weight.values())
-    around = stems(context) - wanted - asked
+    nearby = stems(context) - wanted - asked
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
@@ -41,9 +40,9 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
             covered = sum(weight[word] for word in wanted & words) / total
             if covered <= LEAST_COVERAGE:
                 continue
-            closer = CLOSER * len(around & words) / len(around) if around else 0.0
-            # A longer span must carry clearly more than a shorter one.
-            rank = (round(covered + closer - (end - start) / 4000, 6), -(end - start), -order)
+            bonus = CONTEXT_WEIGHT * len(nearby & words) / len(nearby) if nearby else 0.0
+            # A longer span must cover clearly more than a shorter one.
+            rank = (round(covered + bonus - (end - start) / 4000, 6), -(end - start), -order)
             if best is None or rank > best:
                 best = rank
                 chosen = Quote(passage=passage["id"], start=start, end=end)
@@ -51,41 +50,41 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
-    """The spans that may be quoted: each sentence, and each two that follow each other if not too long.
+    """Return the spans that may be quoted: each sentence, and each two consecutive ones if not too long.
 
-    A sentence that orders its reader how to answer states nothing, and is in none of them.
+    Sentences that instruct the reader how to answer state nothing and are excluded.
     """
     all_ = sentences(text)
     singles = [(start, end) for start, end in all_ if not is_instruction(text[start:end])]
-    stating = {*singles}
-    pairs = [(one[0], two[1]) for one, two in pairwise(all_) if {one, two} <= stating]
+    quotable = {*singles}
+    pairs = [(first[0], second[1]) for first, second in pairwise(all_) if {first, second} <= quotable]
     return singles + [(start, end) for start, end in pairs if end - start <= LONGEST_QUOTE]
 
 
 @lru_cache(maxsize=256)
 def stemmed_spans(text: str) -> list[tuple[int, int, frozenset[str]]]:
-    """The spans of a passage, each with its stems: many claims look for their quote there."""
+    """Return the spans of a passage, each with its stems; cached, as many claims search the same passage."""
     return [(start, end, stemmed(text[start:end])) for start, end in spans_of(text)]
 
 
 def missing_facts(
     claim: str, passages: Sequence[Passage], question: str, *, elsewhere: Sequence[Passage] = ()
 ) -> list[str]:
-    """The figures, dates and names of a claim that stand in no passage, in whatever form they might.
+    """Return the figures, dates and names of a claim that no passage states in any form.
 
-    A claim echoes its question. What only the question states is missing too where the quote contradicts it, or can
-    be about nothing but what it names itself. ``elsewhere`` are passages that were found and not read: a name
-    that one of the same document has is known, and so is one in the name of its file.
+    Facts that only the question states are missing if the quote contradicts them, or names its own subject and so
+    cannot be about them. ``elsewhere`` are passages that were retrieved but not read: a name in one of the same
+    document is known, as is one in the document's file name.
     """
     text = "\n".join(passage["text"] for passage in passages)
-    quote = find_quote(claim, passages, question)
-    near = next(
-        (one["text"][quote["start"] : quote["end"]] for one in passages if quote and one["id"] == quote["passage"]), ""
+    span = find_quote(claim, passages, question)
+    quote = next(
+        (one["text"][span["start"] : span["end"]] for one in passages if span and one["id"] == span["passage"]), ""
     )
     english = language_of(f"{text}\n{question}") in (None, "en")
     sources = {passage["source"] for passage in passages}
-    beside = [re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", source) for source in sources]
-    beside += [passage["text"] for passage in elsewhere if passage["source"] in sources]
-    figures = missing_figures(claim, text, question, near, english=english)
-    names = missing_names(claim, text, question, near, elsewhere="\n".join(beside), english=english)
+    other = [re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", source) for source in sources]
+    other += [passage["text"] for passage in elsewhere if passage["source"] in sources]
+    figures = missing_figures(claim, text, question, quote, english=english)
+    names = missing_names(claim, text, question, quote, elsewhere="\n".join(other), english=english)
     return figures + names

@@ -1,4 +1,4 @@
-"""The lines of a text by their kind, and the sentences in them."""
+"""Split a text into lines of several kinds, and these into sentences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof vs approx pp p cf e.g i.e eg ie viz dept resp incl jan feb apr jun jul aug sep sept oct nov
     dec bzw vgl z.b d.h""".split()
 )
-# These stand before a number or a letter; else they are words: "The answer is no. It is not modern art."
+# Abbreviations before a number or a letter, words otherwise: "The answer is no. It is not modern art."
 NUMBERED = frozenset("no nos nr fig figs eq eqs vol vols art arts sec secs ch para ed eds mar".split())
-# Abbreviations that may also end a sentence, and the words by which one sees that another begins.
+# Abbreviations that may also end a sentence, and the words that show that another begins.
 ENDING = frozenset(
     "st jr sr etc al ca inc ltd co corp est max min bros usw mt ft lt sgt capt sen gov rev hon maj col gen rep".split()
 )
@@ -33,38 +33,38 @@ COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert"
 )
 BULLET = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
 FENCE = re.compile(r"^\s*(```|~~~)")
-# Headings, and a line that is bold as a whole and states nothing; rules; the line under a table's head.
+# Headings, and lines in bold without a sentence; horizontal rules; the line below a table's header.
 TITLE = re.compile(r"^\s*(?:#{1,6}\s.*|(\*\*|__)[^*_.!?]+\1:?)\s*$")
 RULE = re.compile(r"^\s*[-=_*]{3,}\s*$")
 UNDER_HEAD = re.compile(r"^\s*\|[-:| ]+\|\s*$")
-WRAPPED = 40  # a line at least so long, without an end, goes on in the next if that begins in lower case
-LONGEST_END = 400  # characters before the end of a line that say whether it goes on
+WRAPPED = 40  # characters: a longer line without an end continues in the next if that begins in lower case
+LONGEST_END = 400  # characters at the end of a line that decide whether it continues
 LABELLED = re.compile(r"\s*[^\s:][^:\n]{0,40}:\s")
 
 
 class Line(NamedTuple):
-    """A line, its bullet left out; ``indent`` in characters; ``apart`` when a blank line stands before it."""
+    """A line without its bullet; ``indent`` in characters; ``after_blank`` if a blank line precedes it."""
 
     start: int
     end: int
     kind: Kind
     indent: int
-    apart: bool
+    after_blank: bool
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """The spans of a text's sentences, without bullets, list numbers and surrounding space."""
+    """Return the spans of a text's sentences, without bullets, list numbers and surrounding space."""
     return [span for line in lines(text) if line.kind != "title" for span in sentences_of(text, line)]
 
 
 def sentences_of(text: str, line: Line) -> list[tuple[int, int]]:
-    """The spans of one line's sentences; code is one."""
+    """Return the spans of one line's sentences; a code block is one."""
     spans: list[tuple[int, int]] = []
-    begin, quoted, looked = line.start, False, line.start
+    begin, quoted, scanned = line.start, False, line.start
     for match in BOUNDARY.finditer(text, line.start, line.end) if line.kind != "code" else ():
-        quoted ^= text.count("`", looked, match.end()) % 2 == 1
-        looked = match.end()
-        # What is near decides; whole sentences would make a long line of short ones cost its square.
+        quoted ^= text.count("`", scanned, match.end()) % 2 == 1
+        scanned = match.end()
+        # A window suffices; whole sentences would take quadratic time on a long line without boundaries.
         before = text[max(begin, match.start() - 80) : match.start()]
         if not quoted and _is_boundary(before, text[match.end() : min(line.end, match.end() + 80)]):
             spans.append((begin, match.end(1) if match.group(1) is not None else match.end(2)))
@@ -74,14 +74,14 @@ def sentences_of(text: str, line: Line) -> list[tuple[int, int]]:
 
 
 def lines(text: str) -> list[Line]:
-    """The lines that are not blank and no rule; a fenced block of code is one, and so is a wrapped sentence."""
+    """Return the lines except blank ones and rules; a fenced code block is one line, as is a wrapped sentence."""
     found: list[Line] = []
-    position, fenced, apart = 0, -1, False
+    position, fenced, after_blank = 0, -1, False
     for raw in text.splitlines(keepends=True):
         start, position = position, position + len(raw)
         if FENCE.match(raw):
             if fenced >= 0:
-                found.append(Line(fenced, position, "code", 0, apart))
+                found.append(Line(fenced, position, "code", 0, after_blank))
             fenced = start if fenced < 0 else -1
         elif fenced >= 0:
             continue
@@ -89,27 +89,27 @@ def lines(text: str) -> list[Line]:
             if found and found[-1].kind == "row":
                 found[-1] = found[-1]._replace(kind="head")
         elif raw.strip() and not RULE.match(raw):
-            if not apart and found and _goes_on(text, found[-1], raw):
+            if not after_blank and found and _continues(text, found[-1], raw):
                 found[-1] = found[-1]._replace(end=position)
             else:
-                found.append(_line(raw, start, apart))
-        apart = not raw.strip()
+                found.append(_line(raw, start, after_blank))
+        after_blank = not raw.strip()
     if fenced >= 0:
-        found.append(Line(fenced, position, "code", 0, apart))
+        found.append(Line(fenced, position, "code", 0, after_blank))
     return found
 
 
-def _line(raw: str, start: int, apart: bool) -> Line:
+def _line(raw: str, start: int, after_blank: bool) -> Line:
     bullet = BULLET.match(raw)
     indent = len(raw) - len(raw.lstrip())
     kind: Kind = "title" if TITLE.match(raw) else "item" if bullet else "row" if raw.lstrip()[0] == "|" else "text"
     skipped = bullet.end() if bullet and kind == "item" else 0
-    return Line(start + skipped, start + len(raw), kind, indent, apart)
+    return Line(start + skipped, start + len(raw), kind, indent, after_blank)
 
 
-def _goes_on(text: str, line: Line, raw: str) -> bool:
-    """Whether ``raw`` continues the sentence with which the line before it breaks off."""
-    # What is near decides here too: a line may be wrapped a thousand times.
+def _continues(text: str, line: Line, raw: str) -> bool:
+    """True if ``raw`` continues the sentence that the previous line breaks off."""
+    # A window here too: a line may be wrapped a thousand times.
     before = text[max(line.start, line.end - LONGEST_END) : line.end].rstrip()
     return (
         line.kind in ("text", "item")
@@ -122,7 +122,7 @@ def _goes_on(text: str, line: Line, raw: str) -> bool:
 
 
 def _is_boundary(before: str, after: str) -> bool:
-    """Whether a full stop there ends a sentence: not after an abbreviation, an initial or a list number."""
+    """True if a sentence ends between the two texts: not after an abbreviation, an initial or a list number."""
     word = LAST_WORD.search(before)
     if word is None:
         return True

@@ -1,4 +1,4 @@
-"""The words of a text as they are compared: folded, stemmed roughly, without those that carry no meaning."""
+"""Normalise the words and numbers of a text for comparison: folded, roughly stemmed, without stop words."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".sp
 ORDINAL = {word: str(value) for value, word in enumerate(ORDINALS, 1)}
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-# A figure as a part of a longer pattern: begun at its first digit and never given back, or a page of digits would be
-# read once from each of them.
+# A figure within a longer pattern: anchored at its first digit and possessive, since backtracking over a page of digits
+# would take quadratic time.
 WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
-MOST_DIGITS = 40  # of a figure that is reckoned with; a longer one is compared as it is written
+MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
 SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
 SCALED = re.compile(rf"({WHOLE_FIGURE}|\b(?:an?|{'|'.join(NUMBERS)}))[\s-]+({'|'.join(SCALES)})\b")
@@ -42,23 +42,23 @@ MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
 
 
 def normal(text: str) -> str:
-    """NFKC, without the combining marks beyond 30 on one character: their order costs the square of their number."""
+    """Return the text in NFKC, with at most 30 combining marks per character: sorting more takes quadratic time."""
     return unicodedata.normalize("NFKC", MARKS.sub(_with_fewer_marks, text))
 
 
 def _with_fewer_marks(match: re.Match[str]) -> str:
-    runs = groupby(match.group(), key=lambda one: unicodedata.combining(one) > 0)
+    runs = groupby(match.group(), key=lambda character: unicodedata.combining(character) > 0)
     return "".join("".join(islice(run, MOST_MARKS) if marks else run) for marks, run in runs)
 
 
 def fold(text: str) -> str:
-    """Compatibility-normalised and casefolded."""
+    """Return the text in NFKC, casefolded."""
     return normal(text).casefold()
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A rough stem: enough to see that two forms of one word are one word."""
+    """Return a rough stem, enough to match two forms of one word."""
     if len(word) < 4 or any(character.isdigit() for character in word):
         return word
     shorter = SUFFIX.sub("", word)
@@ -66,13 +66,13 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> set[str]:
-    """The stems of the words that carry meaning; figures in one form; CJK text by pairs of characters."""
+    """Return the stems of all but stop words; figures in canonical form; CJK text as character bigrams."""
     return set(stemmed(text))
 
 
 @lru_cache(maxsize=4096)
 def stemmed(text: str) -> frozenset[str]:
-    """As `stems`, not to be changed: worked out once for sentences and passages that a question comes back to."""
+    """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly."""
     found: set[str] = set()
     for match in WORD.finditer(fold(text)):
         word = match.group().removesuffix("'s").removesuffix("’s")
@@ -86,7 +86,7 @@ def stemmed(text: str) -> frozenset[str]:
 
 
 def plain_figure(figure: str) -> str:
-    """One form for ``1,000``, ``1000`` and ``1000.0``."""
+    """Return the canonical form of a figure: ``1000`` for ``1,000``, ``1000`` and ``1000.0``."""
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", figure):
         figure = figure.replace(",", "")
     figure = figure.replace(",", ".")
@@ -96,13 +96,13 @@ def plain_figure(figure: str) -> str:
 
 
 def figures(text: str) -> set[str]:
-    """The numbers that a text states in digits, each in one form."""
+    """Return the numbers that a text states in digits, in canonical form."""
     plain = ON_THE_HOUR.sub("", normal(text))
     return {plain_figure(match.group()) for match in FIGURE.finditer(plain)}
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers that a text states in any form: digits, words up to a hundred, ``2.5 million``, ``1 000``."""
+    """Return the numbers that a text states in any form: digits, words up to a hundred, ``2.5 million``, ``1 000``."""
     folded = fold(text)
     words = (NUMBERS.get(word) or ORDINAL.get(word) for word in re.findall(r"[a-z]+", folded))
     found = figures(text) | {value for value in words if value}
@@ -114,7 +114,7 @@ def numbers(text: str) -> set[str]:
 
 
 def scaled(amount: str, scale: str) -> str:
-    """``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure; one that is none, or too long, as it is."""
+    """Return ``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure; an invalid or very long one as is."""
     figure = "1" if amount in ("a", "an") else NUMBERS.get(amount) or plain_figure(amount)
     if figure.count(".") > 1 or len(figure) > MOST_DIGITS:
         return figure

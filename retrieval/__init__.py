@@ -1,1 +1,1 @@
-"""Load, split, embed, index and search documents; import what is needed from the modules."""
+"""Load, split, embed, index and search documents; import from the modules."""

@@ -17,7 +17,7 @@ ARGUMENTS = {"k", "filter"}
 
 
 class RetrieverAdapter:
-    """A LangChain retriever that is asked with ``k`` and ``filter`` where it takes them, and cut to ``k`` anyway."""
+    """Pass ``k`` and ``filter`` to a LangChain retriever if it takes them, and cut its results to ``k``."""
 
     def __init__(self, retriever: BaseRetriever) -> None:
         kind = type(retriever)
@@ -26,11 +26,11 @@ class RetrieverAdapter:
         self._sync = accepted(kind._get_relevant_documents)
 
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
-        """Find at most ``k`` documents. Raises `RequestError` for a filter that the retriever cannot apply."""
+        """Return at most ``k`` documents. Raises `RequestError` for a filter that the retriever does not take."""
         if filter and "filter" not in self._async | self._sync:
             raise RequestError(f"The retriever {type(self._retriever).__name__} takes no filter: leave it out.")
         given: dict[str, Any] = {"k": k, **({"filter": filter} if filter else {})}
-        # Its asynchronous search, unless only the synchronous one takes what is given.
+        # Prefer the asynchronous search, unless only the synchronous one takes these arguments.
         if given.keys() & self._async or not given.keys() & self._sync:
             found = await self._retriever.ainvoke(input, **{name: given[name] for name in given.keys() & self._async})
         else:
@@ -42,5 +42,5 @@ class RetrieverAdapter:
 def accepted(search: Callable[..., Any]) -> set[str]:
     """Return which of ``k`` and ``filter`` a search takes, by its signature."""
     parameters = inspect.signature(search).parameters
-    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
-    return set(ARGUMENTS) if anything else ARGUMENTS & parameters.keys()
+    has_kwargs = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    return set(ARGUMENTS) if has_kwargs else ARGUMENTS & parameters.keys()

@@ -1,4 +1,4 @@
-"""Which passages a search may find, and the same as the database understands it."""
+"""Filters on the passages that a search may return, and their translation to SQL."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class Filter(BaseModel):
-    """Every condition that is given must hold; a passage that does not say its page or date has none that fits.
+    """Conditions that a passage must all meet; one without a page or date meets no condition on it.
 
-    ``sources`` are patterns as a shell has them, of which one must fit: with a slash they are compared with the
-    end of the whole path, else with the file's name; a folder fits all that is below it. ``pages`` are the first
-    and the last page, from 1. ``since`` and ``until`` are days, both included, of the date that a document gives
-    itself, else of its file's last change.
+    ``sources`` are shell patterns, one of which must match: consecutive parts of the path, such as the file's name or
+    a folder above it; an absolute pattern matches from the root. ``pages`` are the first and the last page, from 1.
+    ``since`` and ``until`` are days, both included, compared with the document's own date, else its file's last
+    change.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,11 +45,11 @@ class Filter(BaseModel):
         return self
 
     def __bool__(self) -> bool:
-        """Whether there is any condition."""
+        """True if there is any condition."""
         return bool(self.sources or self.pages or self.since or self.until)
 
     def as_options(self) -> str:
-        """The conditions as one gives them on the command line, for a message: ``--source '*.pdf' --page 3-5``."""
+        """Return the conditions as command line options, for messages: ``--source '*.pdf' --page 3-5``."""
         first, last = self.pages or (0, 0)
         words = [f"--source {shlex.quote(source)}" for source in self.sources]
         words += [f"--page {first}" if first == last else f"--page {first}-{last}"] if self.pages else []
@@ -63,7 +63,7 @@ _SEPARATORS = r"[\\/]" if os.sep == "\\" else "/"
 
 @dataclass(frozen=True)
 class Condition:
-    """The passages that a filter lets through: ``ids_sql`` selects their ids."""
+    """The passages that match a filter; ``ids_sql`` selects their ids."""
 
     connection: sqlite3.Connection
     ids_sql: str
@@ -71,7 +71,7 @@ class Condition:
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, filter_: Filter | None) -> Condition | None:
-        """Turn a filter into a condition on what the connection sees; none where it asks for nothing."""
+        """Translate a filter for the state that the connection reads; return None for an empty filter."""
         if not filter_:
             return None
         parts: list[str] = []
@@ -97,35 +97,35 @@ class Condition:
 
     @cached_property
     def ids(self) -> npt.NDArray[np.int64]:
-        """The ids of the passages, in order."""
+        """The ids of the passages, sorted."""
         rows = self.connection.execute(self.ids_sql, self.parameters)
         return np.sort(np.fromiter((id_ for (id_,) in rows), dtype=np.int64))
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest of the ids: those of one document lie together."""
+        """The lowest and the highest id, a close bound since the ids of one document are adjacent."""
         return (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
 
     def __len__(self) -> int:
-        """How many passages it lets through."""
+        """Return the number of passages that match."""
         return len(self.ids)
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Whether a source fits a pattern as ``Filter.sources`` has them."""
+    """True if a source matches a pattern of ``Filter.sources``."""
     parts = _parts(path)
     wanted = _parts(pattern)
     if Path(pattern).is_absolute():
-        return len(parts) >= len(wanted) and _fit(parts[: len(wanted)], wanted)
+        return len(parts) >= len(wanted) and _match(parts[: len(wanted)], wanted)
     starts = range(len(parts) - len(wanted) + 1)
-    return any(_fit(parts[start : start + len(wanted)], wanted) for start in starts)
+    return any(_match(parts[start : start + len(wanted)], wanted) for start in starts)
 
 
 def _parts(path: str) -> list[str]:
     return re.split(_SEPARATORS, os.path.normcase(path).rstrip(os.sep))
 
 
-def _fit(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+def _match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
     return all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(parts, wanted, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What a sync or a check did, how far it is, and what a library holds."""
+"""The results and progress of a sync or a check, and the entries of a library."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,10 +12,10 @@ Status = Literal["indexed", "empty", "failed"]
 
 @dataclass(frozen=True)
 class Advance:
-    """How far a sync or a check is.
+    """The progress of a sync or a check.
 
-    ``files`` of ``total`` are done, with ``passages`` in ``seconds``; ``path`` is what comes next, or came last.
-    ``seconds_left`` is None until it can be told.
+    ``files`` of ``total`` are done, with ``passages`` in ``seconds``; ``path`` is the next file, at the end the last.
+    ``seconds_left`` is None until it can be estimated.
     """
 
     files: int
@@ -26,28 +26,28 @@ class Advance:
     seconds_left: float | None = None
 
 
-# Called at the start, now and then, and at the end, when all files are done; never when there is nothing to do.
+# Called at the start, from time to time, and when all files are done; not at all when there is nothing to do.
 Progress = Callable[[Advance], None]
 
 
 class Failure(NamedTuple):
-    """A document that has no passages, and a sentence that says why."""
+    """A document without passages, and a sentence that says why."""
 
     path: Path
     reason: str
 
 
 class Skipped(NamedTuple):
-    """A file or folder that is no document of the library; ``reason`` is the same for all of a kind."""
+    """A file or folder that is not indexed; ``reason`` is the same for all of a kind."""
 
     path: Path
     reason: str
 
 
 class Source(NamedTuple):
-    """A document of the library; ``reason`` is a sentence, ``date`` is as the document gives it, else its file.
+    """A document of the library; ``reason`` is a sentence, ``date`` the document's own, else its file's.
 
-    ``sha256`` is of the bytes that are indexed; None where they are to be read again.
+    ``sha256`` is of the bytes that are indexed; None if the file must be read again.
     """
 
     path: Path
@@ -60,12 +60,12 @@ class Source(NamedTuple):
 
 @dataclass
 class SyncReport:
-    """The documents by what became of them.
+    """The outcome of a sync for each document.
 
-    ``failed`` could not be read and ``empty`` have no text in them, both this time; ``still_failed`` are those that
-    were either before and have not changed. ``unchanged`` counts the others that have not. ``skipped`` are hidden
-    files, files of no known kind and the like; ``passages`` is how many the library has now; ``notes`` are sentences
-    on what else a user should know.
+    ``failed`` documents could not be read and ``empty`` ones have no text, both in this sync; ``still_failed`` ones
+    failed or were empty before and have not changed. ``unchanged`` counts the other documents that have not changed.
+    ``skipped`` are hidden files, unsupported file types and the like; ``passages`` is the library's new total;
+    ``notes`` are sentences on what else a user should know.
     """
 
     added: list[Path] = field(default_factory=list)
@@ -82,7 +82,7 @@ class SyncReport:
 
 @dataclass
 class VerifyReport:
-    """What a check of the index found: sentences on the damage that it mended, and on what it could not mend."""
+    """The result of a check: sentences on the damage that was repaired (``mended``), and that was not."""
 
     passages: int
     documents: int
@@ -90,25 +90,25 @@ class VerifyReport:
     problems: list[str] = field(default_factory=list)
 
 
-_SMALL = 1_000  # bytes that a file costs however small it is
+_OVERHEAD = 1_000  # bytes: the fixed cost of a file
 
 
 class TimeEstimate:
-    """Tell ``progress`` of files, by what they weigh in bytes; ``passages`` is for the caller to count."""
+    """Report progress with the time left, by the files' sizes; the caller counts ``passages``."""
 
     def __init__(self, files: Sequence[tuple[Path, int]], progress: Progress | None) -> None:
-        """Begin the clock for these files and their sizes."""
+        """Start the clock for files with their sizes in bytes."""
         self._files = files
-        self._done = [0, *accumulate(size + _SMALL for _, size in files)]
+        self._cost = [0, *accumulate(size + _OVERHEAD for _, size in files)]
         self._progress = progress
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self.passages = 0
 
-    def tell(self, done: int) -> None:
-        """Say that so many files are done."""
+    def update(self, done: int) -> None:
+        """Report that ``done`` files are done."""
         if not self._progress or not self._files:
             return
-        seconds = time.monotonic() - self._begun
-        left = seconds * (self._done[-1] - self._done[done]) / self._done[done] if done else None
+        seconds = time.monotonic() - self._started
+        left = seconds * (self._cost[-1] - self._cost[done]) / self._cost[done] if done else None
         path, _ = self._files[min(done, len(self._files) - 1)]
         self._progress(Advance(done, len(self._files), self.passages, seconds, path, left))

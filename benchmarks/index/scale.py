@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.harness import FOLDER, aligned, end_progress, option_parser, show_progress, write_figures
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options, told, units
 from retrieval.filters import Filter
-from retrieval.index.keyword_search import fts_query, search_words
+from retrieval.index.keyword_search import fts_query, search_keywords
 from retrieval.index.schema import Snapshot
 from retrieval.index.store import Search
 from retrieval.library.library import Library
@@ -123,7 +123,7 @@ def _measured(folder: Path, corpus: Corpus, asked: int) -> dict[str, Any]:
         for question in questions[-RANKED_WHOLLY:]:
             sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
             full = {id_ for (id_,) in connection.execute(sql, (fts_query(question), TOP))}
-            ours = [id_ for id_, _ in search_words(connection, question, CANDIDATES, snapshot.passages)]
+            ours = [id_ for id_, _ in search_keywords(connection, question, CANDIDATES, snapshot.passages)]
             overlaps.append(
                 (len(full & set(ours[:TOP])) / max(1, len(full)), len(full & set(ours)) / max(1, len(full)))
             )

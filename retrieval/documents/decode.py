@@ -1,11 +1,11 @@
-"""Turn the bytes of a text file into text, and recognise what many kinds of documents state: dates."""
+"""Helpers of several readers: decode the bytes of a text file, and recognise dates."""
 
 import codecs
 import re
 from collections.abc import Sequence
 from datetime import date
 
-_MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+_MARKS = (  # UTF-32 first: its little-endian byte order mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -17,18 +17,18 @@ _OTHER = (
     *("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256"),
     *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
-_SAMPLE = 65_536  # bytes that are looked at to guess an encoding
+_SAMPLE = 65_536  # bytes to guess the encoding from
 _CHARACTER = re.compile(  # one valid character of more than one byte in UTF-8
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _HIGH = re.compile(rb"[\x80-\xff]")
-_STRAY = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROL = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
     """Return the text of ``data``; ``declared`` is the encoding that the document itself names.
 
-    Never raises: a byte that fits no encoding becomes U+FFFD.
+    Never raises: a byte that cannot be decoded becomes U+FFFD.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -42,13 +42,13 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
 
 def is_binary(text: str) -> bool:
-    """Whether decoded text is not text at all, such as an image under the name of a text file."""
+    """True if decoded data is not text, such as an image with the suffix of a text file."""
     sample = text[:_SAMPLE]
-    return len(_STRAY.findall(sample)) > len(sample) * 0.02 + 2
+    return len(_CONTROL.findall(sample)) > len(sample) * 0.02 + 2
 
 
 def _wide_encoding(sample: bytes) -> str | None:
-    """Recognise UTF-16 without its mark: nearly every other byte of Western text is then zero."""
+    """Recognise UTF-16 without a byte order mark: in Western text nearly every other byte is zero."""
     half = len(sample) // 2
     if half < 2:
         return None
@@ -61,14 +61,14 @@ def _wide_encoding(sample: bytes) -> str | None:
 
 
 def _single_or_multi_byte(data: bytes, declared: str | None) -> str:
-    """Name the encoding of bytes that are not valid UTF-8."""
+    """Return the encoding of bytes that are not valid UTF-8."""
     sample = data[:_SAMPLE]
     if not _HIGH.search(sample):
         start = max(0, _HIGH.search(data).start() - _SAMPLE // 2)  # type: ignore[union-attr]
         sample = data[start : start + _SAMPLE]
-    whole = sum(map(len, _CHARACTER.findall(sample)))
-    if whole > len(_HIGH.findall(sample)) / 2:
-        return "utf-8"  # damaged: most of it is valid
+    valid = sum(map(len, _CHARACTER.findall(sample)))
+    if valid > len(_HIGH.findall(sample)) / 2:
+        return "utf-8"  # damaged, but mostly valid
     if declared and _known(declared):
         return declared
     return _guess(sample)
@@ -82,7 +82,7 @@ def _known(encoding: str) -> bool:
 
 
 def _guess(sample: bytes) -> str:
-    """Guess by the letters and languages that each encoding would give, Western European first."""
+    """Guess the encoding by the letters and languages that each would give, preferring Western European."""
     from charset_normalizer import from_bytes
 
     letters = sum(byte > 0x7F or chr(byte).isalpha() for byte in sample)
@@ -103,10 +103,9 @@ _EARLIEST = 1900
 
 
 def stated_day(*stated: object) -> str | None:
-    """Return the first plausible date of those stated, as 'YYYY-MM-DD', and None where none is.
+    """Return the first plausible of the dates stated, as 'YYYY-MM-DD', or None.
 
-    Plausible is a day that there is, from 1900 to the end of next year: what lies outside is a clock
-    that was wrong.
+    Plausible is a valid day from 1900 to the end of next year: any other comes from a clock that was wrong.
     """
     for text in stated:
         match = _DAY.match(text) if isinstance(text, str) else None
@@ -121,15 +120,15 @@ def stated_day(*stated: object) -> str | None:
     return None
 
 
-_NAMED = 10
+_LISTED = 10
 
 
 def numbered(kind: str, numbers: Sequence[int]) -> str:
-    """Return "page 3", "pages 3 and 7" or, of a great many, "pages 1, 2, … and 12 more"."""
+    """Return "page 3", "pages 3 and 7" or, beyond ten, "pages 1, 2, … and 12 more"."""
     if len(numbers) == 1:
         return f"{kind} {numbers[0]}"
-    *first, last = [str(number) for number in numbers[:_NAMED]]
-    if len(numbers) > _NAMED:
+    *first, last = [str(number) for number in numbers[:_LISTED]]
+    if len(numbers) > _LISTED:
         first.append(last)
-        last = f"{len(numbers) - _NAMED} more"
+        last = f"{len(numbers) - _LISTED} more"
     return f"{kind}s {', '.join(first)} and {last}"

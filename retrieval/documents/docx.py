@@ -11,9 +11,9 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 from retrieval.documents.decode import stated_day
 from retrieval.documents.html import read_html
 
-LARGEST = 64_000_000  # bytes of XML unpacked: as objects they take twenty times that in memory
-STEEPEST = 300  # times smaller than its content is a packed part at most: repeated text comes near to 100
-_STEEP_FROM = 1_000_000  # bytes: a smaller part may be as repetitive as it likes
+LARGEST = 64_000_000  # bytes of XML unpacked: parsed, they take twenty times that in memory
+MAX_RATIO = 300  # of compression: repeated text comes near to 100
+_RATIO_FROM = 1_000_000  # bytes: the ratio of a smaller part is not limited
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _OLD_WORD = "WordDocument".encode("utf-16-le")
@@ -23,26 +23,26 @@ _WITHOUT_TEXT = re.compile(
     r"|.*/(?:stylesWithEffects|settings|webSettings|fontTable|header\d*|footer\d*)\.xml",
     re.I,
 )
-_FIELDS = 500  # within one another: mammoth looks through all of them at each run
-_TINY = 2  # half points: text of one point is there to be found by machines only
-_PICTURES = ("blip", "imagedata", "rt")  # and the reading over a Japanese word
-_TRANSPARENT = ("fldSimple", "dir", "bdo", "ruby", "rubyBase")  # mammoth would leave out what is in them
+_FIELDS = 500  # levels of nesting: mammoth searches all of them for each run
+_TINY = 2  # half points: text of one point is meant for machines only
+_PICTURES = ("blip", "imagedata", "rt")  # rt: the reading above a Japanese word
+_TRANSPARENT = ("fldSimple", "dir", "bdo", "ruby", "rubyBase")  # mammoth would drop their content
 _RENAMED = {**dict.fromkeys(_TRANSPARENT, "smartTag"), "cr": "br", "ptab": "tab"}
 _DAMAGED = "is damaged: open it in Word or LibreOffice and save it anew as DOCX"
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts by their names in the file, and the day when the document was last changed."""
+    """The XML parts by name, and the day of the document's last change as 'YYYY-MM-DD'."""
 
     roots: Mapping[str, Element]
     date: str | None
 
 
 def parts_of(data: bytes) -> Parts:
-    """Read the parts that text can be in.
+    """Return the parts that may hold text.
 
-    Raises ``ValueError`` with the rest of a sentence that begins with the file's name.
+    Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
@@ -56,7 +56,7 @@ def parts_of(data: bytes) -> Parts:
             roots = _unpacked(archive)
     except _TooLargeError as error:
         raise ValueError("unpacks to more than can be read: split it into smaller files") from error
-    except RuntimeError as error:  # zipfile's word for a member that needs a password
+    except RuntimeError as error:  # raised by zipfile for a member that needs a password
         raise ValueError("is encrypted: save it without a password") from error
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError("is damaged or cut short: get a complete copy of it") from error
@@ -68,7 +68,7 @@ def parts_of(data: bytes) -> Parts:
 
 
 def text_only(parts: Parts) -> io.BytesIO:
-    """Write the parts as a file of their own, without hidden text and without pictures.
+    """Return a DOCX of the parts without hidden text and pictures.
 
     Raises ``RecursionError`` when fields are nested too deep.
     """
@@ -85,27 +85,27 @@ def text_only(parts: Parts) -> io.BytesIO:
 
 
 class _TooLargeError(Exception):
-    """What is declared to be in the file is more than ``LARGEST``, or packed more than ``STEEPEST`` times."""
+    """The archive declares more than ``LARGEST`` bytes, or a compression ratio above ``MAX_RATIO``."""
 
 
 class _NoTypeBuilder(TreeBuilder):
-    """Refuse a document type: it declares entities, which grow or reach for other files."""
+    """Refuse a document type: it can declare entities, which expand or refer to other files."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        """Called by the parser where a document type is declared."""
+        """Raise ``ParseError``; called by the parser for a document type."""
         raise ParseError(f"a document type {name} is declared")
 
 
 def _unpacked(archive: zipfile.ZipFile) -> dict[str, Element]:
     members = {info.filename.replace("\\", "/"): info for info in archive.infolist()}
     members = {name: info for name, info in members.items() if _PART.match(name) and not _WITHOUT_TEXT.match(name)}
-    steep = any(info.file_size > max(_STEEP_FROM, STEEPEST * info.compress_size) for info in members.values())
-    if steep or sum(info.file_size for info in members.values()) > LARGEST:
+    bomb = any(info.file_size > max(_RATIO_FROM, MAX_RATIO * info.compress_size) for info in members.values())
+    if bomb or sum(info.file_size for info in members.values()) > LARGEST:
         raise _TooLargeError
     roots = {}
     for name, info in members.items():
-        parser = XMLParser(target=_NoTypeBuilder())  # noqa: S314 - it declares no entities, and opens nothing
-        parser.feed(archive.read(info))  # no more than it declares: zipfile stops there
+        parser = XMLParser(target=_NoTypeBuilder())  # noqa: S314 - entities are refused, and it opens no files
+        parser.feed(archive.read(info))  # zipfile reads no more than the declared size
         roots[name] = parser.close()
     return roots
 
@@ -118,7 +118,7 @@ def _day(roots: Mapping[str, Element]) -> str | None:
 
 
 def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
-    """Return the ids of the styles whose text is hidden, by themselves or by what they are based on."""
+    """Return the ids of the styles that hide their text, themselves or by inheritance."""
     own: dict[str, bool | None] = {}
     base: dict[str, str] = {}
     for root in roots:
@@ -128,20 +128,20 @@ def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
             base[name] = _value(style.find("{*}basedOn"))
     hidden: dict[str, bool] = {}
     for name in own:
-        undecided: dict[str, None] = {}
-        at = name
-        while own.get(at, False) is None and at not in hidden and at not in undecided:
-            undecided[at] = None
-            at = base[at]
-        hidden.update(dict.fromkeys([*undecided, name], hidden.get(at, bool(own.get(at)))))
+        inheriting: dict[str, None] = {}
+        ancestor = name
+        while own.get(ancestor, False) is None and ancestor not in hidden and ancestor not in inheriting:
+            inheriting[ancestor] = None
+            ancestor = base[ancestor]
+        hidden.update(dict.fromkeys([*inheriting, name], hidden.get(ancestor, bool(own.get(ancestor)))))
     return frozenset(name for name, hides in hidden.items() if hides)
 
 
 def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
-    """Take out hidden runs and pictures; rename what mammoth does not know."""
-    waiting = [(root, False)]
-    while waiting:
-        parent, hidden = waiting.pop()
+    """Remove hidden runs and pictures; rename elements that mammoth does not know."""
+    stack = [(root, False)]
+    while stack:
+        parent, hidden = stack.pop()
         kept = []
         for child in parent:
             name = _local(child)
@@ -153,7 +153,7 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
                 child.tag = child.tag.replace(name, _RENAMED[name])
             kept.append(child)
             style = _value(child.find("{*}pPr/{*}pStyle")) if name == "p" else ""
-            waiting.append((child, style in hidden_styles if name == "p" else hidden))
+            stack.append((child, style in hidden_styles if name == "p" else hidden))
         parent[:] = kept
 
 
@@ -177,7 +177,7 @@ def _is_hidden(run: Element, hidden: bool, hidden_styles: frozenset[str]) -> boo
 
 
 def _hides(properties: Element | None) -> bool | None:
-    """Whether properties of text hide it; None when they leave that to its style."""
+    """Return whether text properties hide the text; None when they leave that to its style."""
     if properties is None:
         return None
     size = _value(properties.find("{*}sz"))
@@ -188,7 +188,7 @@ def _hides(properties: Element | None) -> bool | None:
 
 
 def _formula(math: Element) -> Element:
-    """Return a run with the letters of a formula."""
+    """Return a run with the text of a formula."""
     run = Element("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}r")
     text = SubElement(run, run.tag[:-1] + "t")
     text.text = "".join(part.text or "" for part in math.iter() if _local(part) == "t")
@@ -200,7 +200,7 @@ def _local(element: Element) -> str:
 
 
 def _value(element: Element | None, name: str = "val") -> str:
-    """Return an attribute without regard to its name space: that of Word, or of strict Open XML."""
+    """Return an attribute in any namespace: Word's and strict Open XML's differ."""
     if element is None:
         return ""
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
@@ -213,20 +213,20 @@ br[type='page'] => br
 br[type='column'] => br
 """
 _NOTE = re.compile(r'(<li id="(?:foot|end)note-[^"]*">(?:<p>)?)')
-_BACK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')  # the link from a note to its place
+_BACK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')  # the link from a note back to its reference
 
 
 def read_docx(data: bytes) -> tuple[str, str | None]:
-    """Return the text, a blank line between paragraphs, and the day of the last change.
+    """Return the text, with a blank line between paragraphs, and the day of the last change as 'YYYY-MM-DD'.
 
-    A note stands at the end under the number that its place in the text has: "[1]". Raises
-    ``ValueError`` with the rest of a sentence that begins with the file's name.
+    Notes stand at the end, numbered as in the text: "[1]". Raises ``ValueError``, whose message completes a sentence
+    that begins with the file's name.
     """
     from mammoth import convert_to_html  # type: ignore[import-untyped]
 
     parts = parts_of(data)
     try:
-        # Its own style map could hide or rename things, and its pictures could lie anywhere.
+        # An embedded style map could hide or rename content, and pictures could refer to any file.
         page = convert_to_html(
             text_only(parts), style_map=_STYLES, include_embedded_style_map=False, external_file_access=False
         ).value

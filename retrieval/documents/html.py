@@ -1,4 +1,4 @@
-"""Read the text of a web page: its title, headings, paragraphs and tables, not its furniture."""
+"""Read the text of a web page: its title, headings, paragraphs and tables, without navigation and other boilerplate."""
 
 import re
 import warnings
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from bs4.element import PageElement
 
 
-_IN_VAIN = 80_000_000  # characters that may be looked through for ends that are not there,
-_TIMES = 16  # and so many times those of the page
-_SLOWER = 8  # times the search for the end of a start tag is slower than for that of a comment
+_SCAN_BUDGET = 80_000_000  # characters that may be scanned for missing ends of tags,
+_SCANS = 16  # plus so many times the length of the page
+_TAG_COST = 8  # times a scan for the end of a start tag is slower than one for a comment's
 
 
 def parse_page(text: str) -> BeautifulSoup:
     """Return the tree of a page.
 
-    Raises ``ValueError`` with the rest of a sentence that begins with the file's name, and ``RecursionError``.
+    Raises ``ValueError``, whose message completes a sentence that begins with the file's name, and ``RecursionError``.
     """
     return BeautifulSoup(text, builder=_Builder())
 
 
 class _Parser(BeautifulSoupHTMLParser):
-    """Give up on a page in which a great many tags or comments never end.
+    """A parser that takes linear time: it gives up on a page with very many tags or comments without an end.
 
-    For each of them Python's parser looks through the rest of the page. And for each end tag Beautiful Soup looks
-    through a list of all tags like ``<br>``, for which a bag is enough.
+    For each of them Python's parser scans the rest of the page. And for each end tag Beautiful Soup searches a list
+    of all void tags like ``<br>``, which a multiset replaces.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.already_closed_empty_element = _Bag()  # type: ignore[assignment]
-        self._left = _IN_VAIN
+        self.already_closed_empty_element = _Multiset()  # type: ignore[assignment]
+        self._scans_left = _SCAN_BUDGET
 
     def feed(self, data: str) -> None:
-        self._left += _TIMES * len(data)
+        self._scans_left += _SCANS * len(data)
         super().feed(data)
 
     def parse_starttag(self, i: int) -> int:
-        return self._counted(i, super().parse_starttag(i), _SLOWER)
+        return self._counted(i, super().parse_starttag(i), _TAG_COST)
 
     def parse_endtag(self, i: int) -> int:
         return self._counted(i, super().parse_endtag(i))
@@ -64,8 +64,8 @@ class _Parser(BeautifulSoupHTMLParser):
 
     def _counted(self, start: int, end: int, cost: int = 1) -> int:
         if end < 0:
-            self._left -= cost * (len(self.rawdata) - start)
-            if self._left < 0:
+            self._scans_left -= cost * (len(self.rawdata) - start)
+            if self._scans_left < 0:
                 raise ValueError("has too many tags or comments without an end: save it anew with a browser")
         return end
 
@@ -75,8 +75,8 @@ class _Builder(HTMLParserTreeBuilder):
         super().feed(markup, _parser_class)
 
 
-class _Bag(Counter[str]):
-    """The part of a list that Beautiful Soup uses, without a search through all of it."""
+class _Multiset(Counter[str]):
+    """The methods of a list that Beautiful Soup uses, in constant time."""
 
     def __contains__(self, tag: object) -> bool:
         return self[tag] > 0  # type: ignore[index]
@@ -88,7 +88,7 @@ class _Bag(Counter[str]):
         self[tag] -= 1
 
 
-_NAMES = (  # of meta elements, the ones that say the most first
+_NAMES = (  # of meta elements, in order of preference
     *("article:modified_time", "og:updated_time", "datemodified", "dcterms.modified", "last-modified"),
     *("article:published_time", "datepublished", "dcterms.issued", "dcterms.date", "dc.date", "dcterms.created"),
     *("date", "pubdate", "publish-date"),
@@ -97,7 +97,7 @@ _LINKED_DATA = tuple(re.compile(rf'"{name}"\s*:\s*"([^"]{{8,40}})"') for name in
 
 
 def page_date(page: "Tag") -> str | None:
-    """Return the day that the head states, else the one in the page's only article, as 'YYYY-MM-DD'."""
+    """Return the day stated in the head, else in the page's only article, as 'YYYY-MM-DD'."""
     stated: dict[str, str] = {}
     for meta in page.find_all("meta", content=True):
         name = meta.get("property") or meta.get("name") or meta.get("itemprop") or meta.get("http-equiv")
@@ -113,18 +113,18 @@ def _linked_day(page: "Tag") -> str | None:
 
 
 def _article_day(page: "Tag") -> str | None:
-    """Return the first time that the article names: of several articles none is the page's."""
+    """Return the article's first date, or None if there are several articles, as none is the page's."""
     articles = page.find_all("article", limit=2)
     time = articles[0].find("time", datetime=True) if len(articles) == 1 else None
     return stated_day(time["datetime"]) if time else None
 
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w.:-]+)|encoding=["']([\w.:-]+)""", re.I)
-_NEVER = (
+_NON_TEXT = (
     *("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "head"),
     *("button", "select", "textarea", "dialog", "datalist"),
 )
-_FURNITURE = ("nav", "footer", "aside")
+_BOILERPLATE = ("nav", "footer", "aside")
 _ARTICLES = ("article", "main")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = (
@@ -132,10 +132,10 @@ _BLOCKS = (
     *("figcaption", "table", "details", "fieldset", "address", "hr", "form", "body"),
 )
 _ITEMS = ("li", "dt", "dd", "tr", "caption", "summary", "legend")
-# Marks that no string can hold, since cleaning takes control characters out of it.
+# Layout marks: control characters, which cleaning removes from the page's own strings.
 _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
-_MAIN = 0.3  # of the page's text at least is in its main part, or that is not what it is for
+_MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
 _RUN = re.compile(r"([\x01\x02\x04-\x07][\x01\x02\x04-\x07\s]*)")
 _MARKS = {
@@ -146,7 +146,7 @@ _MARKS = {
     **dict.fromkeys(_HEADINGS, (_BLOCK, _HEADING_END)),
     **dict.fromkeys(_BLOCKS, (_BLOCK, _BLOCK)),
 }
-# What no reader of the page sees is no part of it: a common place for instructions to a model.
+# Text that a reader of the page cannot see is left out: it is a common place for instructions to a model.
 _HIDDEN = re.compile(
     r"display\s*:\s*none"
     r"|visibility\s*:\s*(?:hidden|collapse)"
@@ -169,20 +169,20 @@ def declared_encoding(data: bytes) -> str | None:
 
 
 def read_html(text: str) -> str:
-    """Return the text of a page, a blank line between paragraphs, a heading above its paragraph.
+    """Return the text of a page, with a blank line between paragraphs and headings on the line above theirs.
 
-    Raises ``ValueError`` with the rest of a sentence that begins with the file's name.
+    Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
     return read_page(text)[0]
 
 
 def read_page(text: str) -> tuple[str, str | None]:
-    """Return the text of a page as ``read_html`` does, and the day when it was last changed, if it states one."""
+    """Return the text of a page as ``read_html`` does, and the day of its last change, if stated."""
     from retrieval.documents.html import parse_page
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of XHTML, or a page of a name or an address alone, it thinks aloud
+            warnings.simplefilter("ignore")  # about XHTML, or a page that is just a file name or a URL
             page = parse_page(text)
         title = clean(page.title.get_text()) if page.title else ""
         body = _body(page)
@@ -193,7 +193,7 @@ def read_page(text: str) -> tuple[str, str | None]:
 
 
 def _body(page: "Tag") -> str:
-    """Return the text of the page's main part, or of all of it where that part is too small to be the text."""
+    """Return the text of the page's main part, or of the whole page if that part is too small."""
     whole = _lay_out("".join(_pieces(page)))
     main = _main_part(page)
     text = _lay_out("".join(_pieces(main))) if main else ""
@@ -201,20 +201,20 @@ def _body(page: "Tag") -> str:
 
 
 def _main_part(page: "Tag") -> "Tag | None":
-    """Return the only main element, else the only article; none when it is hidden, or in what is furniture."""
+    """Return the only main element, else the only article; None when it is hidden or within boilerplate."""
     for parts in (page.find_all("main"), page.find_all(role="main"), page.find_all("article")):
         if len(parts) == 1:
-            around = (parts[0], *parts[0].parents)
-            return None if any(_is_hidden(tag) or tag.name in _FURNITURE for tag in around) else parts[0]
+            path = (parts[0], *parts[0].parents)
+            return None if any(_is_hidden(tag) or tag.name in _BOILERPLATE for tag in path) else parts[0]
     return None
 
 
 def _pieces(page: "Tag") -> Iterator[str]:
-    """Yield the page's strings and the marks of its layout, in order and at any depth."""
+    """Yield the page's strings and layout marks, in document order."""
     from bs4 import Tag
     from bs4.element import NavigableString, PreformattedString
 
-    around_text = _around_text(page)
+    text_ancestors = _text_ancestors(page)
     preformatted, in_article = 0, int(page.name in _ARTICLES)
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
@@ -226,7 +226,7 @@ def _pieces(page: "Tag") -> Iterator[str]:
             yield _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
         elif isinstance(child, Tag):
-            if not _left_out(child, in_article > 0, around_text):
+            if not _is_left_out(child, in_article > 0, text_ancestors):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 yield _MARKS.get(child.name, ("", ""))[0]
@@ -236,8 +236,8 @@ def _pieces(page: "Tag") -> Iterator[str]:
             yield string.replace("\n", _LINE).replace(" ", _KEPT) if preformatted else string
 
 
-def _around_text(page: "Tag") -> set[int]:
-    """Return the ids of the tags round a heading, a paragraph or the main part; none if there is no form."""
+def _text_ancestors(page: "Tag") -> set[int]:
+    """Return the ids of all ancestors of headings, paragraphs and the main part; empty if the page has no form."""
     seen: set[int] = set()
     for tag in page.find_all(["p", "article", "main", *_HEADINGS]) if page.find("form") else ():
         for parent in tag.parents:
@@ -247,35 +247,35 @@ def _around_text(page: "Tag") -> set[int]:
     return seen
 
 
-def _left_out(tag: "Tag", in_article: bool, around_text: Container[int]) -> bool:
-    """Whether a tag is furniture or hidden; a form round a page and an article's header are neither."""
+def _is_left_out(tag: "Tag", in_article: bool, text_ancestors: Container[int]) -> bool:
+    """True if a tag is hidden or boilerplate; a form around the page's text and an article's header are not."""
     if _is_hidden(tag):
         return True
     if tag.name == "form":
-        return id(tag) not in around_text
+        return id(tag) not in text_ancestors
     if tag.name == "header":
         return not in_article
-    return tag.name in _FURNITURE
+    return tag.name in _BOILERPLATE
 
 
 def _is_hidden(tag: "Tag") -> bool:
-    if tag.name in _NEVER or tag.has_attr("hidden"):
+    if tag.name in _NON_TEXT or tag.has_attr("hidden"):
         return True
     style = str(tag.get("style", ""))
     return bool(style) and (_HIDDEN.search(style) is not None or _is_cut_off(style))
 
 
 def _is_cut_off(style: str) -> bool:
-    """Whether no size is stated and, after it on its line, that what does not fit is hidden."""
+    """True if the style sets a size of zero and, later on the same line, hides overflow."""
     lines = [match.start() for match in re.finditer("\n", style)]
-    cuts = {bisect_left(lines, cut.start()): cut.start() for cut in _CUT_OFF.finditer(style)}  # the last of each line
+    cuts = {bisect_left(lines, cut.start()): cut.start() for cut in _CUT_OFF.finditer(style)}  # the last on each line
     return bool(cuts) and any(
         cuts.get(bisect_left(lines, size.end()), -1) >= size.end() for size in _NO_SIZE.finditer(style)
     )
 
 
 def _lay_out(text: str) -> str:
-    """Collapse the source's own white space and turn the marks into lines."""
+    """Collapse the source's white space, and replace the marks by line breaks and cell separators."""
     laid_out = []
     for index, part in enumerate(_RUN.split(text)):
         laid_out.append(_separator(part) if index % 2 else _SPACE.sub(" ", part).strip(" "))
@@ -283,18 +283,18 @@ def _lay_out(text: str) -> str:
 
 
 def _separator(marks: str) -> str:
-    """Choose what stands between two strings for the marks between them."""
-    cell = block = swallow = False
+    """Return the separator of two strings, given the marks between them."""
+    cell = block = continues = False
     for mark in marks:
         if mark == _CELL_END:
             cell = True
         elif mark in (_ITEM, _ITEM_END):
             cell = False
         if mark in (_ITEM, _HEADING_END):
-            swallow = True  # a paragraph in an item, or under its heading, begins on the next line
+            continues = True  # a paragraph in an item or under its heading follows without a blank line
         elif mark == _ITEM_END:
             block = False
-        elif mark == _BLOCK and not swallow:
+        elif mark == _BLOCK and not continues:
             block = True
     if cell:
         return " | "

@@ -1,4 +1,4 @@
-"""Turn a file into Documents: one for each page, row or file, with where it came from."""
+"""Read a file as Documents, one for each page, row or file, with their source."""
 
 import re
 from collections.abc import Callable
@@ -23,26 +23,25 @@ _AMERICAN = re.compile(r"(\d\d)/(\d\d)/(\d{4})$")
 
 
 def front_matter_date(text: str) -> str | None:
-    """Return the date that the front matter states, as 'YYYY-MM-DD'; that of the last change before others."""
+    """Return the date in the front matter as 'YYYY-MM-DD', preferably that of the last change."""
     front = _FRONT_MATTER.match(text[:25_000])
     if front is None:
         return None
     stated = {match[1].lower(): match[2] for match in _DATE.finditer(front[2])}
-    if "ms.date" in stated:  # Microsoft's, whose order is month, day, year
+    if "ms.date" in stated:  # Microsoft's, written month/day/year
         stated["ms.date"] = _AMERICAN.sub(r"\3-\1-\2", stated["ms.date"])
     first = stated.pop("date", None)
     return stated_day(*stated.values(), first)
 
 
-LARGEST = 200_000_000  # bytes: a larger file would not fit in memory several times over
+LARGEST = 200_000_000  # bytes: parsing needs several copies in memory
 
 
 @dataclass(frozen=True)
 class Section:
     """One page, row or whole file of cleaned text; ``page`` and ``row`` count from 1.
 
-    ``date`` is the section's own, as 'YYYY-MM-DD'; ``extra`` is metadata that the file states, which
-    JSON can hold.
+    ``date`` is the section's own, as 'YYYY-MM-DD'; ``extra`` is metadata from the file, serialisable as JSON.
     """
 
     text: str
@@ -54,9 +53,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The sections of a file with text in them, and in ``note`` a sentence on what could not be read.
+    """The sections of a file that have text; ``note`` is a sentence on what could not be read.
 
-    ``date`` is the one that the document gives itself, as 'YYYY-MM-DD'.
+    ``date`` is the one stated in the document, as 'YYYY-MM-DD'.
     """
 
     sections: list[Section]
@@ -95,7 +94,7 @@ def _docx(data: bytes) -> Loaded:
 def _jsonl(data: bytes) -> Loaded:
     from retrieval.documents.row_files import read_jsonl
 
-    lines, note = read_jsonl(_decoded(data))  # uncleaned: a line separator in a string is no line end of the file
+    lines, note = read_jsonl(_decoded(data))  # not cleaned: a line separator in a string does not end a line
     return Loaded([Section(line.text, line.page, line.row, line.date, line.extra) for line in lines], note)
 
 
@@ -136,10 +135,10 @@ SUFFIXES = frozenset(_READERS)
 
 
 def load(path: str | Path) -> "list[Document]":
-    """Read a document of any kind in ``SUFFIXES``, or plain text under another name.
+    """Read a document of any kind in ``SUFFIXES``, or plain text with another suffix.
 
-    Metadata are ``source``, ``page`` and ``row``. Raises ``RequestError`` when there is no such file
-    and ``UnreadableDocument`` when it has no text to give.
+    The metadata are those of ``documents_of``. Raises ``RequestError`` when there is no such file, and
+    ``UnreadableDocument`` when no text can be read from it.
     """
     path = Path(path).absolute()
     if path.is_dir():
@@ -155,8 +154,8 @@ def load(path: str | Path) -> "list[Document]":
 
 
 def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
-    """Return the sections as LangChain has them, each with its ``source``, ``page``, ``row`` and ``date``."""
-    from langchain_core.documents import Document  # not at import: the processes that parse do without it
+    """Return the sections as LangChain Documents with the metadata ``source``, ``page``, ``row`` and ``date``."""
+    from langchain_core.documents import Document  # imported here, since the parsing processes do not need it
 
     source = shown(path)
     return [
@@ -175,18 +174,19 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
 
 
 def read(path: Path, *, follow_links: bool = False) -> bytes:
-    """Return what is in a regular file that is not too large, and refuse all else without waiting on it.
+    """Return the bytes of a regular file, without blocking on a FIFO or device.
 
-    A path that was no link when it was found is not to be one when it is opened.
-    Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
+    Links are refused by default: a path that was none when it was found may have become one. Raises ``OSError`` for a
+    file that cannot be opened, and ``UnreadableDocument`` for one too large or not regular.
     """
     return read_opened(open_document(path, follow_links=follow_links), path)
 
 
 def open_document(path: Path, *, follow_links: bool = False) -> int:
-    """Return the descriptor of a regular file that is open to read; without ``follow_links``, a link is none.
+    """Open a regular file for reading and return its descriptor.
 
-    Raises ``OSError`` where it cannot be opened, and ``UnreadableDocument``.
+    Raises ``OSError`` for a file that cannot be opened, and ``UnreadableDocument`` for one that is not regular, or a
+    link without ``follow_links``.
     """
     try:
         return open_regular_descriptor(path, follow_links=follow_links)
@@ -195,9 +195,9 @@ def open_document(path: Path, *, follow_links: bool = False) -> int:
 
 
 def read_opened(descriptor: int, path: Path) -> bytes:
-    """Return what is in an open file that is not too large, and close it.
+    """Return the bytes of an open file, and close it.
 
-    Raises ``OSError``, and ``UnreadableDocument``.
+    Raises ``OSError``, and ``UnreadableDocument`` for a file larger than ``LARGEST``.
     """
     try:
         return read_open(descriptor, path, LARGEST)
@@ -208,9 +208,9 @@ def read_opened(descriptor: int, path: Path) -> bytes:
 
 
 def parse(path: Path, data: bytes) -> Loaded:
-    """Return what the bytes of a file say; ``path`` tells its kind and its name in messages.
+    """Parse the bytes of a file; ``path`` gives its kind, and its name for messages.
 
-    Raises ``EmptyDocument`` when there is no text in it and ``UnreadableDocument`` when it cannot be read.
+    Raises ``EmptyDocument`` for a file without text, and ``UnreadableDocument`` for one that cannot be read.
     """
     name = shown(path.name)
     if not data.strip():

@@ -1,4 +1,4 @@
-"""Read the text of a PDF, page by page, its wrapped lines joined."""
+"""Read the text of a PDF page by page, and join wrapped lines."""
 
 import io
 import logging
@@ -16,7 +16,7 @@ from retrieval.documents.decode import numbered, stated_day
 
 @dataclass
 class Pages:
-    """The text of every page in order, empty where there is none, and the numbers of broken pages."""
+    """The text of every page in order, "" for a page without, and the numbers of ``broken`` pages, from 1."""
 
     texts: list[str] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
@@ -24,7 +24,7 @@ class Pages:
 
 
 class EncryptedError(ValueError):
-    """The document needs a password that is not the empty one, or a cipher that is not known."""
+    """The document needs a password other than the empty one, or a cipher that is not ``known``."""
 
     def __init__(self, *, known: bool = True) -> None:
         super().__init__(
@@ -38,12 +38,12 @@ class DamagedError(ValueError):
     """The document cannot be opened."""
 
 
-_HYPHEN = re.compile(r"(?<=\w)\x02(?=\w)")  # pdfium's mark of a hyphen with the line end after it
+_HYPHEN = re.compile(r"(?<=\w)\x02(?=\w)")  # pdfium's mark for a hyphen at the end of a line
 _PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 
 def pages_by_pdfium(data: bytes) -> Pages:
-    """Return the text that is inside of each page's visible box.
+    """Return the text within each page's visible box.
 
     Raises ``EncryptedError`` and ``DamagedError``.
     """
@@ -75,9 +75,9 @@ def pages_by_pdfium(data: bytes) -> Pages:
 
 
 def pages_by_pypdf(data: bytes, wanted: Container[int] | None = None) -> Pages:
-    """Return the text of the pages, or of those whose numbers are wanted.
+    """Return the text of all pages, or of those in ``wanted``, numbered from 1.
 
-    Raises ``EncryptedError``, and on a damaged file whatever that makes Python raise.
+    Raises ``EncryptedError``, and any exception on a damaged file.
     """
     from pypdf import PasswordType, PdfReader
     from pypdf.errors import DependencyError
@@ -96,18 +96,18 @@ def pages_by_pypdf(data: bytes, wanted: Container[int] | None = None) -> Pages:
             if wanted is None or number in wanted:
                 try:
                     text = reader.pages[number - 1].extract_text()
-                except Exception:  # noqa: BLE001 - pypdf raises whatever a broken page makes Python raise
+                except Exception:  # noqa: BLE001 - a broken page can make pypdf raise anything
                     pages.broken.append(number)
             pages.texts.append(text)
         with suppress(Exception):
-            about: Mapping[str, object] = reader.metadata or {}
-            pages.date = stated_day(about.get("/ModDate"), about.get("/CreationDate"))
+            metadata: Mapping[str, object] = reader.metadata or {}
+            pages.date = stated_day(metadata.get("/ModDate"), metadata.get("/CreationDate"))
     return pages
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep pypdf's remarks on repairable files off the terminal."""
+    """Suppress pypdf's warnings about repairable files."""
     logger = logging.getLogger("pypdf")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -121,19 +121,19 @@ def _quiet() -> Iterator[None]:
 
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
 _BULLET = re.compile(r"\s*(?:[-–—*•▪◦‣●○■□➢✓·]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)]\s)")
-_BROKEN_WORD = re.compile(r"-([^\W\d_]\w*)")  # from its end
+_BROKEN_WORD = re.compile(r"-([^\W\d_]\w*)")  # matched on the reversed text
 _PAGE_NUMBER = re.compile(r"(?:Page )?\W*\d{1,4}\W*(?:of \d+)?$")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
-_LONG = 0.75  # of the page's full line: a shorter line ends on purpose
-_HALF = 0.5  # of it: so short may a line be that a lower-case one continues
-_WORD = 100  # characters of a broken word that are looked at
-_NARROW = 25  # characters: where full lines are shorter they are a list, not a paragraph
+_LONG = 0.75  # of the page's full line length: a shorter line ends on purpose
+_HALF = 0.5  # of it: the least length of a line that a lower-case one continues
+_WORD = 100  # characters of a broken word that are read
+_NARROW = 25  # characters: shorter full lines are a list, not a paragraph
 
 
 def unwrap(pages: Sequence[str]) -> list[str]:
-    """Return the pages with wrapped lines joined; headings, bullets and blank lines stay.
+    """Return the pages with wrapped lines joined; headings, bullets and blank lines are kept.
 
-    A word broken by a hyphen at a line's end is joined the way the rest of the document writes it.
+    A word hyphenated at a line's end is joined as the rest of the document spells it.
     """
     words = set(re.findall(r"[\w-]+", "\n".join(pages).lower()))
     return [_unwrap_page(page, words) for page in pages]
@@ -154,13 +154,13 @@ def _unwrap_page(page: str, words: set[str]) -> str:
 
 
 def _full_length(lines: list[str]) -> float:
-    """Estimate how long a full line of the page is: nine of ten lines are no longer."""
+    """Return the estimated length of a full line of the page: the 90th percentile."""
     lengths = [len(line) for line in lines]
     return quantiles(lengths, n=10, method="inclusive")[-1] if len(lengths) > 1 else float("inf")
 
 
 def _continues(previous: str, line: str, full: float) -> bool:
-    """Whether ``line`` carries on the sentence that ``previous`` broke off."""
+    """True if ``line`` continues the sentence that ``previous`` broke off."""
     if not previous or not line or _BULLET.match(line) or _PAGE_NUMBER.match(line):
         return False
     if _LEADERS.search(previous) or _LEADERS.search(line):  # a table of contents
@@ -171,12 +171,12 @@ def _continues(previous: str, line: str, full: float) -> bool:
 
 
 def _join(parts: list[str], line: str, words: set[str]) -> None:
-    """Join a line to the parts of a wrapped sentence, and the halves of a word where the break goes through one."""
+    """Append a line to the parts of a wrapped sentence, and join the halves of a hyphenated word."""
     broken = _BROKEN_WORD.match(_last_word(parts)[::-1]) if parts[-1].endswith("-") else None
     if not broken:
         parts += (" ", line)
         return
-    rest = re.match(r"[\w-]*", line).group()  # type: ignore[union-attr] # it matches nothing, too
+    rest = re.match(r"[\w-]*", line).group()  # type: ignore[union-attr] # it always matches, if only the empty string
     together = f"{broken[1][::-1]}{rest}".lower()
     if rest[:1].islower() and together in words:
         parts[-1] = parts[-1][:-1]
@@ -184,7 +184,7 @@ def _join(parts: list[str], line: str, words: set[str]) -> None:
 
 
 def _last_word(parts: list[str]) -> str:
-    """Return the end of a text, as far as its last word may reach back."""
+    """Return the end of a text: its last word, up to ``_WORD`` characters, and perhaps more before it."""
     end = ""
     for part in reversed(parts):
         end = part[-_WORD:] + end
@@ -193,10 +193,10 @@ def _last_word(parts: list[str]) -> str:
     return end[-_WORD:]
 
 
-_LOOKED_AT = 50  # empty pages at most that are read once more to see whether they are broken
+_RECHECKED = 50  # empty pages at most that are read again to see whether they are broken
 _MARK = b"%PDF-"
-_HEAD = 1_024  # bytes at the beginning in which readers look for the mark
-_TAIL = 2_048  # bytes at the end in which a whole file has its end mark
+_HEAD = 1_024  # bytes at the beginning in which readers search for the mark
+_TAIL = 2_048  # bytes at the end in which a complete file has its end mark
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
 )
@@ -206,9 +206,9 @@ _TRUNCATED = "is truncated: get a complete copy of it"
 def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
     """Return (page number, text) for each page with text, a note on unreadable pages, and the date.
 
-    Raises ``ValueError`` with the rest of a sentence that begins with the file's name.
+    Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
-    whole = b"%%EOF" in data[-_TAIL:]
+    complete = b"%%EOF" in data[-_TAIL:]
     try:
         pages = _pages(data)
     except EncryptedError:
@@ -216,10 +216,10 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
     except Exception as error:
         if _MARK not in data[:_HEAD]:
             raise ValueError("is no PDF: name it after what it is, or leave it out") from error
-        raise ValueError(_TRUNCATED if not whole else "is damaged: save it anew as PDF") from error
+        raise ValueError(_TRUNCATED if not complete else "is damaged: save it anew as PDF") from error
     texts = [clean(text.translate(_LIGATURES)).strip() for text in pages.texts]
-    # Without its end mark a file may still be complete, if no page turns out to miss something.
-    if not whole and (pages.broken or not all(texts)):
+    # A file without its end mark may still be complete, if every page has text.
+    if not complete and (pages.broken or not all(texts)):
         raise ValueError(_TRUNCATED)
     if pages.broken and not any(texts):
         raise ValueError("is damaged: save it anew as PDF")
@@ -230,22 +230,22 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
 
 
 def _pages(data: bytes) -> Pages:
-    """Read with pdfium, and with pypdf what that cannot open or show."""
+    """Read with pdfium; use pypdf for a file that pdfium cannot open, and to check pages without text."""
     try:
         pages = pages_by_pdfium(data)
     except DamagedError:
         return pages_by_pypdf(data)
-    empty = [number for number, text in enumerate(pages.texts, 1) if not text.strip()][:_LOOKED_AT]
+    empty = [number for number, text in enumerate(pages.texts, 1) if not text.strip()][:_RECHECKED]
     if empty:
-        _look_again(data, pages, empty)
+        _recheck(data, pages, empty)
     return pages
 
 
-def _look_again(data: bytes, pages: Pages, numbers: Sequence[int]) -> None:
-    """Find out with pypdf which pages are not empty but broken, which pdfium does not tell.
+def _recheck(data: bytes, pages: Pages, numbers: Sequence[int]) -> None:
+    """Find out with pypdf which pages are broken rather than empty, which pdfium does not report.
 
-    What text pypdf finds there is not taken: pdfium has passed over it since it is not visible.
+    Text that pypdf finds on them is not used: pdfium skipped it because it is not visible.
     """
     with suppress(Exception):
-        again = pages_by_pypdf(data, frozenset(numbers))
-        pages.broken = sorted({*pages.broken, *again.broken})
+        rechecked = pages_by_pypdf(data, frozenset(numbers))
+        pages.broken = sorted({*pages.broken, *rechecked.broken})

@@ -1,4 +1,4 @@
-"""Read tables (CSV) and lines of JSON (JSONL) as one text for each row."""
+"""Read CSV and JSONL files, one text per row."""
 
 import ast
 import csv
@@ -15,19 +15,19 @@ from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
 
 _SEPARATORS = ",;\t|"
-_SAMPLE = 200  # records that are looked at to find the separator
+_SAMPLE = 200  # records to detect the separator from
 _SAMPLE_SIZE = 1_000_000  # characters of them
 _FIELD_LIMIT = 2**31 - 1  # the largest that fits a C long everywhere
-_LIST_LIMIT = 1_000_000  # characters: a longer printed list stays as it is
+_LIST_LIMIT = 1_000_000  # characters: a longer printed list is not parsed
 _NUMBER = re.compile(r"[-+]?[.,\s]*\d[\d.,\s]*[%€$£]?$")
 
 
 def read_csv(text: str) -> list[tuple[int, str]]:
     """Return (row number, ``column: value`` lines) for each row that holds a value.
 
-    Rows count from 1 below the header, blank lines not among them. A value that is a printed list
-    of strings becomes its items, a blank line between them. Raises ``ValueError`` with the rest of
-    a sentence that begins with the file's name.
+    Rows count from 1 below the header, without blank lines. A value that is a printed list of strings becomes its
+    items, with a blank line between them. Raises ``ValueError``, whose message completes a sentence that begins with
+    the file's name.
     """
     separator, text = _declared_separator(text)
     limit = csv.field_size_limit(_FIELD_LIMIT)
@@ -47,26 +47,25 @@ def read_csv(text: str) -> list[tuple[int, str]]:
 
 
 def _records(text: str, separator: str) -> Iterator[list[str]]:
-    """Yield the records that are not blank, their cells without surrounding space."""
-    # The default lines of StringIO would end a quoted cell's own lines the same way: fine for csv.
+    """Yield the records that are not blank, with stripped cells."""
     for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True):
         if any(cell.strip() for cell in record):
             yield [cell.strip() for cell in record]
 
 
 def _declared_separator(text: str) -> tuple[str | None, str]:
-    """Obey the line ``sep=;`` with which spreadsheets may begin a file."""
+    """Return the separator of a first line such as ``sep=;``, if there is one, and the rest of the text."""
     match = re.match(r'"?sep=([,;\t|])"?\n', text)
     return (match[1], text[match.end() :]) if match else (None, text)
 
 
 def find_separator(text: str) -> str:
-    """Choose the separator under which most records have the same number of cells, at least two."""
-    whole_lines = text[:_SAMPLE_SIZE]
+    """Return the separator for which most records have the same number of cells, at least two."""
+    sample = text[:_SAMPLE_SIZE]
     best, best_score = ",", (0.0, 0)
     for separator in _SEPARATORS:
         widths = Counter[int]()
-        for record in _records(whole_lines, separator):
+        for record in _records(sample, separator):
             widths[len(record)] += 1
             if widths.total() == _SAMPLE:
                 break
@@ -78,7 +77,7 @@ def find_separator(text: str) -> str:
 
 
 def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Split off the first record as names, unless it holds a number and so is a row itself."""
+    """Split off the first record as column names, unless it holds a number and so is data."""
     first = records[0]
     if any(_NUMBER.match(cell) for cell in first if cell):
         return [], records
@@ -91,17 +90,17 @@ def _header(records: list[list[str]]) -> tuple[list[str], list[list[str]]]:
 
 
 def _lines(names: list[str], record: list[str]) -> str:
-    """Write a record as ``column: value`` lines, without the empty ones."""
+    """Return a record as ``column: value`` lines, without empty values."""
     lines = []
     for index, cell in enumerate(record):
         name = names[index] if index < len(names) and names[index] else f"column {index + 1}"
         if cell:
-            lines.append(f"{name}: {_opened(cell)}")
+            lines.append(f"{name}: {_unpacked(cell)}")
     return "\n".join(lines)
 
 
-def _opened(cell: str) -> str:
-    """Turn a printed list of strings, as pandas writes one, into its items' text."""
+def _unpacked(cell: str) -> str:
+    """Return the items of a printed list of strings, as pandas writes one; any other cell unchanged."""
     if len(cell) > _LIST_LIMIT or not (cell.startswith(("['", '["')) and cell.endswith(("']", '"]'))):
         return cell
     try:
@@ -113,7 +112,7 @@ def _opened(cell: str) -> str:
     return "\n\n".join(item.strip() for item in items)
 
 
-_OURS = frozenset({"source", "page", "row", "offset", "date"})  # what the index itself says of a passage
+_RESERVED = frozenset({"source", "page", "row", "offset", "date"})  # metadata that the index sets itself
 _KEYS = 32  # of metadata for each line
 _KEY_LENGTH = 64  # characters
 _VALUE_LENGTH = 1_000  # characters as JSON
@@ -122,7 +121,7 @@ _LARGEST_PAGE = 1_000_000
 
 @dataclass(frozen=True)
 class Line:
-    """What one line says; ``row`` counts all lines of the file from 1."""
+    """The content of one line; ``row`` counts all lines of the file from 1."""
 
     row: int
     text: str
@@ -132,10 +131,10 @@ class Line:
 
 
 def read_jsonl(text: str) -> tuple[list[Line], str]:
-    """Return the lines with a text, and a note on those that are not objects with one.
+    """Return the lines that are objects with a text, and a note on the others.
 
-    Blank lines are passed over but counted. Raises ``ValueError`` with the rest of a sentence that
-    begins with the file's name when no line can be read.
+    Blank lines are skipped but counted. Raises ``ValueError`` when no line can be read; its message completes a
+    sentence that begins with the file's name.
     """
     lines, bad = [], []
     for row, source in _numbered(text):
@@ -187,11 +186,11 @@ def _page(page: object) -> int | None:
 
 
 def _extra(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata that are not the index's own, without hidden characters, oversize ones left out."""
+    """Return the metadata without reserved keys, hidden characters and oversize values."""
     extra: dict[str, Any] = {}
     for key, value in metadata.items():
         name = clean(key).strip()
-        if 0 < len(name) <= _KEY_LENGTH and name not in _OURS and len(extra) < _KEYS and _fits(value):
+        if 0 < len(name) <= _KEY_LENGTH and name not in _RESERVED and len(extra) < _KEYS and _fits(value):
             extra[name] = _cleaned(value)
     return extra
 
@@ -199,7 +198,7 @@ def _extra(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _fits(value: object) -> bool:
     try:
         return len(json.dumps(value, ensure_ascii=False, allow_nan=False)) <= _VALUE_LENGTH
-    except (ValueError, RecursionError):  # 1e999 is read as a number that JSON does not have
+    except (ValueError, RecursionError):  # 1e999 is read as infinity, which JSON does not have
         return False
 
 

@@ -1,1 +1,1 @@
-"""The index on disk: passages, words and vectors in SQLite, and the vector file derived from them."""
+"""The index on disk: passages, keywords and vectors in SQLite, and the vector file derived from them."""

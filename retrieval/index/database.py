@@ -1,4 +1,4 @@
-"""Open the index's SQLite file and hand out its connections, many readers beside one writer."""
+"""Open the index's SQLite file and pool its connections, for many readers and one writer."""
 
 import os
 import sqlite3
@@ -14,41 +14,38 @@ from core.files import make_contents_private, make_private_folder
 from core.text import shown
 from retrieval.index.manifest import read_manifest, unquoted
 from retrieval.index.recovery import recover
-from retrieval.index.schema import FORMAT, SCHEMA, add_roots, get_meta, knows_itself, made_objects, objects_of
+from retrieval.index.schema import FORMAT, SCHEMA, add_roots, expected_objects, get_meta, has_meta_table, objects_of
 from retrieval.index.sqlite_files import (
     BUSY_CODES,
     DAMAGE_CODES,
+    clear_lock_holder,
     code_of,
     connect,
     create_private,
     lock_holder,
-    sign,
+    record_lock_holder,
     translated,
-    unsign,
     unwritable,
 )
 
 NAME = "index.sqlite"
 _LOCK_NAME = "writer.lock"
-_LOG = 64_000_000  # bytes that the write-ahead log keeps when all of it is in the database
+_LOG = 64_000_000  # bytes that the write-ahead log keeps after a checkpoint
 _LONGEST_FORMAT = 9  # digits
 WAIT = 5.0  # seconds for another writer to finish
 
 
 class Database:
-    """The database of one index folder; ``notes`` tells what had to be mended.
-
-    Every method may be called from any thread.
-    """
+    """The database of one index folder; ``notes`` lists what had to be repaired. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Open or create the database in ``folder``, and start over when it is damaged."""
+        """Open or create the database in ``folder``; start over if it is damaged or outdated."""
         self.folder = folder
         self.notes: list[str] = []
         self._path = folder / NAME
         self._idle: list[sqlite3.Connection] = []
-        self._epoch = 0  # connections of an earlier one are closed when they are given back
-        self._guard = threading.RLock()
+        self._epoch = 0  # connections of an earlier epoch are closed when returned
+        self._pool_lock = threading.RLock()
         self._writer = threading.RLock()
         self._locked = False
         self.writable = self._prepare()
@@ -63,22 +60,22 @@ class Database:
             self.start_over()
 
     def close(self) -> None:
-        """Close the idle connections now, and those in use when they are given back."""
-        with self._guard:
+        """Close the idle connections now, and those in use when they are returned."""
+        with self._pool_lock:
             self._epoch += 1
             while self._idle:
                 self._idle.pop().close()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection that sees one unchanging state of the database."""
+        """Yield a connection that reads one consistent snapshot of the database."""
         with translated(self.folder), self._connection() as connection:
             connection.execute("BEGIN")
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection whose changes are all kept at the end, or none if anything is raised."""
+        """Yield a connection in a transaction: committed at the end, rolled back on an exception."""
         self._require_writable()
         with self._writer, translated(self.folder), self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -87,10 +84,10 @@ class Database:
 
     @contextmanager
     def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
-        """Keep other processes and threads from writing for longer than one transaction.
+        """Hold the writer lock, against other processes and threads, across several transactions.
 
-        Raises ``IndexBusy`` when another has the lock for ``seconds``. The system lets go of the
-        lock when its process ends, however that comes about.
+        Raises ``IndexBusy`` when another holder keeps it for ``seconds``. The operating system releases the lock when
+        the process ends, even if it is killed.
         """
         self._require_writable()
         if not self._writer.acquire(timeout=seconds):
@@ -99,30 +96,30 @@ class Database:
             if self._locked:
                 yield
                 return
-            lock = self._take_lock(seconds)
+            lock = self._acquire_file_lock(seconds)
             self._locked = True
             try:
-                sign(self.folder)
+                record_lock_holder(self.folder)
                 yield
             finally:
-                unsign(self.folder)
+                clear_lock_holder(self.folder)
                 self._locked = False
                 lock.close()
         finally:
             self._writer.release()
 
     def start_over(self, fault: str = "was damaged") -> None:
-        """Move the database aside for its ``fault`` and begin one with the roots and what is whole of the rest."""
+        """Move the database aside and create a new one from the roots and whatever is intact; ``fault`` says why."""
         if not self.writable:
             raise IndexDamaged(
-                f"The index in {shown(self.folder)} is damaged and cannot be mended, for the folder is "
+                f"The index in {shown(self.folder)} is damaged and cannot be repaired, since the folder is "
                 "read-only: make it writable."
             )
-        with self.only_writer(), self._guard, translated(self.folder):
-            mine = self._inode
+        with self.only_writer(), self._pool_lock, translated(self.folder):
+            opened = self._inode
             self.close()
             aside = None
-            if mine == _inode(self._path):  # else another process has mended it
+            if opened == _inode(self._path):  # else another process has replaced it already
                 aside = self._move_aside()
                 self.notes.append(f"The index in {shown(self.folder)} {fault}: it was moved to {aside.name}.")
             self._create_if_empty()
@@ -132,10 +129,10 @@ class Database:
                     recover(aside, connection)
 
     def _prepare(self) -> bool:
-        """Make the folder, for its user alone; return whether the database can be written."""
+        """Create the folder, private to the user; return whether the database can be written."""
         try:
             make_private_folder(self.folder)
-            make_contents_private(self.folder)  # an older version left that to the umask
+            make_contents_private(self.folder)  # older versions left the permissions to the umask
             exists = self._path.exists()
         except OSError as error:
             raise RequestError(unwritable(self.folder, error.strerror or str(error))) from error
@@ -150,7 +147,7 @@ class Database:
             raise RequestError(unwritable(self.folder, "it is read-only"))
 
     def _create_if_empty(self) -> None:
-        """Create the tables if there are none, with the roots that the manifest remembers."""
+        """Create the tables if there are none, and restore the roots from the manifest."""
         if not self.writable:
             return
         create_private(self._path)
@@ -158,11 +155,11 @@ class Database:
         try:
             if not _is_empty(connection):
                 return
-            # SQLite does not wait for another that changes the journal mode: the lock does.
+            # SQLite does not wait while another process changes the journal mode: the lock does.
             with self.only_writer():
                 if not _is_empty(connection):
                     return
-                connection.execute("PRAGMA page_size = 8192")  # holds five vectors of 384 numbers; 4096 hold two
+                connection.execute("PRAGMA page_size = 8192")  # fits five vectors of 384 numbers; 4096 fits two
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in SCHEMA:
@@ -179,15 +176,15 @@ class Database:
         if manifest and manifest.roots:
             roots = {unquoted(path): kind for path, kind in manifest.roots.items()}
             add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
-            self.notes.append("The index had to be begun again: all its documents are indexed anew.")
+            self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
     def _check(self) -> None:
-        """Refuse a database of another format, or one whose tables are not those that are made."""
-        with self._guard:
+        """Refuse a database of another format or with another schema."""
+        with self._pool_lock:
             self._inode = _inode(self._path)
         with self.reading() as connection:
             objects = objects_of(connection)
-            meta = get_meta(connection) if knows_itself(objects) else {}
+            meta = get_meta(connection) if has_meta_table(objects) else {}
         if not {"index", "generation"} <= meta.keys():
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
         version = str(meta.get("format"))
@@ -198,20 +195,20 @@ class Database:
                 f"The index in {shown(self.folder)} was made by a newer version of this program: "
                 "update the program, or remove the folder."
             )
-        if objects != made_objects():  # a view or a computed column would be run by what reads it
+        if objects != expected_objects():  # reading a foreign view or computed column would run its code
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection; one that was used in vain is not used again."""
-        with self._guard:
+        """Yield a pooled connection; one whose use failed is closed, not reused."""
+        with self._pool_lock:
             epoch = self._epoch
             connection = self._idle.pop() if self._idle else self._open()
         try:
             yield connection
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            with self._guard:
+            with self._pool_lock:
                 keep = epoch == self._epoch
                 if keep:
                     self._idle.append(connection)
@@ -226,7 +223,7 @@ class Database:
         if not self.writable:
             return self._open_read_only()
         connection = self._connect("mode=rw")
-        # FULL: a transaction that was reported as done also survives a power cut.
+        # FULL: a committed transaction also survives a power cut.
         connection.executescript(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; "
             f"PRAGMA journal_size_limit = {_LOG}"
@@ -234,7 +231,7 @@ class Database:
         return connection
 
     def _open_read_only(self) -> sqlite3.Connection:
-        """Open a database whose folder cannot be written, where SQLite cannot place its helper files."""
+        """Open a database in a read-only folder, where SQLite cannot create its -wal and -shm files."""
         connection = self._connect("mode=ro")
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -249,8 +246,8 @@ class Database:
     def _connect(self, option: str) -> sqlite3.Connection:
         return connect(self._path, option, seconds=WAIT)
 
-    def _take_lock(self, seconds: float) -> sqlite3.Connection:
-        """Lock a file of its own, so that readers are never kept out."""
+    def _acquire_file_lock(self, seconds: float) -> sqlite3.Connection:
+        """Lock a separate file, so that readers are never blocked."""
         deadline = time.monotonic() + seconds
         with translated(self.folder):
             create_private(self.folder / _LOCK_NAME)
@@ -275,7 +272,7 @@ class Database:
                 raise
 
     def _move_aside(self) -> Path:
-        """Rename the database and its helper files; return the new path."""
+        """Rename the database with its -wal and -shm files; return the new path."""
         number = 1
         while (aside := self.folder / f"{NAME}.damaged-{number}").exists():
             number += 1

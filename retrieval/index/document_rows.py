@@ -1,4 +1,4 @@
-"""The documents and passages in the database: write them, and read them back unharmed."""
+"""Write documents and passages to the database, and read them back with their checksums verified."""
 
 import json
 import sqlite3
@@ -25,7 +25,7 @@ _PASSAGES = (
 
 @dataclass(frozen=True)
 class Record:
-    """A file or source as the index knows it; ``id`` is 0 for one that is new."""
+    """A document's row; ``path`` is a file or a text's source, ``id`` is 0 for a new one."""
 
     path: bytes
     sha256: str | None = None
@@ -40,12 +40,12 @@ class Record:
 
     @property
     def seal(self) -> int:
-        """What tells whether the row is what was written; how many passages it has is no part of it."""
+        """The row's checksum, which leaves out the passage count."""
         return _document_seal(self.path, self.origin, self.status, self.reason, self.date)
 
 
 def get_records(connection: sqlite3.Connection, origin: str = "file") -> dict[bytes, Record]:
-    """Return every document of an origin by its path."""
+    """Return every document of an origin, by path."""
     rows = connection.execute(
         "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, origin, id, seal "
         "FROM documents WHERE origin = ? ORDER BY path",
@@ -61,7 +61,7 @@ def get_records(connection: sqlite3.Connection, origin: str = "file") -> dict[by
 
 
 def put_record(connection: sqlite3.Connection, record: Record) -> int:
-    """Write a document in place of the one of the same path, whose passages go; return its id."""
+    """Write a document, replacing the one of the same id and its passages; return the new id."""
     remove_records(connection, [record.id] if record.id else [])
     cursor = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, origin, seal) "
@@ -75,18 +75,18 @@ def put_record(connection: sqlite3.Connection, record: Record) -> int:
 
 
 def touch_records(connection: sqlite3.Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
-    """Write down the times of change of files whose content is as it was."""
+    """Record the modification times of files whose content is unchanged."""
     connection.executemany("UPDATE documents SET mtime_ns = ?2 WHERE path = ?1 AND origin = 'file'", list(stamps))
 
 
 def remove_records(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Remove documents with their passages, words and vectors."""
+    """Remove documents with their passages, keywords and vectors."""
     connection.executemany("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in ids])
     next_generation(connection)
 
 
 def unindex_files(connection: sqlite3.Connection) -> None:
-    """Remove the passages of all files, which are then due to be read again."""
+    """Remove the passages of all files and mark the files to be read again."""
     connection.execute("DELETE FROM passages WHERE document IN (SELECT id FROM documents WHERE origin = 'file')")
     connection.execute(
         "UPDATE documents SET sha256 = NULL, mtime_ns = -1, passages = 0 WHERE origin = 'file' AND status = 'indexed'"
@@ -94,7 +94,7 @@ def unindex_files(connection: sqlite3.Connection) -> None:
 
 
 def texts_without_file(connection: sqlite3.Connection) -> dict[int, str]:
-    """Return the passages that can be read from nowhere else, by id."""
+    """Return the texts of passages that exist in the index only, by id."""
     return dict(
         connection.execute(
             "SELECT passages.id, text FROM passages JOIN documents ON documents.id = document WHERE origin = 'text'"
@@ -142,7 +142,7 @@ def put_texts(
     vectors: Vectors,
     names: Sequence[str | None],
 ) -> list[str]:
-    """Write passages that come from no file, each in place of the one of its name; return their ids."""
+    """Write passages that come from no file, each replacing the one of its name; return their ids."""
     remove_passages(connection, [*ids_of_names(connection, [name for name in names if name]).values()])
     by_source: dict[bytes, list[int]] = {}
     for index, passage in enumerate(passages):
@@ -165,33 +165,33 @@ def put_texts(
 
 
 def remove_passages(connection: sqlite3.Connection, ids: Sequence[int] | None) -> None:
-    """Remove passages with their words and vectors, or all of them."""
+    """Remove passages with their keywords and vectors; all of them if ``ids`` is None."""
     if ids is None:
         connection.execute("DELETE FROM passages")
         connection.execute("UPDATE documents SET passages = 0")
-    for some in chunks(ids or []):
-        marks = ",".join("?" * len(some))
+    for chunk in chunks(ids or []):
+        marks = ",".join("?" * len(chunk))
         counts = connection.execute(
             f"SELECT count(*), document FROM passages WHERE id IN ({marks}) GROUP BY document",  # noqa: S608
-            some,
+            chunk,
         ).fetchall()
-        connection.execute(f"DELETE FROM passages WHERE id IN ({marks})", some)  # noqa: S608
+        connection.execute(f"DELETE FROM passages WHERE id IN ({marks})", chunk)  # noqa: S608
         connection.executemany("UPDATE documents SET passages = passages - ? WHERE id = ?", counts)
     connection.execute("DELETE FROM documents WHERE origin = 'text' AND passages = 0")
     next_generation(connection)
 
 
 def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:
-    """Return passages by id, each checked against the seal it was written under; unknown ids are left out."""
+    """Return passages by id, each verified against its checksum; unknown ids are left out."""
     found = {}
-    for some in chunks(ids):
-        marks = ",".join("?" * len(some))
-        rows = connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", some)
+    for chunk in chunks(ids):
+        marks = ",".join("?" * len(chunk))
+        rows = connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", chunk)
         for id_, document, name, text, page, row, offset, day, extra, seal, *of_document in rows:
             path, origin, status, reason, document_day, document_seal = of_document
-            whole = isinstance(text, str) and isinstance(path, bytes)
-            whole = whole and _seal(document, name, text, page, row, offset, day, extra) == seal
-            if not whole or _document_seal(path, origin, status, reason, document_day) != document_seal:
+            intact = isinstance(text, str) and isinstance(path, bytes)
+            intact = intact and _seal(document, name, text, page, row, offset, day, extra) == seal
+            if not intact or _document_seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
             metadata: dict[str, Any] = json.loads(extra) if extra else {}
             source = path.decode("utf-8", "replace")
@@ -201,13 +201,13 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
 
 
 def ids_of_names(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
-    """Return the passages that have these ids, the caller's own or the index's."""
+    """Map public ids, the caller's own or the index's, to row ids; unknown ones are left out."""
     found: dict[str, int] = {}
-    for some in chunks(names):
-        marks = ",".join("?" * len(some))
-        rows = connection.execute(f"SELECT name, id FROM passages WHERE name IN ({marks})", some)  # noqa: S608
+    for chunk in chunks(names):
+        marks = ",".join("?" * len(chunk))
+        rows = connection.execute(f"SELECT name, id FROM passages WHERE name IN ({marks})", chunk)  # noqa: S608
         found |= dict(rows)
-        numbers = [int(name) for name in some if name.isdecimal() and name.isascii() and len(name) < 19]
+        numbers = [int(name) for name in chunk if name.isdecimal() and name.isascii() and len(name) < 19]
         marks = ",".join("?" * len(numbers))
         rows = connection.execute(
             f"SELECT id FROM passages WHERE name IS NULL AND id IN ({marks})",  # noqa: S608

@@ -1,4 +1,4 @@
-"""Embed passages, each text once, and notice that the embedding model or the splitter changed."""
+"""Embed passages, each distinct text once, and detect a change of embedding model or splitter."""
 
 import sqlite3
 import uuid
@@ -26,46 +26,46 @@ from retrieval.index.vector_rows import (
 )
 from retrieval.splitter import SplitSettings
 
-_SPARE = 8  # batches after which the vectors of a file that is not all embedded are kept
+_SPARE = 8  # batches after which the vectors of a partly embedded file are saved
 
 
 class OtherDimensionError(RequestError):
-    """The model of the same name gives longer or shorter vectors than it did."""
+    """The model of the same name now gives vectors of another dimension."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """The embedding model and the name it is remembered by."""
+    """The embedding model, and the name under which the index records it."""
 
     embeddings: Embeddings
     name: str
 
 
 def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vectors:
-    """Return a vector for each text; those that the index knows are not embedded again."""
+    """Return a vector for each text, shape (texts, dimension); known texts are not embedded again."""
     hashes = [text_hash(text) for text in texts]
     with database.reading() as connection:
         dimension = Snapshot.of(connection).dimension
         known = known_vectors(connection, list(dict.fromkeys(hashes)))
     missing = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in known}
-    waiting = list(missing)
+    pending = list(missing)
     unsaved: list[bytes] = []
     for vectors in embed_texts(model.embeddings, list(missing.values()), model.name):
         dimension = dimension or vectors.shape[1]
         check_dimension(database, model, vectors, dimension)
-        done, waiting = waiting[: len(vectors)], waiting[len(vectors) :]
+        done, pending = pending[: len(vectors)], pending[len(vectors) :]
         known |= dict(zip(done, vectors, strict=True))
         unsaved += done
-        if waiting and len(unsaved) >= _SPARE * BATCH:
+        if pending and len(unsaved) >= _SPARE * BATCH:
             with database.writing() as connection:
-                agree(connection, database, model, dimension)
+                record_model(connection, database, model, dimension)
                 put_spare_vectors(connection, ((hash_, known[hash_].tobytes()) for hash_ in unsaved))
             unsaved = []
     return np.stack([known[hash_] for hash_ in hashes])
 
 
-def agree(connection: sqlite3.Connection, database: Database, model: Model, dimension: int) -> None:
-    """Write down the model with the first vectors; refuse vectors of any other from then on."""
+def record_model(connection: sqlite3.Connection, database: Database, model: Model, dimension: int) -> None:
+    """Record the model with the first vectors; raise ``RequestError`` for vectors of any other model."""
     snapshot = Snapshot.of(connection)
     if not snapshot.embedding or not snapshot.dimension:
         set_meta(connection, embedding=model.name, dimension=dimension)
@@ -74,13 +74,13 @@ def agree(connection: sqlite3.Connection, database: Database, model: Model, dime
 
 
 def check_dimension(database: Database, model: Model, vectors: Vectors, dimension: int) -> None:
-    """Refuse vectors of another length than the index has, and have it indexed anew."""
+    """Raise ``OtherDimensionError`` unless vectors have the index's dimension, and mark the index as outdated."""
     given = vectors.shape[1]
     if given == dimension:
         return
     if database.writable:
         with database.writing() as connection:
-            set_meta(connection, dimension=0)  # no vectors are of use: the next sync sees it
+            set_meta(connection, dimension=0)  # tells the next sync that no vector is usable
     raise OtherDimensionError(
         f"The index in {shown(database.folder)} has vectors of {dimension} numbers and the embedding model "
         f"{model.name} gives {given}: index its documents again."
@@ -88,7 +88,7 @@ def check_dimension(database: Database, model: Model, vectors: Vectors, dimensio
 
 
 def other_model(database: Database, old: str, new: str) -> str:
-    """Say that the index was made with another model."""
+    """Return the message for an index that was made with another model."""
     return (
         f"The index in {shown(database.folder)} was made with the embedding model {old}, not with {new}: "
         "index its documents again, or choose the first."
@@ -96,7 +96,7 @@ def other_model(database: Database, old: str, new: str) -> str:
 
 
 def outdated_reasons(database: Database, model: Model, settings: SplitSettings) -> list[str]:
-    """Return a sentence for each setting that is not the one the index was made with."""
+    """Return a sentence for each setting that changed since the index was made."""
     with database.reading() as connection:
         snapshot = Snapshot.of(connection)
     reasons = []
@@ -114,9 +114,10 @@ def outdated_reasons(database: Database, model: Model, settings: SplitSettings) 
 
 
 def clear_outdated(database: Database, model: Model, settings: SplitSettings) -> list[str]:
-    """Make the index agree with its settings; files are then read again, other texts embedded at once.
+    """Clear what was made with outdated settings, and return the reasons.
 
-    The new model is tried before anything is cleared. Returns the reasons.
+    The next sync then reads the files again; other texts are embedded here. The new model is tried before anything
+    is cleared.
     """
     reasons = outdated_reasons(database, model, settings)
     with database.reading() as connection:
@@ -134,7 +135,7 @@ def clear_outdated(database: Database, model: Model, settings: SplitSettings) ->
         drop_spare_vectors(connection)
         for id_, vector in zip(texts, np.concatenate(batches) if batches else [], strict=True):
             put_vector(connection, id_, text_hash(texts[id_]), vector)
-        # Another index: vectors in memory or in the file may have the ids of these and not their model.
+        # A new index id: vectors in memory or in the file may have the same passage ids but another model.
         set_meta(connection, index=uuid.uuid4().hex, embedding=model.name, dimension=dimension)
         set_meta(connection, **asdict(settings))
         next_generation(connection)

@@ -1,4 +1,4 @@
-"""FAISS indexes: exact while that is fast, then inverted lists of vectors in a byte a number."""
+"""FAISS indexes: exact search while that is fast, then inverted lists (IVF) with 8-bit scalar quantization."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
-EXACT = 50_000  # vectors up to which every one is compared with the query: some 10 ms, and 77 MB
-_LISTS = 4  # times the root of the number of vectors
-_TRAINED = 40  # vectors for each list that its centre is learnt from
+EXACT = 50_000  # vectors up to which search is exact: some 10 ms, and 77 MB
+_LISTS = 4  # times the square root of the number of vectors
+_TRAINED = 40  # training vectors per list
 _ROUNDS = 8  # of k-means
-_PROBED = 0.08  # of the lists are searched, at least
-_LEAST_PROBED = 96
+_PROBED = 0.08  # share of the lists that are searched
+_MIN_PROBED = 96
 
 
 def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Index:
-    """Return an empty index that suits so many passages; ``sample`` gives vectors to learn from.
+    """Return an empty index that suits this number of passages; ``sample`` gives vectors to train on.
 
-    Lists, and not HNSW's graph, because vectors can be removed from them. A graph finds as many in a
-    third of the half millisecond, and takes four times as long to build (``benchmarks.index.kinds``).
+    Lists, not an HNSW graph, because vectors can be removed from them. At the same recall a graph takes a third of
+    the half millisecond per query, but four times as long to build (``benchmarks.index.kinds``).
     """
     import faiss
 
@@ -48,18 +48,18 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
 
 
 def lists_for(passages: int) -> int:
-    """Return how many lists suit so many vectors."""
+    """Return how many lists suit this number of vectors."""
     return max(1, int(_LISTS * passages**0.5))
 
 
-def most_bytes(dimension: int, passages: int) -> int:
-    """Return how many bytes an index of so many vectors has at most, of either kind, when it is dumped."""
-    lists = 3 * lists_for(passages)  # beyond which `suits` has it made anew
+def max_bytes(dimension: int, passages: int) -> int:
+    """Return the greatest size in bytes of a serialized index of ``passages`` vectors, of either kind."""
+    lists = 3 * lists_for(passages)  # beyond which `suits` has it rebuilt
     return (passages + lists) * (4 * dimension + 64) + 1_000_000
 
 
 def suits(index: Index, passages: int) -> bool:
-    """Whether the kind and the lists of an index are still fit for so many passages."""
+    """True if the kind and the number of lists of an index still suit this number of passages."""
     import faiss
 
     if isinstance(index, faiss.IndexIDMap2):
@@ -68,7 +68,7 @@ def suits(index: Index, passages: int) -> bool:
 
 
 def search(index: Index, query: Vectors, count: int, only: Ids | None = None) -> list[int]:
-    """Return the ids of the ``count`` nearest vectors, of all or of those with the ids in ``only``."""
+    """Return the ids of the ``count`` nearest vectors, nearest first; ``only`` restricts the search to these ids."""
     import faiss
 
     count = min(count, index.ntotal if only is None else len(only))
@@ -79,23 +79,23 @@ def search(index: Index, query: Vectors, count: int, only: Ids | None = None) ->
     else:
         options = faiss.SearchParametersIVF()
         share = 1.0 if only is None else index.ntotal / len(only)
-        options.nprobe = min(index.nlist, int(max(_LEAST_PROBED, _PROBED * index.nlist) * share))
+        options.nprobe = min(index.nlist, int(max(_MIN_PROBED, _PROBED * index.nlist) * share))
     if only is not None:
         options.sel = _selector(only)
-    with _threads(1):  # of one query two have little, and wait long for each other on a busy machine
+    with _threads(1):  # more threads gain little for one query, and wait for each other on a busy machine
         _, ids = index.search(query, count, params=options)
     return [int(id_) for id_ in ids[0] if id_ >= 0]
 
 
 def remove(index: Index, ids: Sequence[int]) -> None:
-    """Take vectors out; ids that are not in it do no harm."""
+    """Remove vectors; ids that are not in the index are ignored."""
     import faiss
 
     if ids:
         index.remove_ids(faiss.IDSelectorBatch(np.asarray(ids, dtype=np.int64)))
 
 
-def dump(index: Index) -> npt.NDArray[np.uint8]:
+def serialize(index: Index) -> npt.NDArray[np.uint8]:
     """Return the index as bytes."""
     import faiss
 
@@ -103,10 +103,10 @@ def dump(index: Index) -> npt.NDArray[np.uint8]:
     return data
 
 
-def undump(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
-    """Return the index that was dumped, or ``None`` if it is of no known kind.
+def deserialize(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
+    """Return the index that was serialized, or ``None`` if it is of no known kind.
 
-    FAISS's reader is not made for hostile bytes: give it only those whose checksum is right.
+    FAISS's reader is not safe for untrusted bytes: verify the checksum first.
     """
     import faiss
 
@@ -125,7 +125,7 @@ def undump(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
 
 @contextmanager
 def _threads(number: int) -> Iterator[None]:
-    """Let FAISS use so many threads; OpenMP keeps the number for each thread that calls it."""
+    """Limit FAISS's threads; OpenMP keeps the limit per calling thread."""
     import faiss
 
     before = faiss.omp_get_max_threads()
@@ -137,10 +137,10 @@ def _threads(number: int) -> Iterator[None]:
 
 
 def _selector(ids: Ids) -> Any:
-    """Select by a bit for each id up to the highest."""
+    """Return a FAISS selector: a bitmap over all ids up to the highest."""
     import faiss
 
     bits = np.zeros(int(ids.max()) + 1, dtype=bool)
     bits[ids] = True
-    selects: Any = faiss.IDSelectorBitmap  # its stub has the constructor of C++
-    return selects(np.packbits(bits, bitorder="little"))
+    selector: Any = faiss.IDSelectorBitmap  # its type stub has the C++ constructor
+    return selector(np.packbits(bits, bitorder="little"))

@@ -1,4 +1,4 @@
-"""Search passages by their words: BM25 with SQLite's FTS5, in bounded time however many there are."""
+"""Keyword search: BM25 with SQLite's FTS5, in bounded time however many passages there are."""
 
 import math
 import re
@@ -13,14 +13,14 @@ import numpy.typing as npt
 from core.text import clean
 from retrieval.filters import Condition
 
-# FTS5 takes 2 microseconds to rank a passage, and 0.1 to name it. So where the terms of a question occur in many
-# passages, those of the rarest terms are named, the best by these terms alone are taken, and only they are ranked.
+# FTS5 takes 2 microseconds to rank a match, and 0.1 to list its id. So where the terms of a question occur in many
+# passages, only the matches of the rarest terms are listed, and the best of these by rare terms are ranked by all.
 _RANKED = 10_000  # occurrences of a question's terms up to which FTS5 ranks them all
-_NAMED = 50_000  # occurrences of its rarest terms beyond that
-_KEPT = 1_000  # of them are ranked by all terms
+_LISTED = 50_000  # matches of the rarest terms that are listed beyond that
+_CANDIDATES = 1_000  # of these are ranked by all terms
 _HIGHEST = (1 << 63) - 1
-_NAMES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
-_TERMS = 64  # of a question: more of them make a query that takes long and finds everything
+_MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
+_TERMS = 64  # per question: more of them make a slow query that matches everything
 _COMMON = """
 a about after all also am an and any are as at be because been before being between both but by can
 could did do does doing during each few for from further had has have having he her here hers him his
@@ -33,46 +33,46 @@ _STOP_WORDS = frozenset(_COMMON.split())
 
 
 def fts_query(question: str) -> str:
-    """Write a question as an FTS5 query: its terms, any of them, each quoted so that none is syntax.
+    """Return an FTS5 query that matches any term of the question, each quoted so that none is syntax.
 
-    English stop words are left out when other terms remain; 'US', 'IT' and 'WHO' are none. Empty
+    English stop words are left out when other terms remain; acronyms such as 'US', 'IT' and 'WHO' are kept. Empty
     when there is no term at all.
     """
     words = list(dict.fromkeys(re.findall(r"\w+", clean(question))))
-    shouted = question.isupper()
-    telling = [word for word in words if word.lower() not in _STOP_WORDS or _is_acronym(word, shouted)]
-    terms = dict.fromkeys(word.lower() for word in telling or words)
+    all_caps = question.isupper()
+    content_words = [word for word in words if word.lower() not in _STOP_WORDS or _is_acronym(word, all_caps)]
+    terms = dict.fromkeys(word.lower() for word in content_words or words)
     return " OR ".join(f'"{term}"' for term in list(terms)[:_TERMS])
 
 
-def _is_acronym(word: str, shouted: bool) -> bool:
-    return word.isupper() and len(word) > 1 and not shouted
+def _is_acronym(word: str, all_caps: bool) -> bool:
+    return word.isupper() and len(word) > 1 and not all_caps
 
 
-def search_words(
+def search_keywords(
     connection: sqlite3.Connection, question: str, count: int, passages: int, only: Condition | None = None
 ) -> list[tuple[int, float]]:
-    """Return the ``count`` best of ``passages`` by BM25 as (id, score), the best first.
+    """Return the ``count`` best of ``passages`` by BM25 as (id, score), best first; ``only`` filters them.
 
-    Where the question's terms occur more than 10,000 times, the best are looked for among 1,000 candidates.
+    Where the question's terms occur more than 10,000 times, only 1,000 candidates are ranked.
     """
     query = fts_query(question)
     if not query:
         return []
     terms = query.split(" OR ")
     if passages * len(terms) <= _RANKED:
-        return _all_ranked(connection, query, count, only)
+        return _rank_all(connection, query, count, only)
     occurrences = [(_occurrences(connection, term), term) for term in terms]
     if sum(number for number, _ in occurrences) <= _RANKED:
-        return _all_ranked(connection, query, count, only)
+        return _rank_all(connection, query, count, only)
     known = sorted((number, term) for number, term in occurrences if number)
     weights = {term: _weight(number, passages) for number, term in known}
     candidates = _candidates(connection, known, weights, only)
-    return _ranked(connection, candidates, weights)[:count]
+    return _rank_candidates(connection, candidates, weights)[:count]
 
 
-def seal_of_words(connection: sqlite3.Connection) -> int:
-    """Return what tells whether FTS5's own tables are what was written: 170 MB of them take a third of a second."""
+def keyword_index_seal(connection: sqlite3.Connection) -> int:
+    """Return the checksum of FTS5's own tables; 170 MB take a third of a second."""
     seal = 0
     for table in ("SELECT id, block FROM words_data ORDER BY id", "SELECT segid, term, pgno FROM words_idx"):
         for row in connection.execute(table):
@@ -81,10 +81,10 @@ def seal_of_words(connection: sqlite3.Connection) -> int:
     return seal
 
 
-def _all_ranked(
+def _rank_all(
     connection: sqlite3.Connection, query: str, count: int, only: Condition | None
 ) -> list[tuple[int, float]]:
-    # A condition in the statement would have FTS5 begin anew for each passage that it lets through.
+    # A condition in the statement would make FTS5 run the query anew for each passage that meets it.
     rows = connection.execute(
         "SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?",
         (query, count if only is None else -1),
@@ -106,31 +106,31 @@ def _candidates(
     weights: dict[str, float],
     only: Condition | None,
 ) -> list[int]:
-    """Return the passages with the greatest weight of the rarest terms."""
-    left = _NAMED
+    """Return the passages with the greatest total weight of rare terms; ``known`` has the rarest first."""
+    left = _LISTED
     ids: list[npt.NDArray[np.int64]] = []
     scores: list[npt.NDArray[np.float64]] = []
     first, last = (0, _HIGHEST) if only is None else only.bounds
     for number, term in known:
         if (ids and left <= 0) or (only is None and ids and number > left):
             break
-        rows = connection.execute(_NAMES, (term, first, last, max(left, 1)))
+        rows = connection.execute(_MATCHES, (term, first, last, max(left, 1)))
         found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         left -= len(found)
         if only is not None:
             found = found[np.isin(found, only.ids)]
         ids.append(found)
         scores.append(np.full(len(found), weights[term]))
-    unique, places = np.unique(np.concatenate(ids), return_inverse=True)
-    sums = np.bincount(places, np.concatenate(scores), minlength=len(unique))
-    best: list[int] = unique[np.argsort(-sums, kind="stable")[:_KEPT]].tolist()
+    unique, positions = np.unique(np.concatenate(ids), return_inverse=True)
+    sums = np.bincount(positions, np.concatenate(scores), minlength=len(unique))
+    best: list[int] = unique[np.argsort(-sums, kind="stable")[:_CANDIDATES]].tolist()
     return best
 
 
-def _ranked(
+def _rank_candidates(
     connection: sqlite3.Connection, candidates: Sequence[int], weights: dict[str, float]
 ) -> list[tuple[int, float]]:
-    """Rank candidates by BM25 with the weights that the terms have among all passages."""
+    """Rank candidates by BM25 with the terms' weights over all passages, not over the candidates alone."""
     connection.execute("CREATE VIRTUAL TABLE temp.few USING fts5 (text, tokenize = 'porter unicode61')")
     try:
         marks = ",".join(map(str, candidates))
@@ -140,15 +140,15 @@ def _ranked(
         scores = dict.fromkeys(candidates, 0.0)
         for term, weight in weights.items():
             rows = connection.execute("SELECT rowid, -bm25(few) FROM few WHERE few MATCH ?", (term,)).fetchall()
-            share = weight / _weight(len(rows), len(candidates))  # BM25 is the weight times the rest
+            ratio = weight / _weight(len(rows), len(candidates))  # BM25 is proportional to the weight
             for id_, score in rows:
-                scores[id_] += score * share
+                scores[id_] += score * ratio
     finally:
         connection.execute("DROP TABLE temp.few")
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _weight(number: int, passages: int) -> float:
-    """Return the inverse document frequency as FTS5 has it."""
+    """Return the inverse document frequency as FTS5 computes it."""
     weight = math.log((passages - number + 0.5) / (number + 0.5)) if number < passages else 0.0
     return weight if weight > 0 else 1e-6

@@ -1,4 +1,4 @@
-"""The manifest beside the database: what the index is made of, and what its vector file must be."""
+"""The manifest beside the database: the index's settings and roots, and the checksums of what is derived from it."""
 
 import os
 from contextlib import suppress
@@ -11,11 +11,11 @@ from core.files import open_private, read_regular
 from retrieval.index.schema import Reached
 
 NAME = "manifest.json"
-_LARGEST = 64_000_000  # bytes, which are paths for the most part
+_LARGEST = 64_000_000  # bytes, mostly of paths
 
 
 class Vectors(BaseModel):
-    """What the derived vector file is when it is whole, and how much of the index it has seen."""
+    """The checksum and size of the intact vector file, and the point in the index's history that it covers."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -25,7 +25,7 @@ class Vectors(BaseModel):
 
 
 class Words(BaseModel):
-    """What tells whether the word index in the database is what was written, and how much of the index it is of."""
+    """The checksum of the keyword index in the database, and the point in the index's history that it is of."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -34,10 +34,10 @@ class Words(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Everything is in the database as well; here it can be read when that is damaged.
+    """A copy of the database's metadata and roots, readable when the database is damaged.
 
-    Paths in ``roots`` are quoted as in a URL, for a file's name need not be text. Those of them in ``follow_links``
-    are followed wherever their links lead.
+    Paths in ``roots`` are quoted as in a URL, as a file's name need not be text. Links in the roots in
+    ``follow_links`` are followed wherever they lead.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -55,7 +55,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest, or ``None`` when it is missing or not one."""
+    """Return the manifest, or ``None`` when it is missing or invalid."""
     try:
         return Manifest.model_validate_json(read_regular(folder / NAME, _LARGEST), strict=True)
     except (OSError, ValidationError):
@@ -63,24 +63,24 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Replace the manifest in one step."""
-    write_in_one_step(folder / NAME, manifest.model_dump_json(indent=1).encode())
+    """Replace the manifest atomically."""
+    write_atomically(folder / NAME, manifest.model_dump_json(indent=1).encode())
 
 
 def quoted(path: bytes) -> str:
-    """Write the bytes of a path as text that can be turned back."""
+    """Return the bytes of a path as text that ``unquoted`` reverses."""
     return quote(path, safe="/\\: ()[]{}@&=+$,;!'~")
 
 
 def unquoted(text: str) -> bytes:
-    """Return the bytes of a path that ``quoted`` wrote."""
+    """Return the path that ``quoted`` encoded."""
     return unquote_to_bytes(text)
 
 
-def write_in_one_step(path: Path, data: bytes | memoryview) -> None:
-    """Write a file that is, whenever the process or the machine stops, either the old one or the new.
+def write_atomically(path: Path, data: bytes | memoryview) -> None:
+    """Replace a file atomically: after a crash it is either the old one or the new.
 
-    Only the one writer may do this, for it also removes what others have left unfinished.
+    Only for the holder of the writer lock, since ``remove_partial_files`` removes unfinished files.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
@@ -96,7 +96,7 @@ def write_in_one_step(path: Path, data: bytes | memoryview) -> None:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what a writer that was killed has left."""
+    """Remove the unfinished files of a writer that was killed."""
     with suppress(OSError):
         for partial in folder.glob("*.partial"):
             partial.unlink(missing_ok=True)

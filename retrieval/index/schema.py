@@ -1,4 +1,4 @@
-"""The tables of the index, and what it says of itself: SQLite is the truth, all else is derived from it."""
+"""The index's tables, metadata and roots: SQLite is the source of truth, all else is derived from it."""
 
 import re
 import sqlite3
@@ -101,9 +101,9 @@ CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
 END
     """,
 )
-_MOST_OBJECTS = 100  # that are looked at: an index has some twenty tables, indexes and triggers
+_MAX_OBJECTS = 100  # that are read: an index has some twenty tables, indexes and triggers
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
-# What is read of a database that another version may have made. A view can be endless, as can what a column computes.
+# What may be read in a database that another version made: a view or a computed column could run without end.
 _PLAIN = re.compile(r"CREATE (TABLE (?!(?i:.*\b(AS|GENERATED)\b))|(UNIQUE )?INDEX |TRIGGER |VIRTUAL TABLE words )")
 _SPACE = re.compile(r"\s+", re.ASCII)
 
@@ -112,38 +112,38 @@ Object = tuple[str, str, str, str]
 
 def objects_of(connection: sqlite3.Connection) -> list[Object]:
     """Return every table, index, trigger and view of a database in order: type, name, table and definition."""
-    rows = connection.execute(_OBJECTS, (_MOST_OBJECTS,)).fetchall()
+    rows = connection.execute(_OBJECTS, (_MAX_OBJECTS,)).fetchall()
     return sorted((str(kind), str(name), str(of), _SPACE.sub(" ", str(sql))) for kind, name, of, sql in rows)
 
 
 @cache
-def made_objects() -> list[Object]:
-    """Return the objects of an index that was made by this version and not changed since."""
+def expected_objects() -> list[Object]:
+    """Return the objects of an unchanged index of this version."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for statement in SCHEMA:
             connection.execute(statement)
         return objects_of(connection)
 
 
-def knows_itself(objects: list[Object]) -> bool:
-    """Whether ``meta`` is the table that every version makes, so that it can be read before all else is compared."""
-    return [one for one in made_objects() if one[1] == "meta"] == [one for one in objects if one[1] == "meta"]
+def has_meta_table(objects: list[Object]) -> bool:
+    """True if ``meta`` is the table that every version makes, and so can be read before all else is compared."""
+    return [obj for obj in expected_objects() if obj[1] == "meta"] == [obj for obj in objects if obj[1] == "meta"]
 
 
 def are_plain(objects: list[Object]) -> bool:
-    """Whether there is no more than tables that are tables, whatever version made them."""
-    return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MOST_OBJECTS
+    """True if there are only ordinary tables, indexes and triggers, of any version: no views, no computed columns."""
+    return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MAX_OBJECTS
 
 
 _META = ("format", "index", "generation", "embedding", "dimension", "chunk_size", "overlap")
 LARGEST = 1 << 16  # numbers in a vector
-# Before the path of a root, in hexadecimal, this is a key of meta: the root's links are followed. The table of the
-# roots has no place for it, and another column would be another format, for which every index is made anew.
+# Prefix of a key of meta, before a root's path in hexadecimal: the root's links are followed. A column in the table
+# of roots would be another format, for which every index would have to be rebuilt.
 _FOLLOW = "follow_links "
 
 
 class Reached(BaseModel):
-    """How much of an index's history something has seen: the highest passage id, and the last removal's number."""
+    """A point in the index's history: the highest passage id, and the number of the last removal."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -151,16 +151,13 @@ class Reached(BaseModel):
     removal: int = 0
 
     def includes(self, other: "Reached") -> bool:
-        """Whether all that ``other`` has seen is seen."""
+        """True if this point is at or after ``other``."""
         return self.passage >= other.passage and self.removal >= other.removal
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One unchanging state of the index; ``index`` tells it from one that was begun anew.
-
-    ``passages`` counts them.
-    """
+    """A consistent read of the index; ``index`` is its id, new when it is rebuilt, ``passages`` their number."""
 
     connection: sqlite3.Connection
     index: str
@@ -173,7 +170,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, connection: sqlite3.Connection) -> "Snapshot":
-        """Describe what a connection sees; an index without passages has no embedding model yet."""
+        """Read the state that a connection sees; an index without passages has no embedding model yet."""
         meta = get_meta(connection)
         try:
             if not 0 <= int(meta.get("dimension", 0)) < LARGEST:
@@ -203,24 +200,24 @@ def _reached(connection: sqlite3.Connection) -> Reached:
 
 
 def get_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return what the index says of itself."""
+    """Return the index's metadata."""
     marks = ",".join("?" * len(_META))
     return dict(connection.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", _META))  # noqa: S608
 
 
 def set_meta(connection: sqlite3.Connection, **values: object) -> None:
-    """Change what the index says of itself."""
+    """Set some of the index's metadata."""
     rows = [(key, str(value)) for key, value in values.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
 def next_generation(connection: sqlite3.Connection) -> None:
-    """Mark that passages changed, so that whatever is derived from them is brought up to date."""
+    """Count a change of passages, so that what is derived from them is brought up to date."""
     connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
 
 
 def get_roots(connection: sqlite3.Connection) -> dict[bytes, str]:
-    """Return the files and folders that the index follows, each with which of the two it is."""
+    """Return the roots by path, each "file" or "folder"."""
     roots = {}
     for path, kind, seal in connection.execute("SELECT path, kind, seal FROM roots ORDER BY path"):
         if not isinstance(path, bytes) or seal != _seal(path, kind):
@@ -244,7 +241,7 @@ def get_followed(connection: sqlite3.Connection) -> set[bytes]:
 
 
 def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed: Collection[bytes] = ()) -> None:
-    """Follow files and folders, and those ``followed`` with their links, wherever they lead."""
+    """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
     rows = [(path, kind, _seal(path, kind)) for path, kind in roots.items()]
     connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", rows)
     connection.executemany("DELETE FROM meta WHERE key = ?", [(_FOLLOW + path.hex(),) for path in roots])
@@ -252,7 +249,7 @@ def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed:
 
 
 def remove_root(connection: sqlite3.Connection, path: bytes) -> None:
-    """Follow a file or folder no longer."""
+    """Remove a root."""
     connection.execute("DELETE FROM roots WHERE path = ?", (path,))
     connection.execute("DELETE FROM meta WHERE key = ?", (_FOLLOW + path.hex(),))
 

@@ -1,4 +1,4 @@
-"""Open SQLite files safely, say who is writing them, and explain their errors."""
+"""Open SQLite files safely, translate their errors, and record who holds the writer lock."""
 
 import json
 import os
@@ -15,24 +15,24 @@ from core.files import NotRegularFileError, open_private, read_regular, require_
 from core.text import clean, shown
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
-_LONGEST = 256_000_000  # bytes of one value, which are read into memory at once
+_LONGEST = 256_000_000  # bytes of one value, which is read into memory at once
 _creating = threading.Lock()
 
 
 def create_private(path: Path) -> None:
-    """Make the empty file of a new database, for its user alone; SQLite gives its helper files the same mode.
+    """Create the empty file of a new database, private to the user; SQLite gives its -wal and -shm the same mode.
 
-    One that is there is not even opened: a process loses its locks on a file when it closes any descriptor of it.
+    An existing file is not opened: a process loses its locks on a file when it closes any descriptor of it.
     """
     with _creating, suppress(FileExistsError):
         os.close(open_private(path, os.O_RDWR | os.O_EXCL))
 
 
 def connect(path: Path, option: str = "mode=rw", *, seconds: float = 0.0) -> sqlite3.Connection:
-    """Open a database that exists; ``option`` is SQLite's, ``seconds`` how long it waits for a lock.
+    """Open an existing database; ``option`` is part of SQLite's URI, ``seconds`` the timeout for a lock.
 
-    The connection may be used by any thread and begins no transaction of its own. Raises ``NotRegularFileError``
-    where a file of the database is none, another ``OSError`` where there is none, and SQLite's errors.
+    The connection may be used from any thread, in autocommit mode. Raises ``NotRegularFileError`` for a file of the
+    database that is not a regular file, another ``OSError`` for a missing one, and SQLite's errors.
     """
     require_regular(path)
     for suffix in _COMPANIONS:
@@ -47,7 +47,7 @@ def connect(path: Path, option: str = "mode=rw", *, seconds: float = 0.0) -> sql
         check_same_thread=False,
     )
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-    # Not trusted_schema = OFF: SQLite 3.40 then refuses FTS5 in triggers. The schema is compared instead.
+    # trusted_schema = OFF would make SQLite 3.40 refuse FTS5 in triggers: the schema is compared instead.
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
 
@@ -63,10 +63,10 @@ _OWN_CODES = (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_MIS
 
 @contextmanager
 def translated(folder: Path) -> Iterator[None]:
-    """Raise SQLite's and the system's errors as ``RequestError`` and its children.
+    """Raise SQLite's and the system's errors as ``RequestError`` or a subclass.
 
-    The statements are fixed and the tables are checked when the database is opened; what fails for
-    no outward reason therefore fails because the file is not what was written.
+    The statements are fixed and the schema is checked on opening, so an error without an external cause means that
+    the file is damaged.
     """
     try:
         yield
@@ -95,12 +95,12 @@ def translated(folder: Path) -> Iterator[None]:
 
 
 def code_of(error: sqlite3.Error) -> int:
-    """Return the primary result code, or 0 where the error is not SQLite's own."""
+    """Return SQLite's primary result code, or 0 if it has none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def unwritable(folder: Path, reason: str) -> str:
-    """Say that a folder cannot be used, and what to do."""
+    """Return the message for a folder that cannot be written."""
     return (
         f"The index folder {shown(folder)} cannot be written ({reason.lower()}): "
         "free some space on its disk, or make the folder writable."
@@ -108,8 +108,8 @@ def unwritable(folder: Path, reason: str) -> str:
 
 
 def _unusable(folder: Path, reason: str) -> str:
-    """Say why a folder that was there when it was opened cannot be used any more."""
-    if os.path.isdir(folder):  # noqa: PTH112 - Path's own raises where it may not look
+    """Return the message for a folder that became unusable after it was opened."""
+    if os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises without permission
         return unwritable(folder, reason)
     return f"The index folder {shown(folder)} cannot be found any more: put it back, or index its documents again."
 
@@ -123,25 +123,25 @@ _LARGEST = 10_000  # bytes
 _LONGEST_COMMAND = 200  # characters of a command that are shown
 
 
-def sign(folder: Path) -> None:
-    """Leave word that this process is writing; where that cannot be written the lock does without."""
+def record_lock_holder(folder: Path) -> None:
+    """Record the lock holder's process id and command, best effort."""
     command = " ".join([Path(sys.argv[0]).name if sys.argv else "python", *sys.argv[1:2]])
-    word = {"process": os.getpid(), "command": command, "since": time.time()}
+    holder = {"process": os.getpid(), "command": command, "since": time.time()}
     with suppress(OSError, ValueError):
-        write_private(folder / _NAME, json.dumps(word).encode())
+        write_private(folder / _NAME, json.dumps(holder).encode())
 
 
-def unsign(folder: Path) -> None:
-    """Take the word back."""
+def clear_lock_holder(folder: Path) -> None:
+    """Remove the record of the lock holder."""
     with suppress(OSError):
         (folder / _NAME).unlink()
 
 
 def lock_holder(folder: Path) -> str:
-    """Say who is writing, as the beginning of a sentence."""
+    """Name the lock holder, as the beginning of a sentence."""
     try:
-        word = json.loads(read_regular(folder / _NAME, _LARGEST))
-        process, command, since = int(word["process"]), str(word["command"]), float(word["since"])
+        holder = json.loads(read_regular(folder / _NAME, _LARGEST))
+        process, command, since = int(holder["process"]), str(holder["command"]), float(holder["since"])
         began = time.strftime("%H:%M", time.localtime(since))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return "Another process"

@@ -1,4 +1,4 @@
-"""The passages of an index as LangChain's ``VectorStore``: what retrieval asks."""
+"""The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
 import re
 from collections import Counter
@@ -16,13 +16,13 @@ from core.text import clean, shown
 from retrieval.filters import Condition, Filter
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names, put_texts, remove_passages
-from retrieval.index.embedding import Model, agree, check_dimension, embed_once, other_model
-from retrieval.index.keyword_search import search_words
+from retrieval.index.embedding import Model, check_dimension, embed_once, other_model, record_model
+from retrieval.index.keyword_search import search_keywords
 from retrieval.index.schema import Snapshot
-from retrieval.index.vector_file import VectorIndex, save_derived, words_are_whole
+from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import Vectors, embed_query, vectors_of
 
-_ALIKE = 0.1  # of the words of two passages may differ for one to say the same again
+_DUPLICATE_DIFFERENCE = 0.1  # share of words in which near-duplicates may differ
 _WORD = re.compile(r"\w+")
 _NEGATIONS = frozenset(
     "no not nor none never neither without except unless cannot hardly fail fails failed t".split()  # t: of isn't
@@ -30,26 +30,26 @@ _NEGATIONS = frozenset(
 
 
 def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[int, float]:
-    """Return half the one score and half the other, each brought to 0 to 1 over all candidates.
+    """Return the mean of cosine similarity and BM25 score (``words``), each normalised to 0 to 1 over all candidates.
 
-    A passage that no term was found in has the BM25 score 0; every candidate has a similarity.
+    A passage without any of the terms has the BM25 score 0; every candidate has a similarity.
     """
-    by_meaning = _normalised(similarities)
-    by_words = _normalised({id_: words.get(id_, 0.0) for id_ in similarities})
-    return {id_: (by_meaning[id_] + by_words[id_]) / 2 for id_ in similarities}
+    by_vector = _normalised(similarities)
+    by_keyword = _normalised({id_: words.get(id_, 0.0) for id_ in similarities})
+    return {id_: (by_vector[id_] + by_keyword[id_]) / 2 for id_ in similarities}
 
 
 def distinct(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most: int) -> list[tuple[int, float]]:
-    """Keep the ``most`` best, without those that say the same as a better one.
+    """Return up to ``most`` of the best, without near-duplicates of a better one.
 
-    That is where at most a tenth of their words differ, and no number or negation among these: last
-    year's price list is no copy of this year's.
+    Near-duplicates differ in at most a tenth of their words, and in no number or negation: last year's price list
+    does not duplicate this year's.
     """
     seen: list[Counter[str]] = []
     kept: list[tuple[int, float]] = []
     for id_, score in ranked:
         words = Counter(_WORD.findall(texts[id_].casefold())) or Counter([texts[id_]])
-        if not any(_alike(words, other) for other in seen):
+        if not any(_near_duplicates(words, other) for other in seen):
             seen.append(words)
             kept.append((id_, score))
             if len(kept) == most:
@@ -57,12 +57,12 @@ def distinct(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most
     return kept
 
 
-def _alike(one: Counter[str], other: Counter[str]) -> bool:
+def _near_duplicates(one: Counter[str], other: Counter[str]) -> bool:
     total = one.total() + other.total()
-    if abs(one.total() - other.total()) > _ALIKE * total / 2:
+    if abs(one.total() - other.total()) > _DUPLICATE_DIFFERENCE * total / 2:
         return False
     differing = (one - other) + (other - one)
-    if differing.total() > _ALIKE * total / 2:
+    if differing.total() > _DUPLICATE_DIFFERENCE * total / 2:
         return False
     return not any(word in _NEGATIONS or any(map(str.isdigit, word)) for word in differing)
 
@@ -81,22 +81,19 @@ _CANDIDATES = 50  # from each side
 
 
 class PassageStore(VectorStore):
-    """Passages in SQLite with BM25 beside vector search, fused.
+    """Passages in SQLite with hybrid search: BM25 and vectors, fused.
 
-    Reads may run in many threads at once, and beside a writer. A Document found has ``id``,
-    ``source``, ``page``, ``row``, ``offset``, ``date``, ``score`` (what it is ranked by) and ``similarity``
-    (its cosine with the query) as metadata.
+    Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
+    ``page``, ``row``, ``offset``, ``date``, ``score`` (what it is ranked by) and ``similarity`` (its cosine with the
+    query).
     """
 
     def __init__(
         self, database: Database, embeddings: Embeddings, embedding_name: str, *, search: Search = "hybrid"
     ) -> None:
-        """Search and fill an open database, which the caller closes unless ``close`` is called.
-
-        ``search`` is how it is searched where a call does not say.
-        """
+        """Wrap an open database, which ``close`` closes; ``search`` is the default kind of search."""
         self.default_search = search
-        self._words_checked = False
+        self._keyword_index_checked = False
         self.database = database
         self.vectors = VectorIndex(database.folder)
         self.model = Model(embeddings, embedding_name)
@@ -116,7 +113,7 @@ class PassageStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Make a store of texts in the folder given as ``folder``; ``embedding_name`` is optional."""
+        """Create a store of texts in the folder given as ``folder``; ``embedding_name`` is optional."""
         name = kwargs.get("embedding_name", type(embedding).__name__)
         store = cls.open(Path(kwargs["folder"]), embedding, embedding_name=name)
         try:
@@ -142,7 +139,7 @@ class PassageStore(VectorStore):
         return self.model.embeddings
 
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
-        """Add passages as they are, unsplit; one with an id that is known replaces the one it names."""
+        """Add passages unsplit and return their ids; one with a known id replaces that passage."""
         if not documents:
             return []
         names: Sequence[str | None] = kwargs.get("ids") or [document.id for document in documents]
@@ -152,13 +149,13 @@ class PassageStore(VectorStore):
         with self.database.only_writer():
             vectors = embed_once(self.database, self.model, [passage.page_content for passage in passages])
             with self.database.writing() as connection:
-                agree(connection, self.database, self.model, vectors.shape[1])
+                record_model(connection, self.database, self.model, vectors.shape[1])
                 ids = put_texts(connection, passages, vectors, names)
             save_derived(self.database, self.vectors)
         return ids
 
     def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
-        """Remove passages by id, or all; a file's come back when the file changes."""
+        """Remove passages by id, or all; those of a file return when the file changes."""
         with self.database.only_writer():
             with self.database.writing() as connection:
                 remove_passages(connection, None if ids is None else [*ids_of_names(connection, ids).values()])
@@ -166,7 +163,7 @@ class PassageStore(VectorStore):
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the passages with these ids, in this order; unknown ids are left out."""
+        """Return the passages with these ids, in the order given; unknown ids are left out."""
         with self.database.reading() as connection:
             numbers = ids_of_names(connection, ids)
             found = get_passages(connection, list(numbers.values()))
@@ -178,12 +175,12 @@ class PassageStore(VectorStore):
         k: int = 4,
         *,
         search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - LangChain's stores call it so
+        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
         **_: Any,
     ) -> list[Document]:
-        """Return the ``k`` best passages that ``filter`` lets through, the best first.
+        """Return the ``k`` best passages that match ``filter``, best first, without near-duplicates.
 
-        None of them says again what a better one says. ``filter`` may be given as a ``Filter``'s fields.
+        ``filter`` may be given as a ``Filter`` or a mapping of its fields.
         """
         return [document for document, _ in self.similarity_search_with_score(query, k, search=search, filter=filter)]
 
@@ -198,15 +195,15 @@ class PassageStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by.
 
-        That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two
-        brought to 0 to 1.
+        That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two, each normalised
+        to 0 to 1.
         """
         search = search or self.default_search
         if search not in ("hybrid", "vectors", "bm25"):
             raise ValueError(f"search is {search!r}: give 'hybrid', 'vectors' or 'bm25'.")
         only = Filter.model_validate(filter) if filter else None
         query = clean(query)
-        with self._mended(), self.database.reading() as connection:
+        with self._restarting_if_damaged(), self.database.reading() as connection:
             snapshot = Snapshot.of(connection)
         if k < 1 or not snapshot.dimension:
             return []
@@ -214,55 +211,55 @@ class PassageStore(VectorStore):
             raise RequestError(other_model(self.database, snapshot.embedding, self.model.name))
         vector = embed_query(self.embeddings, query, self.model.name)
         check_dimension(self.database, self.model, vector, snapshot.dimension)
-        with self._mended(), self.database.reading() as connection:
+        with self._restarting_if_damaged(), self.database.reading() as connection:
             condition = Condition.of(connection, only)
             snapshot = Snapshot.of(connection)
-            self._check_words(snapshot)
+            self._check_keyword_index(snapshot)
             found = self._search(snapshot, query, vector, k, search, condition)
-        self._mend_file()
+        self._rewrite_vector_file()
         return found
 
     def _search(
         self, snapshot: Snapshot, query: str, vector: Vectors, k: int, search: Search, only: Condition | None
     ) -> list[tuple[Document, float]]:
-        """Ask for more candidates until ``k`` of them differ or there are no more."""
+        """Fetch more candidates until ``k`` of them are distinct or there are no more."""
         connection = snapshot.connection
-        among = None if only is None else only.ids
+        allowed = None if only is None else only.ids
         count = max(_CANDIDATES, 4 * k)
         while True:
-            near = [] if search == "bm25" else self.vectors.search(snapshot, vector, count, among)
-            worded = [] if search == "vectors" else search_words(connection, query, count, snapshot.passages, only)
-            ids = list(dict.fromkeys([*near, *(id_ for id_, _ in worded)]))
+            near = [] if search == "bm25" else self.vectors.search(snapshot, vector, count, allowed)
+            scored = [] if search == "vectors" else search_keywords(connection, query, count, snapshot.passages, only)
+            ids = list(dict.fromkeys([*near, *(id_ for id_, _ in scored)]))
             passages = get_passages(connection, ids)
             if any(id_ not in passages and id_ <= snapshot.reached.passage for id_ in ids):
-                raise damaged()  # later ones have come in beside this snapshot
+                raise damaged()  # higher ids were added after this snapshot
             similarities = _similarities(snapshot, list(passages), vector)
-            words = dict(worded)
+            words = dict(scored)
             scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
             ranked = sorted(((id_, scores[id_]) for id_ in passages), key=lambda pair: (-pair[1], pair[0]))
             best = distinct(ranked, {id_: passage.page_content for id_, passage in passages.items()}, k)
-            if len(best) == k or max(len(near), len(worded)) < count:
+            if len(best) == k or max(len(near), len(scored)) < count:
                 break
             count *= 4
         for id_, score in best:
             passage = passages[id_]
-            own = {"id": passage.id, "score": score, "similarity": similarities[id_]}
-            passage.metadata.update(own)
+            scores_of_passage = {"id": passage.id, "score": score, "similarity": similarities[id_]}
+            passage.metadata.update(scores_of_passage)
         return [(passages[id_], score) for id_, score in best]
 
-    def _check_words(self, snapshot: Snapshot) -> None:
-        """Compare the word index with its seal, once: what it has lost would be missed in silence."""
-        if not self._words_checked:
-            if not words_are_whole(self.database.folder, snapshot):
+    def _check_keyword_index(self, snapshot: Snapshot) -> None:
+        """Verify the keyword index's checksum, once: passages it has lost would silently never be found."""
+        if not self._keyword_index_checked:
+            if not keyword_index_is_intact(self.database.folder, snapshot):
                 raise damaged()
-            self._words_checked = True
+            self._keyword_index_checked = True
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))
 
     @contextmanager
-    def _mended(self) -> Iterator[None]:
-        """Begin a damaged index again, so that the next sync fills it, and say so."""
+    def _restarting_if_damaged(self) -> Iterator[None]:
+        """Replace a damaged index with an empty one, for the next sync to fill; raise ``IndexDamaged``."""
         try:
             yield
         except IndexDamaged as error:
@@ -272,16 +269,16 @@ class PassageStore(VectorStore):
                 "ask again, and it is made anew."
             ) from error
 
-    def _mend_file(self) -> None:
-        """Write the vector file anew if it was missing or damaged, unless that must wait."""
-        if self.vectors.mended and self.database.writable:
+    def _rewrite_vector_file(self) -> None:
+        """Rewrite the vector file if it was missing or damaged, unless another process holds the lock."""
+        if self.vectors.rebuilt and self.database.writable:
             with suppress(RequestError), self.database.only_writer(seconds=0):
                 save_derived(self.database, self.vectors)
 
 
 def _similarities(snapshot: Snapshot, ids: Sequence[int], vector: Vectors) -> dict[int, float]:
-    """Return the cosine of each passage with the query, found by its meaning or not."""
+    """Return the cosine of each passage with the query, also of those that only the keyword search found."""
     found: dict[int, float] = {}
-    for some, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension):
-        found.update(zip(some, (vectors @ vector[0]).tolist(), strict=True))
+    for chunk, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension):
+        found.update(zip(chunk, (vectors @ vector[0]).tolist(), strict=True))
     return found

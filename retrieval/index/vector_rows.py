@@ -1,4 +1,4 @@
-"""Embed texts as unit vectors, and keep each vector in the database under a checksum."""
+"""Embed texts as unit vectors, and store each vector in the database with a checksum."""
 
 import hashlib
 import sqlite3
@@ -12,26 +12,26 @@ from langchain_core.embeddings import Embeddings
 
 from core.errors import ModelError, damaged
 
-BATCH = 64  # texts a call
+BATCH = 64  # texts per call
 METRIC = "cosine, as the inner product of unit vectors"
 
 Vectors = npt.NDArray[np.float32]
 
 
 def embed_texts(embeddings: Embeddings, texts: Sequence[str], name: str) -> Iterator[Vectors]:
-    """Yield the vectors of up to ``BATCH`` texts at a time; ``name`` is the model's, for messages."""
+    """Yield vectors in batches, each of shape (up to ``BATCH``, dimension); ``name`` is the model's, for messages."""
     for start in range(0, len(texts), BATCH):
         batch = list(texts[start : start + BATCH])
         yield _checked(embeddings.embed_documents(batch), len(batch), name)
 
 
 def embed_query(embeddings: Embeddings, query: str, name: str) -> Vectors:
-    """Return the query's vector, as a table of one row."""
+    """Return the query's vector, of shape (1, dimension)."""
     return _checked([embeddings.embed_query(query)], 1, name)
 
 
 def _checked(raw: Sequence[Sequence[float]], count: int, name: str) -> Vectors:
-    """Bring vectors to unit length; a vector of zeros stays one."""
+    """Check vectors and scale them to unit length; a zero vector stays zero. Raises ``ModelError``."""
     if len(raw) != count or not count or len({len(vector) for vector in raw}) != 1 or not len(raw[0]):
         raise ModelError(f"The embedding model {name} did not give one vector for each text: name another.")
     vectors = np.asarray(raw, dtype=np.float32)
@@ -43,54 +43,54 @@ def _checked(raw: Sequence[Sequence[float]], count: int, name: str) -> Vectors:
 
 T = TypeVar("T")
 
-_VARIABLES = 500  # in one statement; older SQLite allows 999
-_MANY = 4_096  # vectors at a time: 6 MB of 384 numbers
-# CROSS: in this order, for both tables have that of the ids.
+_VARIABLES = 500  # per statement; older SQLite allows 999
+_MANY = 4_096  # vectors at a time: 6 MB at 384 numbers each
+# CROSS fixes the join order: both tables are ordered by id.
 VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
 
 
 def text_hash(text: str) -> bytes:
-    """Tell texts apart: equal texts have equal vectors."""
+    """Return the key under which the vector of a text is reused: equal texts have equal vectors."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def put_vector(connection: sqlite3.Connection, passage: int, hash_: bytes, vector: Vectors) -> None:
-    """Write the vector of a passage whose text has this hash."""
+    """Write the vector of a passage, whose text has this hash."""
     blob = vector.tobytes()
     connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (passage, blob, seal(hash_, blob)))
 
 
 def put_spare_vectors(connection: sqlite3.Connection, vectors: Iterable[tuple[bytes, bytes]]) -> None:
-    """Keep vectors of passages that are not written yet, as (hash of the text, vector's bytes)."""
+    """Save vectors of passages that are not written yet, given as (hash of the text, vector's bytes)."""
     rows = ((hash_, blob, seal(hash_, blob)) for hash_, blob in vectors)
     connection.executemany("INSERT OR REPLACE INTO spare_vectors VALUES (?, ?, ?)", rows)
 
 
 def seal(hash_: bytes, blob: bytes) -> int:
-    """Tell whether a vector is what was written, and for this text."""
+    """Return the checksum of a vector and its text's hash."""
     return zlib.crc32(blob, zlib.crc32(hash_))
 
 
 def has_spare_vectors(connection: sqlite3.Connection) -> bool:
-    """Whether vectors are left from a file that has been written since, or is no more."""
+    """True if there are spare vectors, left from a file that has been written or is gone."""
     return connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone() is not None
 
 
 def drop_spare_vectors(connection: sqlite3.Connection) -> None:
-    """Remove the vectors that were kept for files not yet written."""
+    """Remove the vectors saved for files not yet written."""
     connection.execute("DELETE FROM spare_vectors")
 
 
 def known_vectors(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
-    """Return the vectors of texts that were embedded before, by the texts' hashes."""
+    """Return the vectors of texts that were embedded before, by text hash."""
     found: dict[bytes, Vectors] = {}
-    for some in chunks(hashes):
-        marks = ",".join("?" * len(some))
+    for chunk in chunks(hashes):
+        marks = ",".join("?" * len(chunk))
         for table in (
             "SELECT hash, vector, vectors.seal FROM passages JOIN vectors ON passage = passages.id",
             "SELECT hash, vector, seal FROM spare_vectors",
         ):
-            for hash_, blob, seal_ in connection.execute(f"{table} WHERE hash IN ({marks})", some):
+            for hash_, blob, seal_ in connection.execute(f"{table} WHERE hash IN ({marks})", chunk):
                 found[hash_] = _vector(hash_, blob, seal_)
     return found
 
@@ -99,10 +99,10 @@ def vectors_of(
     connection: sqlite3.Connection, ids: Sequence[int], dimension: int
 ) -> Iterator[tuple[list[int], Vectors]]:
     """Yield (ids, vectors) of passages, many at a time."""
-    for some in chunks(ids):
-        marks = ",".join("?" * len(some))
-        rows = connection.execute(f"{VECTORS} WHERE passage IN ({marks})", some).fetchall()
-        if len(rows) != len(some):
+    for chunk in chunks(ids):
+        marks = ",".join("?" * len(chunk))
+        rows = connection.execute(f"{VECTORS} WHERE passage IN ({marks})", chunk).fetchall()
+        if len(rows) != len(chunk):
             raise damaged()
         yield _stacked(rows, dimension)
 
@@ -110,12 +110,12 @@ def vectors_of(
 def vectors_after(connection: sqlite3.Connection, passage: int, dimension: int) -> Iterator[tuple[list[int], Vectors]]:
     """Yield (ids, vectors) of all passages with a higher id, many at a time."""
     rows = connection.execute(f"{VECTORS} WHERE passage > ? ORDER BY passage", (passage,))
-    while some := rows.fetchmany(_MANY):
-        yield _stacked(some, dimension)
+    while chunk := rows.fetchmany(_MANY):
+        yield _stacked(chunk, dimension)
 
 
-def some_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
-    """Return about ``count`` ids of passages from all over the index, the same ones every time."""
+def sample_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
+    """Return a random sample of up to ``count`` passage ids, with a fixed seed."""
     ids = np.fromiter((id_ for (id_,) in connection.execute("SELECT id FROM passages")), dtype=np.int64)
     if len(ids) > count:
         ids = np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
@@ -124,16 +124,16 @@ def some_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
 
 
 def hashes_of(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, bytes]:
-    """Return the hash of each passage's text, as it was when the passage was written."""
+    """Return the stored hash of each passage's text."""
     found: dict[int, bytes] = {}
-    for some in chunks(ids):
-        marks = ",".join("?" * len(some))
-        found |= dict(connection.execute(f"SELECT id, hash FROM passages WHERE id IN ({marks})", some))  # noqa: S608
+    for chunk in chunks(ids):
+        marks = ",".join("?" * len(chunk))
+        found |= dict(connection.execute(f"SELECT id, hash FROM passages WHERE id IN ({marks})", chunk))  # noqa: S608
     return found
 
 
 def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | None:
-    """Return the passages that were removed since, or ``None`` if that is not known any more."""
+    """Return the passages removed after this number, or ``None`` if older removals have been pruned."""
     (first,) = connection.execute("SELECT coalesce(min(number), 0) FROM removed").fetchone()
     (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'removed'").fetchone()
     if number < last and (not first or first > number + 1):
@@ -142,17 +142,17 @@ def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | No
 
 
 def count_passages(connection: sqlite3.Connection) -> int:
-    """Return how many passages there really are, whatever is written down beside their documents."""
+    """Return the number of passages, counted row by row, not from the documents' counts."""
     return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
 
 
 def count_removed(connection: sqlite3.Connection) -> int:
-    """Return how many removals are remembered: a derived index may still have the vectors of these."""
+    """Return the number of recorded removals, whose vectors a derived index may still have."""
     return int(connection.execute("SELECT count(*) FROM removed").fetchone()[0])
 
 
 def forget_removed(connection: sqlite3.Connection, number: int) -> None:
-    """Drop the removals up to this number, which the derived index has seen."""
+    """Prune the recorded removals up to this number, which the derived index has applied."""
     connection.execute("DELETE FROM removed WHERE number <= ?", (number,))
 
 
@@ -164,13 +164,13 @@ def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> t
 
 
 def _vector(hash_: bytes, blob: bytes, seal_: int) -> Vectors:
-    whole = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
-    if not whole or seal(hash_, blob) != seal_:
+    valid = isinstance(hash_, bytes) and isinstance(blob, bytes) and not len(blob) % 4
+    if not valid or seal(hash_, blob) != seal_:
         raise damaged()
     return np.frombuffer(blob, dtype=np.float32)
 
 
 def chunks(values: Sequence[T]) -> Iterator[list[T]]:
-    """Cut values into lists that fit one statement."""
+    """Split values into lists that fit into one SQL statement."""
     for start in range(0, len(values), _VARIABLES):
         yield list(values[start : start + _VARIABLES])

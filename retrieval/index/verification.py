@@ -1,4 +1,4 @@
-"""Compare an index with what was written to it, and mend what differs."""
+"""Check an index for damage, and repair it."""
 
 import sqlite3
 import time
@@ -26,7 +26,7 @@ _WITHOUT_VECTOR = "SELECT id FROM passages WHERE id NOT IN (SELECT passage FROM 
 def verify(
     store: PassageStore, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
 ) -> VerifyReport:
-    """Check an index, which ``sync`` fills anew where that is needed; see ``Library.verify``."""
+    """Check an index and repair it, with ``sync`` where it must be rebuilt; see ``Library.verify``."""
     database = store.database
     mended: list[str] = []
     problems: list[str] = []
@@ -38,31 +38,31 @@ def verify(
         report = sync(progress)
         mended += report.notes
         mended.append(f"The index was made anew from its documents: {report.passages:,} passages.")
-    if not _words_agree(database):
+    if not _check_keyword_index(database):
         with database.only_writer():
-            save_derived(database, store.vectors, words_changed=True)
-        mended.append("The words of the passages were not those of their texts: they were indexed anew.")
+            save_derived(database, store.vectors, keywords_changed=True)
+        mended.append("The keyword index did not match the passages: it was made anew.")
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)
-        whole = not snapshot.dimension or store.vectors.is_whole(snapshot)
+        intact = not snapshot.dimension or store.vectors.is_intact(snapshot)
         documents = len(get_records(connection))
     fault = "The vector file was missing or damaged"
-    if not whole and database.writable:
+    if not intact and database.writable:
         with translated(database.folder), database.only_writer():
             store.vectors.discard()
             save_derived(database, store.vectors)
         mended.append(f"{fault}: it was made anew from the vectors in the database.")
-    elif not whole:
+    elif not intact:
         problems.append(f"{fault}, and the folder is read-only: make {shown(database.folder)} writable.")
     return VerifyReport(snapshot.passages, documents, mended, problems)
 
 
 def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress | None) -> None:
-    """Raise ``IndexDamaged`` unless every row is what was written, and all rows agree."""
+    """Raise ``IndexDamaged`` unless every row has its checksum and all rows are consistent."""
     begun = time.monotonic()
     for statement in ("PRAGMA integrity_check(1)", "PRAGMA foreign_key_check", _MISCOUNTED, _WITHOUT_VECTOR):
-        for answer, *_ in connection.execute(statement):
-            if answer != "ok":
+        for result, *_ in connection.execute(statement):
+            if result != "ok":
                 raise damaged()
     for origin in ("file", "text"):
         get_records(connection, origin)
@@ -85,8 +85,8 @@ def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress
         progress(Advance(len(ids), len(ids), len(ids), time.monotonic() - begun, folder, 0.0))
 
 
-def _words_agree(database: Database) -> bool:
-    """Whether the word index is that of the passages; made anew if not. One that is read-only is not looked at."""
+def _check_keyword_index(database: Database) -> bool:
+    """Rebuild the keyword index unless it matches the passages; return whether it did. Skips a read-only index."""
     if not database.writable:
         return True
     with database.only_writer():

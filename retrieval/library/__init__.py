@@ -1,1 +1,1 @@
-"""Which files and folders a library follows, and how its index is kept in step with them."""
+"""The library: the files and folders it indexes, and the sync that keeps the index up to date with them."""

@@ -1,4 +1,4 @@
-"""Find the documents below the files and folders that an index follows."""
+"""Find the documents in the files and folders of a library (its roots)."""
 
 import os
 import stat
@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from retrieval.documents.load import SUFFIXES
 
 HIDDEN = "hidden"
-OTHER_KIND = "of no kind that can be read"
+OTHER_KIND = "not a supported file type"
 NOT_A_FILE = "neither a file nor a folder"
 LINK_TO_FOLDER = "a link to a folder: add the folder itself"
-LINK_TO_NOTHING = "a link that leads nowhere"
-LINK_OUTSIDE = "a link out of its folder: index the folder with --follow-links if what it leads to may be asked"
-SYSTEM = "the system's own, in /proc, /sys or /dev"
-GONE = "gone before it could be looked at"
+LINK_TO_NOTHING = "a broken link"
+LINK_OUTSIDE = "a link out of its folder: index the folder with --follow-links to include its target"
+SYSTEM = "a system path in /proc, /sys or /dev"
+GONE = "disappeared before it could be read"
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What tells a changed file from an unchanged one without reading it."""
+    """Size and modification time of a file, to detect a change without reading it."""
 
     size: int
     mtime_ns: int
@@ -27,28 +27,28 @@ class Stamp:
 
 @dataclass
 class Found:
-    """The documents by path, and what was passed over on the way.
+    """The documents found, by path, and what was skipped.
 
-    ``skipped`` are paths with the reason; ``missing`` are roots that are gone, and ``links`` those of them that have
-    become links; ``closed`` are folders that cannot be listed; ``outside`` is where links lead that are not followed.
+    ``skipped`` holds paths with the reason; ``missing`` the roots that are gone, and ``links`` those of them that
+    have become links; ``unlistable`` the folders that cannot be listed; ``outside`` the targets of links not followed.
     """
 
     files: dict[bytes, Stamp] = field(default_factory=dict)
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
     missing: dict[bytes, str] = field(default_factory=dict)
     links: set[bytes] = field(default_factory=set)
-    closed: list[bytes] = field(default_factory=list)
+    unlistable: list[bytes] = field(default_factory=list)
     outside: set[bytes] = field(default_factory=set)
 
-    def hidden_from_view(self, path: bytes) -> bool:
-        """Whether a path lies in a folder that cannot be looked into now."""
-        folders = [*self.closed, *(root for root, kind in self.missing.items() if kind == "folder")]
+    def is_unreachable(self, path: bytes) -> bool:
+        """True if a path lies in a folder that is missing or cannot be listed."""
+        folders = [*self.unlistable, *(root for root, kind in self.missing.items() if kind == "folder")]
         return any(is_below(path, folder) for folder in folders)
 
 
 @dataclass(frozen=True)
 class _Root:
-    """A folder that is walked; ``real`` is its path without links, some of which may be newer than the index."""
+    """A folder to walk; ``real`` is its path with links resolved, as some may have been made after indexing."""
 
     path: bytes
     real: bytes
@@ -56,20 +56,20 @@ class _Root:
 
 
 def find_documents(roots: Mapping[bytes, str], followed: Collection[bytes] = ()) -> Found:
-    """Walk the roots; each file is found once, under its real path.
+    """Walk the roots; report each file once, under its real path.
 
-    Links to files are followed within their root, and out of it where the root is one of ``followed``. Links to
-    folders are not: they may lead in circles or to the whole disk.
+    Links to files are followed if they stay within their root, or if the root is in ``followed``. Links to folders
+    are not followed: they may form cycles or lead to the whole disk.
     """
     found = Found()
     for root, kind in sorted(roots.items()):
         try:
             status = os.lstat(root)
-            if stat.S_ISLNK(status.st_mode):  # its path had none when it was added
+            if stat.S_ISLNK(status.st_mode):  # links were resolved when the root was added
                 if root not in followed:
                     found.links.add(root)
                     raise FileNotFoundError
-                status = os.stat(root)  # noqa: PTH116 - paths are bytes, for a name need not be text
+                status = os.stat(root)  # noqa: PTH116 - paths are bytes: a name need not be valid text
         except OSError:
             found.missing[root] = kind
             continue
@@ -87,12 +87,12 @@ def find_documents(roots: Mapping[bytes, str], followed: Collection[bytes] = ())
 
 
 def is_below(path: bytes, folder: bytes) -> bool:
-    """Whether ``folder`` is ``path`` or holds it, at any depth."""
+    """True if ``path`` is ``folder`` or lies below it, at any depth."""
     return path == folder or path.startswith(folder.rstrip(_SEPARATOR) + _SEPARATOR)
 
 
 def is_system(path: bytes) -> bool:
-    """Whether a path without links lies where the system shows itself as files, some of them secret or endless."""
+    """True if a resolved path lies in a system file tree, where files may be secret or endless."""
     return any(is_below(path, folder) for folder in _SYSTEM_FOLDERS)
 
 
@@ -103,14 +103,14 @@ def _walk(root: _Root, found: Found) -> None:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if subfolder := _take(entry, root, found):
+                    if subfolder := _visit(entry, root, found):
                         folders.append(subfolder)
         except OSError:
-            found.closed.append(folder)
+            found.unlistable.append(folder)
 
 
-def _take(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None:
-    """Note a file, or return a folder that is to be walked."""
+def _visit(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None:
+    """Record a file or why it is skipped, or return a folder to walk."""
     hidden = entry.name.startswith(b".")
     try:
         if entry.is_dir(follow_symlinks=False) and not hidden and not is_system(entry.path):
@@ -121,7 +121,7 @@ def _take(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None:
         reason = LINK_TO_NOTHING if entry.is_symlink() else GONE
         found.skipped.append((entry.path, reason))
         return None
-    if reason := _why_not(entry, path, status.st_mode, hidden):
+    if reason := _skip_reason(entry, path, status.st_mode, hidden):
         found.skipped.append((entry.path, reason))
     elif path != entry.path and not root.follow_links and not is_below(path, root.real):
         found.skipped.append((entry.path, LINK_OUTSIDE))
@@ -131,13 +131,13 @@ def _take(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None:
     return None
 
 
-def _why_not(entry: os.DirEntry[bytes], path: bytes, mode: int, hidden: bool) -> str:
-    """Return why an entry of a folder, whose real path is given, is no document, or nothing."""
+def _skip_reason(entry: os.DirEntry[bytes], path: bytes, mode: int, hidden: bool) -> str:
+    """Return why a folder's entry is not a document, or "" if it is one; ``path`` is the entry's real path."""
     if hidden:
         return HIDDEN
     if is_system(path):
         return SYSTEM
-    if stat.S_ISLNK(mode):  # in a circle, or it has just been made
+    if stat.S_ISLNK(mode):  # a cycle, or a link made just now
         return LINK_TO_NOTHING
     if stat.S_ISDIR(mode):
         return LINK_TO_FOLDER

@@ -1,4 +1,4 @@
-"""A person's documents: which files and folders they are, and their index kept in step with them."""
+"""The library: the files and folders a user has added, and the index kept up to date with them."""
 
 import hashlib
 import os
@@ -30,19 +30,16 @@ from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyR
 
 
 def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
-    """Return the index folder below ``home`` for these documents, the same one every time."""
+    """Return the index folder below ``home`` for these documents; the same paths give the same folder."""
     resolved = sorted({os.fsencode(os.path.realpath(path)) for path in paths})
     return home / hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
 
 
 class Library:
-    """Files and folders that are indexed, and the store to search them by.
-
-    Close it, or use it as a context manager.
-    """
+    """Indexed files and folders, with the store that searches them; close it, or use it as a context manager."""
 
     def __init__(self, store: PassageStore, settings: SplitSettings) -> None:
-        """Follow the documents of an open store; use ``open``."""
+        """Wrap an open store; use ``open`` instead."""
         self.store = store
         self.settings = settings
 
@@ -56,9 +53,9 @@ class Library:
         split: SplitSettings | None = None,
         search: Search = "hybrid",
     ) -> Self:
-        """Open or create the library in ``folder``; nothing is embedded yet.
+        """Open or create the library in ``folder`` without embedding anything yet.
 
-        A folder that cannot be written is opened for reading, if there is a library in it.
+        A read-only folder is opened for reading if it holds a library.
         """
         store = PassageStore.open(folder, embeddings, embedding_name=embedding_name, search=search)
         return cls(store, split or SplitSettings())
@@ -75,14 +72,14 @@ class Library:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no passage to search."""
+        """True if there is no passage to search."""
         return not any(source.passages for source in self.sources())
 
     def add(self, paths: Iterable[str | Path], *, follow_links: bool | None = None) -> None:
-        """Remember files and folders; ``sync`` indexes them. All of them are fit, or none is added.
+        """Add files and folders, all or none; ``sync`` indexes them.
 
-        With ``follow_links``, what links in a folder lead to is indexed wherever it lies; ``None`` leaves a folder
-        that was added before as it was, and another without.
+        With ``follow_links``, targets of links in a folder are indexed wherever they lie; ``None`` keeps the setting
+        of a folder that was added before, and is False for a new one. Raises ``RequestError``.
         """
         with self._database.reading() as connection:
             known, before = get_roots(connection), get_followed(connection)
@@ -100,11 +97,11 @@ class Library:
                 save_roots(self._database)
 
     def remove(self, path: str | Path) -> None:
-        """Forget a file or folder that was added, and its passages, unless another root has them."""
+        """Remove a root and its passages, except those that another root covers."""
         with self._database.only_writer():
             with self._database.writing() as connection:
                 roots = get_roots(connection)
-                named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - it may have become a link
+                named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the root may have become a link
                 target = named if named in roots else os.fsencode(os.path.realpath(path))
                 if target not in roots:
                     raise RequestError(_not_a_root(target, roots))
@@ -119,11 +116,11 @@ class Library:
             save_derived(self._database, self.store.vectors)
 
     def sync(self, progress: Progress | None = None, *, seconds: float = WAIT) -> SyncReport:
-        """Bring the index in step with the disk, reading only files that changed.
+        """Bring the index up to date with the disk, reading only files that changed.
 
-        A document that cannot be read is reported, and the others go on. When nothing changed,
-        nothing is written, and a folder that is read-only will do. Raises ``IndexBusy`` when something did and
-        another process writes for longer than ``seconds``.
+        A document that cannot be read is reported, and the others are indexed. When nothing changed nothing is
+        written, so a read-only index folder suffices. Raises ``IndexBusy`` if there are changes to write and another
+        process holds the lock for longer than ``seconds``.
         """
         try:
             return self._sync(progress, seconds)
@@ -134,7 +131,7 @@ class Library:
             return self._sync(progress, seconds)
 
     def sources(self) -> list[Source]:
-        """Return every document with its state, those that cannot be read among them."""
+        """Return every document with its status, including those that cannot be read."""
         with self._database.reading() as connection:
             records = get_records(connection)
         return [
@@ -143,21 +140,21 @@ class Library:
         ]
 
     def skipped(self) -> list[Skipped]:
-        """Return what lies in the library's folders and is no document, as it is on the disk now."""
+        """Return what is in the library's folders now that is not a document."""
         with self._database.reading() as connection:
             roots, followed = get_roots(connection), get_followed(connection)
         found = find_documents(roots, followed)
         return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in found.skipped]
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:
-        """Compare everything in the index with what was written, and mend what is not; the disk is not looked at.
+        """Check the whole index for damage and repair it; the documents on disk are not compared.
 
         Raises ``RequestError`` when the index is damaged and its folder read-only.
         """
         return verify(self.store, self.sync, progress)
 
-    def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002 - as the store calls it
-        """Raise ``RequestError`` with the reason when there is nothing to ask."""
+    def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002 - the store's name for it
+        """Raise ``RequestError`` with the reason when there is no passage to search."""
         sources = self.sources()
         if any(source.passages for source in sources):
             if filter:
@@ -190,8 +187,8 @@ class Library:
             with database.only_writer(seconds):
                 remove_partial_files(database.folder)
                 run.report.notes += clear_outdated(database, model, self.settings)
-                plan = run.plan()  # another process may have done it all while this one waited
-                run.carry_out(plan)
+                plan = run.plan()  # another process may have done it while this one waited for the lock
+                run.execute(plan)
                 save_derived(database, self.store.vectors)
         elif database.writable:
             with suppress(RequestError), database.only_writer(seconds=0):
@@ -206,10 +203,10 @@ class Library:
 
 
 def _root(path: str | Path) -> tuple[bytes, str]:
-    """Return the real path of what is to be followed, and whether it is a file or a folder."""
+    """Return the real path of a new root, and whether it is a file or a folder."""
     real = os.path.realpath(path)
-    if any(is_system(os.fsencode(one)) for one in (os.path.abspath(path), real)):  # noqa: PTH100 - links as they are
-        raise RequestError(f"{shown(path)} is the system's own, in /proc, /sys or /dev: name a document elsewhere.")
+    if any(is_system(os.fsencode(form)) for form in (os.path.abspath(path), real)):  # noqa: PTH100 - keeps links
+        raise RequestError(f"{shown(path)} is a system path in /proc, /sys or /dev: name a document elsewhere.")
     try:
         mode = Path(real).stat().st_mode
     except (OSError, ValueError) as error:
@@ -250,13 +247,13 @@ _NO_FOLDER = f"SELFRAG_STORE names no folder: {_WRITE}."
 
 
 def open_store(url: str, embeddings: Embeddings, embedding_name: str) -> VectorStore:
-    """Open or make the store that a URL names: ``sqlite:///folder`` is the embedded one."""
+    """Open or create the store that a URL names: ``sqlite:///folder`` is the embedded one."""
     folder = library_folder(url, None)
     return PassageStore.open(folder, embeddings, embedding_name=embedding_name)
 
 
 def library_folder(url: str, default: Path | None) -> Path:
-    """Return the folder that a URL of the embedded store names; ``default`` is for one that names none."""
+    """Return the folder that an embedded store's URL names, or ``default`` if it names none."""
     try:
         parts = urlsplit(url)
     except ValueError as error:  # half an IPv6 address
@@ -272,5 +269,5 @@ def library_folder(url: str, default: Path | None) -> Path:
         raise RequestError(_NO_FOLDER)
     try:
         return Path(path.removeprefix("/") if path.startswith("/~") else path).expanduser()
-    except RuntimeError as error:  # there is no such user
+    except RuntimeError as error:  # no such user
         raise RequestError(f"SELFRAG_STORE names a home that is not known, {shown(path[1:])}: {_WRITE}.") from error

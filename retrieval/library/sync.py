@@ -1,4 +1,4 @@
-"""Bring an index in step with the files it follows, a batch of passages in one transaction."""
+"""Bring the index up to date with the library's files, one batch of passages per transaction."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from core.text import shown
 from retrieval.documents.load import LARGEST, documents_of
 from retrieval.index.database import Database
 from retrieval.index.document_rows import Record, get_records, put_passages, put_record, remove_records, touch_records
-from retrieval.index.embedding import Model, agree, embed_once
+from retrieval.index.embedding import Model, embed_once, record_model
 from retrieval.index.schema import get_followed, get_roots
 from retrieval.index.vector_rows import BATCH, drop_spare_vectors, has_spare_vectors
 from retrieval.library.discovery import Found, Stamp, find_documents
@@ -23,13 +23,13 @@ from retrieval.sandbox.pool import Readers, Reading
 from retrieval.splitter import SplitSettings, split
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 
-_FILES = 256  # in one transaction
-_RECENT = 2_000_000_000  # nanoseconds: a file changed so lately may change again under the same time
+_FILES = 256  # per transaction
+_RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again without a new modification time
 
 
 @dataclass
 class Plan:
-    """What is to be done: files to read, documents to drop, and stamps to renew."""
+    """The work of a sync: ``changed`` files to read, ``gone`` documents to remove, ``touched`` stamps to update."""
 
     found: Found
     known: dict[bytes, Record]
@@ -40,13 +40,13 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Whether the index agrees with the disk."""
+        """True if the index is up to date with the disk."""
         return not self.changed and not self.gone
 
 
 @dataclass
-class _Done:
-    """A file that was read and split, waiting for its vectors; one without text has no passages."""
+class _SplitFile:
+    """A file that was read and split and awaits embedding; one without text has no passages."""
 
     record: Record
     passages: list[Document]
@@ -54,7 +54,7 @@ class _Done:
 
 
 class Sync:
-    """One run over all files; what is done stays done when it is interrupted."""
+    """One sync of all files; committed batches survive an interruption."""
 
     def __init__(self, database: Database, model: Model, settings: SplitSettings, progress: Progress | None):
         self._database = database
@@ -65,16 +65,16 @@ class Sync:
         self.report = SyncReport()
 
     def plan(self) -> Plan:
-        """Compare the disk with the index: by size and time first, by content where these differ."""
+        """Compare the disk with the index: by size and modification time, then by content where these differ."""
         with self._database.reading() as connection:
             roots, known = get_roots(connection), get_records(connection)
             followed = get_followed(connection)
         if known and not roots:
-            raise damaged()  # a root goes with its documents
+            raise damaged()  # removing a root removes its documents
         plan = Plan(find_documents(roots, followed), known)
         for path, stamp in plan.found.files.items():
             self._compare(path, stamp, plan)
-        plan.gone = [path for path in known if path not in plan.found.files and not plan.found.hidden_from_view(path)]
+        plan.gone = [path for path in known if path not in plan.found.files and not plan.found.is_unreachable(path)]
         return plan
 
     def _compare(self, path: bytes, stamp: Stamp, plan: Plan) -> None:
@@ -102,79 +102,79 @@ class Sync:
             self._hashes[path, stamp] = hashlib.sha256(data).hexdigest()
         return self._hashes[path, stamp]
 
-    def carry_out(self, plan: Plan) -> None:
-        """Index what changed, a batch of passages at a time, and drop what is gone."""
+    def execute(self, plan: Plan) -> None:
+        """Index what changed, a batch of passages at a time, and remove what is gone."""
         files = [(_path(path), plan.found.files[path].size) for path in plan.changed]
-        pace = TimeEstimate(files, self._progress)
-        waiting: list[_Done] = []
+        estimate = TimeEstimate(files, self._progress)
+        pending: list[_SplitFile] = []
         with Readers() as readers:
             for done, reading in enumerate(readers.read(plan.changed)):
-                pace.tell(done)
-                waiting.append(self._split(reading, plan))
-                pace.passages += len(waiting[-1].passages)
-                if sum(len(one.passages) for one in waiting) >= BATCH or len(waiting) >= _FILES:
-                    self._index(waiting, plan)
-                    waiting = []
+                estimate.update(done)
+                pending.append(self._split(reading, plan))
+                estimate.passages += len(pending[-1].passages)
+                if sum(len(file.passages) for file in pending) >= BATCH or len(pending) >= _FILES:
+                    self._index(pending, plan)
+                    pending = []
             if readers.note:
                 self.report.notes.append(readers.note)
-        self._index(waiting, plan)
-        self._drop(plan)
+        self._index(pending, plan)
+        self._remove_gone(plan)
         self.touch(plan)
-        pace.tell(len(plan.changed))
+        estimate.update(len(plan.changed))
 
-    def _split(self, reading: Reading, plan: Plan) -> _Done:
-        """Turn what became of a file into its record and passages."""
+    def _split(self, reading: Reading, plan: Plan) -> _SplitFile:
+        """Turn the outcome of reading a file into its record and passages."""
         stamp = plan.found.files[reading.path]
         old = plan.known.get(reading.path)
-        same = reading.sha256 is None or reading.size == stamp.size
+        same_size = reading.sha256 is None or reading.size == stamp.size
         record = Record(
             reading.path,
             sha256=reading.sha256,
             size=stamp.size if reading.sha256 is None else reading.size,
-            mtime_ns=stamp.mtime_ns if _settled(stamp) and same else -1,
+            mtime_ns=stamp.mtime_ns if _is_reliable(stamp) and same_size else -1,
             date=_day(stamp),
             id=old.id if old else 0,
         )
         if reading.loaded is None:
-            if reading.status != "unopened":  # to be tried again only when it has changed
+            if reading.status != "unopened":  # try again only once it has changed
                 record = replace(record, sha256=reading.sha256 or "")
             status: Status = "empty" if reading.status == "empty" else "failed"
-            return _Done(replace(record, status=status, reason=reading.reason), [])
+            return _SplitFile(replace(record, status=status, reason=reading.reason), [])
         loaded = reading.loaded
         record = replace(record, reason=loaded.note, date=loaded.date or record.date)
-        return _Done(record, split(documents_of(_path(reading.path), loaded), self._settings), loaded.note)
+        return _SplitFile(record, split(documents_of(_path(reading.path), loaded), self._settings), loaded.note)
 
-    def _index(self, waiting: list[_Done], plan: Plan) -> None:
-        """Embed what waits in common batches, then write all of it or none."""
-        if not waiting:
+    def _index(self, pending: list[_SplitFile], plan: Plan) -> None:
+        """Embed the passages of several files together, then write all of them or none."""
+        if not pending:
             return
-        texts = [passage.page_content for one in waiting for passage in one.passages]
+        texts = [passage.page_content for file in pending for passage in file.passages]
         vectors = embed_once(self._database, self._model, texts) if texts else None
         start = 0
         with self._database.writing() as connection:
             if vectors is not None:
-                agree(connection, self._database, self._model, vectors.shape[1])
-            for one in waiting:
-                end = start + len(one.passages)
-                document = put_record(connection, one.record)
-                if vectors is not None and one.passages:
-                    put_passages(connection, document, one.passages, vectors[start:end])
+                record_model(connection, self._database, self._model, vectors.shape[1])
+            for file in pending:
+                end = start + len(file.passages)
+                document = put_record(connection, file.record)
+                if vectors is not None and file.passages:
+                    put_passages(connection, document, file.passages, vectors[start:end])
                 start = end
-        for one in waiting:
-            self._report(one, known=one.record.path in plan.known)
+        for file in pending:
+            self._report(file, known=file.record.path in plan.known)
 
-    def _report(self, one: _Done, *, known: bool) -> None:
-        path = _path(one.record.path)
-        if one.record.status == "indexed":
+    def _report(self, file: _SplitFile, *, known: bool) -> None:
+        path = _path(file.record.path)
+        if file.record.status == "indexed":
             (self.report.updated if known else self.report.added).append(path)
         else:
-            lost = self.report.empty if one.record.status == "empty" else self.report.failed
-            lost.append(Failure(path, one.record.reason))
-        if one.note:
-            self.report.notes.append(one.note)
+            failures = self.report.empty if file.record.status == "empty" else self.report.failed
+            failures.append(Failure(path, file.record.reason))
+        if file.note:
+            self.report.notes.append(file.note)
 
-    def _drop(self, plan: Plan) -> None:
-        """Remove what is gone, last: a file that was moved has lent its vectors by now."""
+    def _remove_gone(self, plan: Plan) -> None:
+        """Remove documents that are gone, last, so that a moved file can reuse its vectors."""
         if plan.gone:
             with self._database.writing() as connection:
                 remove_records(connection, [plan.known[path].id for path in plan.gone])
@@ -186,26 +186,26 @@ class Sync:
                 drop_spare_vectors(connection)
 
     def touch(self, plan: Plan) -> None:
-        """Write down the new times of files whose content is as it was."""
+        """Record the new modification times of files whose content is unchanged."""
         stamps = [(path, plan.found.files[path]) for path in plan.touched]
-        settled = [(path, stamp.mtime_ns) for path, stamp in stamps if _settled(stamp)]
-        if settled:
+        reliable = [(path, stamp.mtime_ns) for path, stamp in stamps if _is_reliable(stamp)]
+        if reliable:
             with self._database.writing() as connection:
-                touch_records(connection, settled)
+                touch_records(connection, reliable)
 
     def finish(self, plan: Plan) -> None:
-        """Complete the report with what needed no work."""
+        """Complete the report with the files that needed no work."""
         report = self.report
-        idle = [plan.known[path] for path in [*plan.unchanged, *plan.touched]]
-        failures = [record for record in idle if record.status != "indexed"]
+        unchanged = [plan.known[path] for path in [*plan.unchanged, *plan.touched]]
+        failures = [record for record in unchanged if record.status != "indexed"]
         kept = [path for path in plan.known if path not in plan.found.files and path not in plan.gone]
         report.still_failed = [Failure(_path(record.path), record.reason) for record in failures]
-        report.unchanged = len(idle) - len(failures) + len(kept)
+        report.unchanged = len(unchanged) - len(failures) + len(kept)
         report.skipped = [Skipped(_path(path), reason) for path, reason in plan.found.skipped]
-        lost = sum(path in plan.found.outside for path in plan.gone)
-        if lost:
+        outside = sum(path in plan.found.outside for path in plan.gone)
+        if outside:
             report.notes.append(
-                f"Documents outside of the library's folders, to which only links lead, were removed ({lost}): "
+                f"Documents outside of the library's folders, to which only links lead, were removed ({outside}): "
                 "add them by name, or the folder with index --follow-links."
             )
         for root, kind in plan.found.missing.items():
@@ -220,7 +220,7 @@ class Sync:
                 )
             elif root in plan.gone:
                 report.notes.append(f"The file {shown(_path(root))} is gone: its passages were removed.")
-        for folder in plan.found.closed:
+        for folder in plan.found.unlistable:
             report.notes.append(
                 f"The folder {shown(_path(folder))} cannot be opened: its documents are kept as they were."
             )
@@ -234,7 +234,8 @@ def _day(stamp: Stamp) -> str:
         return "1970-01-01"
 
 
-def _settled(stamp: Stamp) -> bool:
+def _is_reliable(stamp: Stamp) -> bool:
+    """True if the modification time is old enough that any later change must alter it."""
     return time.time_ns() - stamp.mtime_ns > _RECENT
 
 

@@ -1,1 +1,1 @@
-"""Read documents in processes that can be lost, and that can open nothing else."""
+"""Read documents in sandboxed processes, which may crash and can open no other file."""

@@ -1,10 +1,10 @@
-"""Read documents in a process of its own, which a hostile one can only take down with it: the child's side.
+"""The child's side of the sandbox: parse documents in a separate process, which a hostile one can at most crash.
 
-Parent and child exchange frames: the length in four bytes, then so many bytes. A frame is JSON, but for a
-batch of sections, which is JSON without their text and then a frame of the text alone. The child says
-``ready`` and how it is confined. For each path it is given, whose file comes open over a socket where there can be
-one, it states the hash and size of what it read, so that these are known whatever comes next, then the sections in
-batches, and last what became of the file.
+Parent and child exchange frames: four bytes of length, then the payload. A frame is JSON, except that a batch of
+sections is two frames, the sections' metadata as JSON and then their text. The child first says ``ready`` and how it
+is confined. For each path, whose open file comes over a socket where the system supports it, it sends the hash and
+size of the bytes first, so that these are known even if it then crashes, next the sections in batches, and last the
+outcome.
 """
 
 import base64
@@ -32,24 +32,24 @@ from retrieval.sandbox.confinement import confine
 try:
     import fcntl
     import resource
-except ImportError:  # Windows has no limits to set: the parent's clock is the only one there
+except ImportError:  # Windows has no resource limits: only the parent's timeout applies
     fcntl = resource = None  # type: ignore[assignment]
 
 FRAME = 8_000_000  # bytes of JSON in one frame
-NO_MEMORY = 70  # the code with which a reader ends when it has none left to answer with
+NO_MEMORY = 70  # exit code of a reader without memory for a reply
 SECTION = 100  # characters that a section counts for at least: many small ones need memory, too
-_BATCH = 1_000_000  # characters to a frame of text, unless one section alone has more
+_BATCH = 1_000_000  # characters per frame of text, unless one section alone has more
 _OPEN_FILES = 64
-_GRACE = 10  # seconds of processor time, beyond the limit of the parent's clock
-_WORN = 256_000_000  # bytes that a reader may have grown by and still be given another file
+_GRACE = 10  # seconds of processor time beyond the parent's timeout
+_WORN = 256_000_000  # bytes of growth, beyond which a reader is replaced before the next file
 _LENGTH = struct.Struct(">I")
 
 
 class Rules(NamedTuple):
-    """What the parent tells a reader first.
+    """The first message from the parent: the reader's limits, in seconds, bytes of memory and characters of text.
 
-    ``path`` is where to look for modules besides, ``system_calls`` a filter for seccomp in base 64, and ``files`` the
-    descriptor of the socket over which files come, if any do.
+    ``path`` extends ``sys.path``; ``system_calls`` is a seccomp filter in base 64; ``files`` is the descriptor of the
+    socket over which open files come, or None.
     """
 
     seconds: float
@@ -68,9 +68,9 @@ def send(stream: IO[bytes], payload: bytes) -> None:
 
 
 def receive(stream: IO[bytes], longest: int) -> bytes | None:
-    """Return the next frame, or None at the end.
+    """Return the next frame, or None at the end of the stream.
 
-    Raises ``EOFError`` when the stream ends within a frame and ``ValueError`` when it is too long.
+    Raises ``EOFError`` when the stream ends within a frame, and ``ValueError`` for one longer than ``longest`` bytes.
     """
     head = stream.read(_LENGTH.size)
     if not head:
@@ -87,18 +87,18 @@ def receive(stream: IO[bytes], longest: int) -> bytes | None:
 
 
 def main() -> None:
-    """Read one file after the other for the process at the other end of standard input and output."""
-    requests, replies = _take_pipes()
+    """Serve the parent process over standard input and output until it closes them."""
+    requests, replies = _claim_pipes()
     try:
         _serve(requests, replies)
     except (BrokenPipeError, EOFError):  # the parent is gone
         os._exit(0)
-    except MemoryError:  # not even an answer fits in
+    except MemoryError:  # not even a reply fits in memory
         os._exit(NO_MEMORY)
 
 
 def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer one request after the other, under the rules that are told first."""
+    """Apply the rules that come first, then read one file per request."""
     rules = Rules(**json.loads(receive(requests, FRAME) or b"{}"))
     sys.path += rules.path
     files = None if rules.files is None else socket.socket(fileno=rules.files)
@@ -107,40 +107,40 @@ def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
     _limit(rules, memory.addressed)
     confined = confine(base64.b64decode(rules.system_calls))
-    _say(replies, {"ready": True, **confined})
-    first = memory.resident
+    _reply(replies, {"ready": True, **confined})
+    initial = memory.resident
     while request := receive(requests, FRAME):
-        descriptor = None if files is None else _take_file(files)
+        descriptor = None if files is None else _receive_file(files)
         _limit_time(rules)
-        with _ending_with(requests):
+        with _dying_with_parent(requests):
             outcome = _read_and_reply(request, descriptor, rules, replies)
-        _say(replies, {"worn": memory.resident - first > _WORN, **outcome})
+        _reply(replies, {"worn": memory.resident - initial > _WORN, **outcome})
 
 
-def _take_file(files: socket.socket) -> int:
+def _receive_file(files: socket.socket) -> int:
     _, descriptors, _, _ = socket.recv_fds(files, 1, 1)
     if not descriptors:
         raise EOFError
     return descriptors[0]
 
 
-def _say(replies: IO[bytes], message: Mapping[str, Any]) -> None:
+def _reply(replies: IO[bytes], message: Mapping[str, Any]) -> None:
     send(replies, json.dumps(message, allow_nan=False).encode())
 
 
-def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Keep the pipes to ourselves: what a parser prints must not end up among the replies."""
+def _claim_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Move the pipes off standard input and output, so that what a parser prints cannot corrupt the replies."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
-        os.dup2(nothing, standard)
-    os.close(nothing)
+        os.dup2(null, standard)
+    os.close(null)
     return requests, replies
 
 
 def _limit(rules: Rules, addressed: int) -> None:
-    """Give up what reading a document does not take; root can undo it, others cannot."""
-    with suppress(OSError):  # where memory runs out, a reader is to go first
+    """Lower the resource limits to what reading a document takes; only root could raise them again."""
+    with suppress(OSError):  # out of memory, the kernel should kill a reader first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     if resource is None:
         return
@@ -154,12 +154,12 @@ def _limit(rules: Rules, addressed: int) -> None:
 def _lower(limit: int, amount: int) -> None:
     hard = resource.getrlimit(limit)[1]
     amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-    with suppress(OSError, ValueError):  # macOS knows some of the limits by name only
+    with suppress(OSError, ValueError):  # macOS defines some limits that it does not support
         resource.setrlimit(limit, (amount, amount))
 
 
 def _limit_time(rules: Rules) -> None:
-    """Let the system end this process if the parent does not, counted from now."""
+    """Limit processor time from now on, so that the system ends this process if the parent does not."""
     if resource is not None:
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
         amount = math.ceil(time.process_time() + rules.seconds) + _GRACE
@@ -168,25 +168,25 @@ def _limit_time(rules: Rules) -> None:
 
 
 @contextmanager
-def _ending_with(requests: IO[bytes]) -> Iterator[None]:
-    """Have the system end this process, however busy it is, when the parent is gone.
+def _dying_with_parent(requests: IO[bytes]) -> Iterator[None]:
+    """Have the system end this process, however busy, when the parent is gone.
 
-    The parent is silent while a file is read: the only event on the pipe is its end, and SIGIO, which
-    the system then sends to its owner, ends a process that does not handle it.
+    The parent sends nothing while a file is read, so the only event on the pipe is its end. The system then sends
+    SIGIO to the pipe's owner, which ends a process that does not handle it.
     """
     if fcntl is None:
         yield
         return
     flags = fcntl.fcntl(requests, fcntl.F_GETFL)
     fcntl.fcntl(requests, fcntl.F_SETFL, flags | os.O_ASYNC)
-    if select.select([requests], [], [], 0)[0]:  # gone already, just before
+    if select.select([requests], [], [], 0)[0]:  # the parent was gone before the flag was set
         os._exit(0)
     yield
     fcntl.fcntl(requests, fcntl.F_SETFL, flags)
 
 
 def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
-    """Send the hash and the sections of a file, and return what became of it."""
+    """Send the hash and the sections of a file, and return its outcome."""
     path = Path(os.fsdecode(request))
     name = shown(path.name)
     try:
@@ -196,11 +196,11 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
         return {"status": status, "reason": reason, "worn": False}
     except MemoryError:
         return {"status": "failed", "reason": needs_memory(name, rules.memory), "worn": True}
-    _say(replies, {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)})
+    _reply(replies, {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)})
     try:
         loaded = parse(path, data)
         batches = list(_batches(name, loaded, rules))
-    except Exception as error:  # noqa: BLE001 - a document makes a parser raise whatever it likes
+    except Exception as error:  # noqa: BLE001 - a hostile document can make a parser raise anything
         return _failure(name, error, rules)
     for header, text in batches:
         send(replies, header)
@@ -209,23 +209,23 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
 
 
 def not_opened(name: str, error: Exception) -> tuple[Literal["failed", "unopened"], str]:
-    """Return what is said of a file that cannot be opened, or is none; a ``ValueError`` is a zero byte in the path."""
+    """Return status and reason for a file that cannot be opened; a ``ValueError`` means a zero byte in the path."""
     if isinstance(error, UnreadableDocument):
         return "failed", str(error)
     if getattr(error, "errno", None) == errno.ENOENT:
         return "unopened", f"{name} cannot be found any more: restore it, or index its folder again."
-    why = getattr(error, "strerror", None) or error
-    return "unopened", f"{name} cannot be opened ({why}): check its permissions."
+    cause = getattr(error, "strerror", None) or error
+    return "unopened", f"{name} cannot be opened ({cause}): check its permissions."
 
 
 def _failure(name: str, error: Exception, rules: Rules) -> dict[str, Any]:
-    """Say why a file cannot be read; what ran out of memory may be in any state, so that reader is worn."""
+    """Return the outcome of a file that cannot be read; after a ``MemoryError`` the reader must be replaced."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, MemoryError):
             return {"status": "failed", "reason": needs_memory(name, rules.memory), "worn": True}
         cause = cause.__cause__ or cause.__context__
-    if isinstance(error, ImportError):  # it is not the file that has to change
+    if isinstance(error, ImportError):  # not the file's fault: try again next time
         reason = f"{name} cannot be read without the module {error.name}: install requirements.txt again."
         return {"status": "unopened", "reason": reason}
     if isinstance(error, EmptyDocument):
@@ -237,12 +237,12 @@ def _failure(name: str, error: Exception, rules: Rules) -> dict[str, Any]:
 
 
 def needs_memory(name: str, memory: int) -> str:
-    """Return the reason of a file that filled the memory."""
+    """Return the message for a file that needs too much memory."""
     return f"{name} needs more than {memory / 1e9:g} GB of memory to read: split it, or leave it out."
 
 
 def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, bytes]]:
-    """Yield sections as frames of what is known of them and of their text, one behind the other."""
+    """Yield batches of sections as (frame of metadata, frame of text)."""
     counted = headers = 0
     batch_of = []
     for section in loaded.sections:
@@ -250,16 +250,16 @@ def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, b
         batch_of.append(counted // _BATCH)
     for _, numbered in groupby(zip(batch_of, loaded.sections, strict=True), key=lambda pair: pair[0]):
         batch: list[Section] = [section for _, section in numbered]
-        known = [[len(one.text), one.page, one.row, one.date, one.extra] for one in batch]
-        header = json.dumps({"sections": known}, allow_nan=False).encode()
+        metadata = [[len(part.text), part.page, part.row, part.date, part.extra] for part in batch]
+        header = json.dumps({"sections": metadata}, allow_nan=False).encode()
         headers += len(header)
         if counted > rules.text or headers > rules.text or len(header) > FRAME:
             raise UnreadableDocument(f"{name} gives more than {rules.text:,} characters: split it into smaller files.")
-        yield header, "".join(one.text for one in batch).encode("utf-8", "replace")
+        yield header, "".join(part.text for part in batch).encode("utf-8", "replace")
 
 
 class _Memory:
-    """Linux's counts of this process's memory in bytes, 0 where there are none; their file stays open."""
+    """This process's memory in bytes, from Linux's /proc (0 elsewhere), which must be opened before confinement."""
 
     def __init__(self) -> None:
         try:

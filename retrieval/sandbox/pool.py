@@ -1,4 +1,4 @@
-"""Read many documents in processes with limits, in order and ahead of whoever uses them."""
+"""Read many documents in a pool of sandboxed processes, in order and prefetched."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,19 +12,19 @@ from retrieval.sandbox.replies import Reading, ReadLimits
 
 __all__ = ["ReadLimits", "Readers", "Reading"]
 
-_AHEAD = 4  # files for each worker
-_AHEAD_TEXT = 64_000_000  # characters of finished text
+_PREFETCH = 4  # files per worker
+_PREFETCH_TEXT = 64_000_000  # characters of finished text
 _MOST_WORKERS = 4
 _LIMITS = ReadLimits()
 
 
 class Readers:
-    """Processes that read documents; they start with the first file and are gone on exit."""
+    """A pool of processes that read documents; they start with the first file and are killed on exit."""
 
     def __init__(
         self, limits: ReadLimits = _LIMITS, workers: int | None = None, *, command: Sequence[str] | None = None
     ) -> None:
-        """Read with so many workers; ``command`` takes the place of the reader's own, for tests."""
+        """Use this many ``workers``; ``command`` replaces the reader's command in tests."""
         self._limits = limits
         self._command = command
         count = max(1, workers if workers is not None else _default_workers())
@@ -49,14 +49,14 @@ class Readers:
 
     @property
     def note(self) -> str:
-        """Say what this system cannot keep a reader from that a document has taken over; empty if nothing."""
+        """A sentence on what a compromised reader could still do on this system; empty if nothing."""
         return next((process.note for process in self._processes if process.note), "")
 
     def read(self, paths: Sequence[bytes]) -> Iterator[Reading]:
-        """Yield what became of each file, in the order of the paths.
+        """Yield the outcome of each file, in the order of the paths.
 
-        One sequence of files is read at a time: a new one ends the one before. Raises ``RequestError``
-        when no process can be started.
+        One sequence of files is read at a time: a new call ends the one before. Raises ``RequestError`` when no
+        process can be started.
         """
         if self._closed:
             raise RuntimeError("These readers are closed: make new ones.")
@@ -73,21 +73,21 @@ class Readers:
 
 
 class _Run:
-    """One sequence of files, read by a thread for each process."""
+    """One call of ``read``, with a thread per process."""
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:
         self._paths = paths
         self._changed = Condition()
-        self._next = 0  # the file to be read next
-        self._given = 0  # files that their user has had
+        self._next = 0  # index of the next file to read
+        self._consumed = 0  # number of files that the caller has received
         self._done: dict[int, Reading | Exception] = {}
         self._busy: set[ReaderProcess] = set()
         self._stopped = False
-        self._most_ahead = _AHEAD * len(processes)
+        self._prefetch = _PREFETCH * len(processes)
         self._threads = [Thread(target=self._work, args=(process,), daemon=True) for process in processes]
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start the threads."""
         try:
             for thread in self._threads:
                 thread.start()
@@ -95,20 +95,20 @@ class _Run:
             raise RequestError("No thread can be started to read documents: end other programs first.") from error
 
     def wait_for(self, index: int) -> Reading:
-        """Return the reading of the file with this number, when it is there."""
+        """Wait for the file with this index and return its outcome."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or index in self._done)
             if self._stopped:
                 raise RuntimeError("These files are no longer read: the readers were closed or given others.")
             outcome = self._done.pop(index)
-            self._given = index + 1
+            self._consumed = index + 1
             self._changed.notify_all()
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
     def stop(self) -> None:
-        """Give up what is not read yet, and end the processes that are at it."""
+        """Discard what is not consumed yet, and kill the busy processes."""
         with self._changed:
             self._stopped = True
             self._done.clear()
@@ -120,10 +120,10 @@ class _Run:
                 thread.join()
 
     def _work(self, process: ReaderProcess) -> None:
-        while (index := self._take(process)) is not None:
+        while (index := self._next_index(process)) is not None:
             try:
                 outcome: Reading | Exception = process.read(self._paths[index])
-            except Exception as error:  # noqa: BLE001 - raised again where the file is waited for
+            except Exception as error:  # noqa: BLE001 - raised again in wait_for
                 outcome = error
             with self._changed:
                 self._busy.discard(process)
@@ -133,30 +133,30 @@ class _Run:
         if process.killed:
             process.close()
 
-    def _take(self, process: ReaderProcess) -> int | None:
-        """Return the number of the next file when it may be read, or None when all are."""
+    def _next_index(self, process: ReaderProcess) -> int | None:
+        """Wait until the next file may be read; return its index, or None when there is none left."""
         with self._changed:
-            self._changed.wait_for(self._may_go_on)
+            self._changed.wait_for(self._may_continue)
             if self._stopped or self._next == len(self._paths):
                 return None
             self._busy.add(process)
             self._next += 1
             return self._next - 1
 
-    def _may_go_on(self) -> bool:
-        if self._stopped or self._next in (self._given, len(self._paths)):
+    def _may_continue(self) -> bool:
+        if self._stopped or self._next in (self._consumed, len(self._paths)):
             return True
-        return self._next - self._given < self._most_ahead and sum(map(_size, self._done.values())) < _AHEAD_TEXT
+        return self._next - self._consumed < self._prefetch and sum(map(_size, self._done.values())) < _PREFETCH_TEXT
 
 
 def _size(outcome: Reading | Exception) -> int:
-    """Return the characters that a finished file keeps in memory."""
+    """Return how many characters a finished file keeps in memory."""
     if isinstance(outcome, Exception) or outcome.loaded is None:
         return 0
     return sum(max(len(section.text), SECTION) for section in outcome.loaded.sections)
 
 
 def _default_workers() -> int:
-    """Leave a core to the model that embeds what is read."""
+    """Return one less than the cores, up to the maximum: one is left to the embedding model."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(_MOST_WORKERS, cores - 1))

@@ -1,4 +1,4 @@
-"""Drive one process that reads documents, whatever they do to it."""
+"""The parent's side of the sandbox: start, limit and replace one process that reads documents."""
 
 import base64
 import json
@@ -20,19 +20,19 @@ from core.text import shown
 from retrieval.documents.load import open_document
 from retrieval.sandbox.child import NO_MEMORY, Rules, needs_memory, not_opened, send
 from retrieval.sandbox.confinement import reading_calls
-from retrieval.sandbox.replies import Reading, ReadLimits, take_message, take_outcome, take_start
+from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_start
 
 _CHECKOUT = str(Path(__file__).resolve().parents[2])
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from retrieval.sandbox.child import main; main()"
-# -I leaves out what the environment and the working directory would add to the modules.
+# -I keeps the environment and the working directory from adding modules.
 _COMMAND = ("-I", "-B", "-X", "utf8", "-c", _PROGRAM, _CHECKOUT)
 _ENVIRONMENT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # without which Python may not start
 _START = 60.0  # seconds until a new process must be ready
-_LEAVE = 1.0  # seconds for a process that has closed its pipe to end by itself, which shows why
+_EXIT = 1.0  # seconds for a process that has closed its pipe to exit by itself, with a telling exit code
 _END = 10.0  # seconds until a killed process must be gone
-_FILES = 500  # that one process reads before a new one takes its place
-_HANDS_OVER = hasattr(socket, "send_fds")  # open files to another process; elsewhere that opens them itself
-_LACK = {  # by whether there is Landlock, and seccomp
+_FILES = 500  # that one process reads before it is replaced
+_PASSES_DESCRIPTORS = hasattr(socket, "send_fds")  # where it is False the process opens the files itself
+_UNCONFINED = {  # what a compromised process could do, by whether there is Landlock, and seccomp
     (False, False): "read your other files and reach the network: Linux from 5.13 on, with libseccomp, prevents both",
     (False, True): "read your other files: Linux from 5.13 on prevents it, where Landlock is not turned off",
     (True, False): "reach the network and other programs: install libseccomp and, of requirements.txt, pyseccomp",
@@ -40,14 +40,14 @@ _LACK = {  # by whether there is Landlock, and seccomp
 
 
 class ReaderProcess:
-    """A process that reads one file at a time; it is started when needed, and again when it is gone.
+    """A process that reads one file at a time; it is started when needed, and restarted when it is gone.
 
-    One thread at a time may call ``read`` and ``close``; any may call ``kill``.
+    ``read`` and ``close`` are for one thread at a time; ``kill`` is thread-safe.
     """
 
     def __init__(self, limits: ReadLimits, command: Sequence[str] | None = None) -> None:
         self.killed = False
-        self.note = ""  # says of what a process that was started could not be kept from
+        self.note = ""  # a sentence on what the process is not confined from, if anything
         self._limits = limits
         self._command = command or (sys.executable, *_COMMAND)
         self._lock = RLock()
@@ -57,28 +57,28 @@ class ReaderProcess:
         self._files = 0
 
     def read(self, path: bytes) -> Reading:
-        """Return what became of a file, whatever it does to the process.
+        """Return the outcome of a file, also when it crashes the process or makes it hang.
 
         Raises ``RequestError`` when no process can be started.
         """
         try:
-            descriptor = self._open(path) if _HANDS_OVER else None
-        except CancelledError:  # killed, and nobody waits, or too late
+            descriptor = self._open(path) if _PASSES_DESCRIPTORS else None
+        except CancelledError:  # a timeout, or killed
             return Reading(path, "failed", self._too_long(path))
         except (UnreadableDocument, OSError, ValueError) as error:
             return Reading(path, *not_opened(_name(path), error))
         try:
             used = self._process is not None
-            reading = self._ask(path, descriptor)
-            if reading is None and used:  # it was gone before it had the file: another than this may have done that
-                reading = self._ask(path, descriptor)
+            reading = self._request(path, descriptor)
+            if reading is None and used:  # it died before it had the file: an earlier file may be the cause
+                reading = self._request(path, descriptor)
         finally:
             if descriptor is not None:
                 os.close(descriptor)
         return reading or Reading(path, "failed", _crashed(path))
 
     def kill(self) -> None:
-        """End the process at once and for good."""
+        """Kill the process, and let no other be started."""
         with self._lock:
             self.killed = True
             self._opening.cancel()
@@ -86,7 +86,7 @@ class ReaderProcess:
                 _kill(self._process)
 
     def close(self) -> None:
-        """End the process and wait until it is gone."""
+        """Kill the process and wait until it is gone."""
         with self._lock:
             process, self._process = self._process, None
         if process is None:
@@ -101,9 +101,9 @@ class ReaderProcess:
             self._channel.close()
 
     def _open(self, path: bytes) -> int:
-        """Open a file for the process, which may open none; on a dead network drive that may never end.
+        """Open a file for the process, which may not open files, in a thread: a dead network drive may block for ever.
 
-        Raises ``CancelledError`` when it takes too long or this is killed, else as ``open_document`` does.
+        Raises ``CancelledError`` on a timeout or when killed, else as ``open_document`` does.
         """
         with self._lock:
             opening = self._opening = Future()
@@ -112,42 +112,42 @@ class ReaderProcess:
         try:
             Thread(target=_open, args=(Path(os.fsdecode(_absolute(path))), opening), daemon=True).start()
         except RuntimeError as error:
-            _refuse("no thread is left", error)
+            _fail_to_start("no thread is left", error)
         with suppress(TimeoutError):
             return opening.result(self._limits.seconds)
         opening.cancel()
         return opening.result()
 
-    def _ask(self, path: bytes, descriptor: int | None) -> Reading | None:
-        """Return what the process makes of a file, None if it was gone before it had read its bytes."""
-        process = self._running()
+    def _request(self, path: bytes, descriptor: int | None) -> Reading | None:
+        """Have the process read a file; return None if it died before it had read the file's bytes."""
+        process = self._start_if_needed()
         requests, replies = _pipes(process)
         self._files += 1
         reading, worn = Reading(path, "failed"), True
-        clock = _Clock(process, self._limits.seconds)
+        timeout = _Timeout(process, self._limits.seconds)
         try:
-            with clock:
+            with timeout:
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
                 send(requests, _absolute(path))
-                first = take_message(replies)
-                reading = take_start(reading, first)
-                reading, worn = take_outcome(reading, first, replies, self._limits)
+                first = read_message(replies)
+                reading = read_start(reading, first)
+                reading, worn = read_outcome(reading, first, replies, self._limits)
         except (OSError, EOFError):
             with suppress(subprocess.TimeoutExpired):
-                process.wait(_LEAVE)
+                process.wait(_EXIT)
             self.close()
-            return self._explain(reading, process.returncode, clock.expired)
+            return self._explain(reading, process.returncode, timeout.expired)
         except (ValueError, RecursionError):
             reason = f"{_name(path)} made its reader answer nonsense: leave it out."
             reading = replace(reading, status="failed", reason=reason)
         finally:
-            if worn or clock.expired or self._files >= _FILES:
+            if worn or timeout.expired or self._files >= _FILES:
                 self.close()
         return reading
 
     def _explain(self, reading: Reading, code: int | None, expired: bool) -> Reading | None:
-        """Say why a process is gone, or None if it may not be the file's doing."""
+        """Return the outcome with the reason why the process died, or None if the file may not be the cause."""
         name = _name(reading.path)
         if expired or code == -getattr(signal, "SIGXCPU", 0):
             return replace(reading, reason=self._too_long(reading.path))
@@ -158,7 +158,7 @@ class ReaderProcess:
     def _too_long(self, path: bytes) -> str:
         return f"{_name(path)} took longer than {self._limits.seconds:g} s to read: split it, or leave it out."
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _start_if_needed(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self.killed:
                 raise RuntimeError("This process was ended: start another.")
@@ -172,21 +172,21 @@ class ReaderProcess:
         calls = base64.b64encode(reading_calls(process.pid)).decode()
         rules = Rules(self._limits.seconds, self._limits.memory, self._limits.text, path, calls, files)
         try:
-            with _Clock(process, _START):
+            with _Timeout(process, _START):
                 send(requests, json.dumps(rules._asdict()).encode())
-                ready = take_message(replies)
+                ready = read_message(replies)
         except (OSError, EOFError, ValueError, RecursionError):
             ready = {}
         if "ready" not in ready:
             self.close()
-            _refuse("it ended at once")
-        lack = _LACK.get((ready.get("landlock") is True, ready.get("seccomp") is True))
-        self.note = f"A document that takes over the process that reads it could {lack}." if lack else ""
+            _fail_to_start("it ended at once")
+        risk = _UNCONFINED.get((ready.get("landlock") is True, ready.get("seccomp") is True))
+        self.note = f"A document that takes over the process that reads it could {risk}." if risk else ""
         return process
 
 
-class _Clock:
-    """Kills a process that takes too long, and tells so in ``expired``."""
+class _Timeout:
+    """Kill a process that takes too long, and set ``expired``."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         self.expired = False
@@ -202,7 +202,7 @@ class _Clock:
         try:
             self._timer.start()
         except RuntimeError as error:
-            _refuse("no thread is left", error)
+            _fail_to_start("no thread is left", error)
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
@@ -210,9 +210,9 @@ class _Clock:
 
 
 def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket | None, int | None]:
-    """Start a process; return with it a socket to hand it open files, and the descriptor of its own end there."""
+    """Start a process; return it with a socket to send it open files, and the descriptor of the socket's other end."""
     try:
-        if not _HANDS_OVER:
+        if not _PASSES_DESCRIPTORS:
             return _new_process(command, ()), None, None
         ours, theirs = socket.socketpair()
         with theirs:
@@ -222,11 +222,11 @@ def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.sock
                 ours.close()
                 raise
     except OSError as error:
-        _refuse(error.strerror or str(error), error)
+        _fail_to_start(error.strerror or str(error), error)
 
 
 def _new_process(command: Sequence[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Start a process that shares neither the terminal nor the secrets of this one."""
+    """Start a process without this one's terminal and environment, which may hold secrets."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     return subprocess.Popen(
@@ -242,10 +242,10 @@ def _new_process(command: Sequence[str], inherited: Sequence[int]) -> subprocess
 
 
 def _open(path: Path, opening: "Future[int]") -> None:
-    """Open a file for whoever waits, and close it again if nobody does."""
+    """Open a file and set the future's result, or close the file if the future was cancelled."""
     try:
         descriptor = open_document(path)
-    except Exception as error:  # noqa: BLE001 - raised again where the file is waited for
+    except Exception as error:  # noqa: BLE001 - raised again where the future is awaited
         if opening.set_running_or_notify_cancel():
             opening.set_exception(error)
         return
@@ -255,14 +255,14 @@ def _open(path: Path, opening: "Future[int]") -> None:
         os.close(descriptor)
 
 
-def _refuse(why: str, error: Exception | None = None) -> NoReturn:
+def _fail_to_start(cause: str, error: Exception | None = None) -> NoReturn:
     raise RequestError(
-        f"The process that reads documents cannot be started ({why}): check the installation and free memory."
+        f"The process that reads documents cannot be started ({cause}): check the installation and free memory."
     ) from error
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that was not waited for yet, and what it may have started."""
+    """Kill a process that has not been waited for yet, and its children."""
     with suppress(OSError):
         if sys.platform == "win32":
             process.kill()

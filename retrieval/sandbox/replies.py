@@ -1,4 +1,4 @@
-"""Look at what a reader says before it is believed: a document may have taken it over."""
+"""Validate a reader's replies: a hostile document may have taken the process over."""
 
 import json
 import re
@@ -18,9 +18,9 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """What one file may cost: ``seconds`` of the clock, bytes of ``memory``, characters of ``text``.
+    """Limits for one file: ``seconds`` of wall-clock time, bytes of ``memory``, characters of ``text``.
 
-    Memory is address space beyond what a reader begins with. A section counts for 100 characters at least.
+    Memory is address space beyond what a reader starts with. A section counts for 100 characters at least.
     """
 
     seconds: float = 120.0
@@ -30,10 +30,10 @@ class ReadLimits:
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of a file; ``reason`` is a sentence unless it was read.
+    """The outcome of reading a file; ``reason`` is a sentence unless it was read.
 
-    ``unopened`` is to be tried again next time. ``sha256`` and ``size`` are of the bytes that were
-    parsed, and known of a file that made its reader hang or crash, too.
+    An ``unopened`` file is tried again next time. ``sha256`` and ``size`` are of the bytes that were parsed, and are
+    known even if the file made its reader hang or crash.
     """
 
     path: bytes
@@ -44,11 +44,11 @@ class Reading:
     loaded: Loaded | None = None
 
 
-def take_message(stream: IO[bytes]) -> dict[str, Any]:
+def read_message(stream: IO[bytes]) -> dict[str, Any]:
     """Return one message.
 
-    This and the others here raise ``EOFError`` when the reader is gone, and ``ValueError`` or
-    ``RecursionError`` when what it says is not what a reader says.
+    This and the functions below raise ``EOFError`` when the reader is gone, and ``ValueError`` or ``RecursionError``
+    for a reply that is invalid.
     """
     return _object(_frame(stream, FRAME))
 
@@ -71,8 +71,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def take_start(reading: Reading, first: dict[str, Any]) -> Reading:
-    """Note the hash and size of the bytes that are about to be parsed, if the file could be opened."""
+def read_start(reading: Reading, first: dict[str, Any]) -> Reading:
+    """Add the hash and size of the bytes about to be parsed, if the file could be opened."""
     if "status" in first:
         return reading
     sha256 = first.get("sha256")
@@ -81,12 +81,12 @@ def take_start(reading: Reading, first: dict[str, Any]) -> Reading:
     return replace(reading, sha256=sha256, size=_count(first.get("size"), _BYTES))
 
 
-def take_outcome(
+def read_outcome(
     reading: Reading, first: dict[str, Any], stream: IO[bytes], limits: ReadLimits
 ) -> tuple[Reading, bool]:
-    """Take the sections of a file and what became of it; tell besides whether the reader is worn out."""
+    """Read a file's sections and outcome; return also whether the reader is worn and must be replaced."""
     sections: list[Section] = []
-    last = first if "status" in first else _take_sections(sections, stream, limits)
+    last = first if "status" in first else _read_sections(sections, stream, limits)
     worn = last.get("worn") is not False
     status, reason = last["status"], _sentence(last.get("reason", ""))
     if status == "read" and sections:
@@ -97,28 +97,28 @@ def take_outcome(
     raise ValueError("no such outcome")
 
 
-def _take_sections(sections: list[Section], stream: IO[bytes], limits: ReadLimits) -> dict[str, Any]:
-    """Gather the sections, and return the message behind them."""
-    headers, texts = limits.text, 4 * limits.text  # bytes left: a character has four at most
+def _read_sections(sections: list[Section], stream: IO[bytes], limits: ReadLimits) -> dict[str, Any]:
+    """Append to ``sections``, and return the message that follows them."""
+    headers, texts = limits.text, 4 * limits.text  # bytes left: a character takes at most four
     while True:
         frame = _frame(stream, FRAME)
         message = _object(frame)
         if "status" in message:
             return message
         headers -= len(frame)
-        known = message.get("sections")
-        if not isinstance(known, list) or not known:
+        metadata = message.get("sections")
+        if not isinstance(metadata, list) or not metadata:
             raise ValueError("no sections")
         text = _frame(stream, texts)
         texts -= len(text)
-        sections += _sections(known, text.decode())
+        sections += _sections(metadata, text.decode())
         if headers < 0 or len(sections) * SECTION > limits.text:
             raise ValueError("too many sections")
 
 
-def _sections(known: list[Any], text: str) -> list[Section]:
+def _sections(metadata: list[Any], text: str) -> list[Section]:
     sections, start = [], 0
-    for entry in known:
+    for entry in metadata:
         if not isinstance(entry, list):
             raise ValueError("not a section")
         length, page, row, date, extra = entry
@@ -154,12 +154,12 @@ def _extra(value: object) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict):
         raise ValueError("not an object")
-    json.dumps(value, ensure_ascii=False).encode()  # fails on half a character, which no database takes
+    json.dumps(value, ensure_ascii=False).encode()  # raises on a lone surrogate, which SQLite cannot store
     return value
 
 
 def _sentence(value: object) -> str:
-    """Take a sentence that is shown to people: on one line and without hidden characters."""
+    """Return a sentence for people on one line, without hidden characters and cut to ``_REASON`` characters."""
     if not isinstance(value, str):
         raise ValueError("not a sentence")
     line = " ".join(clean(value[: 2 * _REASON]).split())

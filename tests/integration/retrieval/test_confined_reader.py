@@ -254,7 +254,7 @@ def test_a_reader_that_nothing_confines_reads_all_the_same(tmp_path: Path, monke
     monkeypatch.setattr(reader_process, "reading_calls", lambda process: b"")
     body = """
         from retrieval.sandbox import confinement
-        confinement._close_files = lambda *_: False
+        confinement._restrict_files = lambda *_: False
     """
     with Readers(workers=1, command=child(tmp_path, body)) as readers:
         (reading,) = readers.read(write(tmp_path / "d", ["a.txt"]))
@@ -265,7 +265,7 @@ def test_a_reader_that_nothing_confines_reads_all_the_same(tmp_path: Path, monke
 def test_a_system_that_cannot_hand_over_files_has_the_reader_open_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_process, "_HANDS_OVER", False)
+    monkeypatch.setattr(reader_process, "_PASSES_DESCRIPTORS", False)
     command = child(tmp_path, "reader.confine = lambda calls: {}")
     with Readers(workers=1, command=command) as readers:
         here, gone = readers.read([*write(tmp_path / "d", ["a.txt"]), b"/nowhere.txt"])

@@ -131,7 +131,7 @@ def test_a_file_that_is_no_database_is_put_aside_and_made_anew(
         report = library.sync()
         assert len(report.added) == 3
         assert f"was damaged: it was moved to {name}." in report.notes[0]
-        assert report.notes[1].startswith("The index had to be begun again")
+        assert report.notes[1].startswith("The index had to be created again")
         assert best(library) == ANSWER
         assert (indexed / name).read_bytes() == content
         library.close()
@@ -239,7 +239,7 @@ def test_an_index_of_an_older_version_is_made_anew_with_its_vectors(
         ("DELETE FROM vectors WHERE passage = 1", "was damaged"),
         ("UPDATE documents SET passages = 7", "was damaged"),
         ("UPDATE documents SET reason = 'x'", "was damaged"),
-        ("INSERT INTO words (rowid, text) VALUES (77, 'lender lender')", "The words of the passages"),
+        ("INSERT INTO words (rowid, text) VALUES (77, 'lender lender')", "The keyword index did not match"),
         ("", "The vector file was missing"),
     ],
 )

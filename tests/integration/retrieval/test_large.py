@@ -18,7 +18,7 @@ WORDS = [f"word{number}" for number in range(200)]
 @pytest.fixture(autouse=True)
 def soon_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "EXACT", 200)
-    monkeypatch.setattr(nearest, "_LEAST_PROBED", 10_000)  # all lists: what is missing then is an error
+    monkeypatch.setattr(nearest, "_MIN_PROBED", 10_000)  # all lists: what is missing then is an error
 
 
 def rows(seed: int, count: int) -> str:

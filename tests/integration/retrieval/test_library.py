@@ -260,11 +260,11 @@ def test_a_difficult_folder_is_walked_to_its_end(open_library: Opener, docs: Pat
     assert (report.failed, report.empty, report.notes) == ([], [], [])
     assert {skipped.path.name: skipped.reason.split(":")[0] for skipped in report.skipped} == {
         "loop": "a link to a folder",
-        "dangling.txt": "a link that leads nowhere",
+        "dangling.txt": "a broken link",
         "outside.txt": "a link out of its folder",
         ".hidden.txt": "hidden",
         ".git": "hidden",
-        "image.png": "of no kind that can be read",
+        "image.png": "not a supported file type",
         "pipe.txt": "neither a file nor a folder",
         "s.txt": "neither a file nor a folder",
     }

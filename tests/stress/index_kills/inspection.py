@@ -93,7 +93,7 @@ def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, who
             current = [path for path, sha256 in found.records.items() if expected.on_disk.get(path) == sha256]
             found.asked = min(ASKED, len(current))
             found.violations += _unfound(library, {path: expected.known[path] for path in current}, dice)
-            found.vector_file = not library.store.vectors.mended
+            found.vector_file = not library.store.vectors.rebuilt
             if whole:
                 found.violations += _not_whole(library, expected)
     except Exception as error:  # noqa: BLE001 - an index that cannot be used is what is looked for

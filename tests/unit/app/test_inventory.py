@@ -10,7 +10,7 @@ from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyRe
 GOOD = Source(Path("/d/good.md"), "indexed", 3, "", "2024-05-01")
 SCAN = Source(Path("/d/scan.pdf"), "empty", 0, "scan.pdf holds no text: run it through OCR.", "2023-01-01")
 LOST = Source(Path("/d/lost.txt"), "failed", 0, "It cannot be opened: check its permissions.")
-PICTURE = Skipped(Path("/d/a.png"), "of no kind that can be read")
+PICTURE = Skipped(Path("/d/a.png"), "not a supported file type")
 
 
 def many(count: int, source: Source = SCAN) -> list[Source]:
@@ -38,7 +38,7 @@ def test_what_is_not_indexed_is_told_with_its_reason() -> None:
     assert left_out([GOOD, SCAN, LOST], [PICTURE]) == [
         "empty: /d/scan.pdf holds no text: run it through OCR.",
         "failed: /d/lost.txt: It cannot be opened: check its permissions.",
-        "skipped: /d/a.png: of no kind that can be read",
+        "skipped: /d/a.png: not a supported file type",
     ]
 
 
@@ -54,7 +54,7 @@ def test_of_many_the_first_are_told(count: int, lines: int, last: str) -> None:
 def test_many_skipped_for_one_reason_are_summed_up_and_others_are_not() -> None:
     hidden = [Skipped(Path(f"/d/.{number}"), "hidden") for number in range(MOST_LINES + 1)]
     said = left_out([], [*hidden[:9], PICTURE, *hidden[9:]])
-    assert said == ["skipped: 21 files: hidden (see index --list)", "skipped: /d/a.png: of no kind that can be read"]
+    assert said == ["skipped: 21 files: hidden (see index --list)", "skipped: /d/a.png: not a supported file type"]
     assert len(left_out([], hidden[:MOST_LINES])) == MOST_LINES
 
 
@@ -64,7 +64,7 @@ def test_the_list_has_a_row_for_everything() -> None:
         ["indexed", "3", "2024-05-01", "/d/good.md", ""],
         ["empty", "0", "2023-01-01", "/d/scan.pdf", "holds no text: run it through OCR."],
         ["failed", "0", "", "/d/lost.txt", "It cannot be opened: check its permissions."],
-        ["skipped", "", "", "/d/a.png", "of no kind that can be read"],
+        ["skipped", "", "", "/d/a.png", "not a supported file type"],
     ]
     assert len(rows([GOOD], [PICTURE] * 30)) == 32
 

@@ -55,7 +55,7 @@ def test_lines_have_kinds() -> None:
     text = "# A\n\nIt is.\n- b\n  - c\n---\n| d |\n|---|\n| e |\n```\nf\n\ng\n```\n**H:**\n"
     assert [line.kind for line in lines(text)] == "title text item item head row code title".split()
     assert [line.indent for line in lines(text) if line.kind == "item"] == [0, 2]
-    assert [line.apart for line in lines(text)][:3] == [False, True, False]
+    assert [line.after_blank for line in lines(text)][:3] == [False, True, False]
 
 
 def test_titles_and_rules_are_no_sentences_but_the_head_of_a_table_is_one() -> None:

@@ -15,10 +15,10 @@ def test_the_time_left_is_that_of_the_bytes_left(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
     told: list[Advance] = []
     pace = TimeEstimate(FILES, told.append)
-    pace.tell(0)
+    pace.update(0)
     pace.passages = 20
-    pace.tell(1)
-    pace.tell(3)
+    pace.update(1)
+    pace.update(3)
     assert told == [
         Advance(0, 3, 0, 0.0, Path("large.pdf"), None),
         Advance(1, 3, 20, 8.0, Path("a.txt"), 2.0),
@@ -28,6 +28,6 @@ def test_the_time_left_is_that_of_the_bytes_left(monkeypatch: pytest.MonkeyPatch
 
 def test_nothing_is_told_when_there_is_nothing_to_do() -> None:
     told: list[Advance] = []
-    TimeEstimate([], told.append).tell(0)
-    TimeEstimate(FILES, None).tell(1)
+    TimeEstimate([], told.append).update(0)
+    TimeEstimate(FILES, None).update(1)
     assert told == []

@@ -28,7 +28,7 @@ def vectors() -> Vectors:
 def index(request: pytest.FixtureRequest, vectors: Vectors, monkeypatch: pytest.MonkeyPatch) -> Index:
     if request.param == "lists":
         monkeypatch.setattr(nearest, "EXACT", 1_000)
-        monkeypatch.setattr(nearest, "_LEAST_PROBED", 24)
+        monkeypatch.setattr(nearest, "_MIN_PROBED", 24)
     made = nearest.make(DIMENSION, COUNT, lambda count: vectors[:count])
     made.add_with_ids(vectors, np.arange(10, 10 + COUNT))
     assert hasattr(made, "nlist") == (request.param == "lists")
@@ -68,20 +68,20 @@ def test_what_is_removed_is_found_no_more(index: Index, vectors: Vectors) -> Non
 
 
 def test_an_index_comes_back_from_its_bytes(index: Index, vectors: Vectors) -> None:
-    again = nearest.undump(nearest.dump(index), DIMENSION)
+    again = nearest.deserialize(nearest.serialize(index), DIMENSION)
     assert again is not None
     assert nearest.search(again, vectors[5:6], 10) == nearest.search(index, vectors[5:6], 10)
-    assert nearest.undump(nearest.dump(index), DIMENSION + 1) is None
-    assert nearest.undump(np.frombuffer(b"no index" * 9, dtype=np.uint8), DIMENSION) is None
+    assert nearest.deserialize(nearest.serialize(index), DIMENSION + 1) is None
+    assert nearest.deserialize(np.frombuffer(b"no index" * 9, dtype=np.uint8), DIMENSION) is None
 
 
 def test_an_index_of_another_kind_is_refused(vectors: Vectors) -> None:
     import faiss
 
     graph = faiss.IndexHNSWFlat(DIMENSION, 8, faiss.METRIC_INNER_PRODUCT)
-    assert nearest.undump(faiss.serialize_index(graph), DIMENSION) is None
+    assert nearest.deserialize(faiss.serialize_index(graph), DIMENSION) is None
     far = faiss.IndexIDMap2(faiss.IndexFlatL2(DIMENSION))
-    assert nearest.undump(faiss.serialize_index(far), DIMENSION) is None
+    assert nearest.deserialize(faiss.serialize_index(far), DIMENSION) is None
 
 
 def test_an_index_that_grew_or_shrank_much_suits_no_more(index: Index) -> None:
@@ -93,4 +93,6 @@ def test_an_index_that_grew_or_shrank_much_suits_no_more(index: Index) -> None:
 
 def test_no_index_takes_more_bytes_than_are_read_of_its_file(index: Index) -> None:
     least = COUNT * DIMENSION * (1 if hasattr(index, "nlist") else 4)
-    assert least < len(nearest.dump(index)) <= nearest.most_bytes(DIMENSION, COUNT) < 3 * COUNT * 4 * DIMENSION + 1e6
+    assert (
+        least < len(nearest.serialize(index)) <= nearest.max_bytes(DIMENSION, COUNT) < 3 * COUNT * 4 * DIMENSION + 1e6
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from retrieval.filters import Condition, Filter
 from retrieval.index import keyword_search as words
-from retrieval.index.keyword_search import fts_query, search_words
+from retrieval.index.keyword_search import fts_query, search_keywords
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -89,7 +89,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
 def found(store: PassageStore, question: str, only: Filter | None = None) -> list[tuple[int, float]]:
     with store.database.reading() as connection:
         condition = Condition.of(connection, only)
-        return search_words(connection, question, 10, 1_500, condition)
+        return search_keywords(connection, question, 10, 1_500, condition)
 
 
 @pytest.mark.parametrize("question", ["common1 rare7 rare9", "rare3 common2 common5 common7", "rare1 rare2 rare3"])
@@ -108,8 +108,8 @@ def test_a_question_of_common_words_alone_is_answered_in_bounded_time(
     shelf: PassageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "_RANKED", 0)
-    monkeypatch.setattr(words, "_NAMED", 50)
-    monkeypatch.setattr(words, "_KEPT", 20)
+    monkeypatch.setattr(words, "_LISTED", 50)
+    monkeypatch.setattr(words, "_CANDIDATES", 20)
     assert len(found(shelf, "common1 common2 common3")) == 10
     assert found(shelf, "nowhere") == []
 

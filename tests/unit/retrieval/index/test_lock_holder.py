@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.index.sqlite_files import lock_holder, sign, unsign
+from retrieval.index.sqlite_files import clear_lock_holder, lock_holder, record_lock_holder
 
 
 def test_a_writer_is_named_while_it_writes(tmp_path: Path) -> None:
-    sign(tmp_path)
+    record_lock_holder(tmp_path)
     assert lock_holder(tmp_path).startswith(f"Process {os.getpid()} (")
-    unsign(tmp_path)
+    clear_lock_holder(tmp_path)
     assert lock_holder(tmp_path) == "Another process"
     assert list(tmp_path.iterdir()) == []
-    unsign(tmp_path)
+    clear_lock_holder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_a_command_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
-    sign(tmp_path / "nowhere")
-    unsign(tmp_path / "nowhere")
+    record_lock_holder(tmp_path / "nowhere")
+    clear_lock_holder(tmp_path / "nowhere")
 
 
 @pytest.mark.timeout(30)
@@ -47,6 +47,6 @@ def test_what_is_no_file_is_neither_read_nor_written(tmp_path: Path) -> None:
         assert lock_holder(tmp_path) == "Another process"
         word.unlink()
     os.mkfifo(word)
-    sign(tmp_path)
-    unsign(tmp_path)
+    record_lock_holder(tmp_path)
+    clear_lock_holder(tmp_path)
     assert list(tmp_path.iterdir()) == []

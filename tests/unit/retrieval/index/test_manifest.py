@@ -11,7 +11,7 @@ from retrieval.index.manifest import (
     read_manifest,
     remove_partial_files,
     unquoted,
-    write_in_one_step,
+    write_atomically,
     write_manifest,
 )
 
@@ -34,14 +34,14 @@ def test_a_manifest_comes_back(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
-    write_in_one_step(path, b"old")
+    write_atomically(path, b"old")
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        write_in_one_step(path, b"new")
+        write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -80,7 +80,7 @@ def test_files_are_read_ahead_but_not_far_ahead(tmp_path: Path) -> None:
 
 
 def test_much_text_is_not_kept_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_AHEAD_TEXT", 6_400_000)
+    monkeypatch.setattr(pool, "_PREFETCH_TEXT", 6_400_000)
     marks = Marks(tmp_path)
     body = "def parse(path, data): mark(); return text('a' * 4_000_000)"
     paths = write(tmp_path / "d", [f"{number}.txt" for number in range(5)])

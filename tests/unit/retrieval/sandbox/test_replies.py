@@ -8,7 +8,7 @@ import pytest
 
 from retrieval.documents.load import Loaded, Section
 from retrieval.sandbox.child import send
-from retrieval.sandbox.replies import Reading, ReadLimits, take_message, take_outcome, take_start
+from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_start
 
 HASH = "0" * 64
 START = {"sha256": HASH, "size": 5}
@@ -27,8 +27,8 @@ def stream(*frames: Any) -> io.BytesIO:
 
 def take(*frames: Any, text: int = 10_000) -> tuple[Reading, bool]:
     replies = stream(*frames)
-    first = take_message(replies)
-    return take_outcome(take_start(FIRST, first), first, replies, ReadLimits(text=text))
+    first = read_message(replies)
+    return read_outcome(read_start(FIRST, first), first, replies, ReadLimits(text=text))
 
 
 def sections(*known: Any) -> dict[str, Any]:
