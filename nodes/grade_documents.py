@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.types import Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from models.calibration import relevance_evidence
+from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data
 from prompts.grade_documents import RELEVANCE
@@ -40,7 +40,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         )
         for passage in ungraded
     )
-    evidence = await off_loop(size, relevance_evidence, state["question"], ungraded, verdicts)
+    evidence = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
     verdicts = services.fits.relevant(verdicts, evidence)
     graded = {
         passage["id"]: RELEVANCE.apply_threshold(verdict, context.effective_thresholds.relevant)

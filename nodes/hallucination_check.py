@@ -11,7 +11,7 @@ from graph.context import Context, Services, Thresholds
 from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, whole
 from grounding.quotes import find_quote, missing_facts
-from models.calibration import support_evidence
+from models.calibration import support_features
 from nodes.concurrency import gather, off_loop
 from nodes.generate import inputs_of
 from prompts.delimiters import as_data
@@ -56,7 +56,7 @@ async def _claims_of(
         asked = inputs | {"claim": as_data(shown)}
         verdict = await services.critic.choose(SUPPORT, **asked)
         verdict = apply_support_threshold(
-            services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported
+            services.fits.supported(verdict, support_features(verdict, graded)), levels.supported
         )
         if explain and SUPPORT.leaning(verdict) != "fully supported":
             verdict = await services.critic.explain(SUPPORT, verdict, **asked)

@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 LATE = Case(None, 3, "unknown", 3, "did not answer in time", estimated=True)
 FAILED = Case(None, 3, "unknown", 3, "failed: ", estimated=True)
-GARBLED = Case(None, 3, "unknown", 3, "sent what is no chat completion", estimated=True)
+GARBLED = Case(None, 3, "unknown", 3, "sent no valid chat completion", estimated=True)
 HUNG_UP = Case(None, 3, "unknown", 3, "hung up", estimated=True)
 ENDLESS = Case(None, 1, "unknown", 1, "longer than 2,000,000 bytes", estimated=True)
 REFUSED_FOR_LONG = Case(None, 1, "unknown", 1, "slow down", estimated=True)

@@ -22,7 +22,7 @@ from tests.integration.loopback import Loopback, Sent, json_reply, loopback
 from tests.integration.misbehaviour import HANG, Wire, whole
 
 KEY = "swordfish-in-the-lake"
-NO_VECTORS = r"openai:small (did not give one vector|sent what is no embedding)"
+NO_VECTORS = r"openai:small (did not give one vector|sent no valid embedding)"
 Embed = Callable[..., list[list[float]]]
 
 
