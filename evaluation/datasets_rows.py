@@ -207,7 +207,7 @@ def _shown(value: Any) -> str:
 def _require_question(name: str, place: str, names: list[str]) -> None:
     doubled = [one for one, count in Counter(filter(None, names)).items() if count > 1]
     if doubled:
-        raise RequestError(f"{name}, {place}: the column {doubled[0]} is there twice: give each column its own name.")
+        raise RequestError(f"{name}, {place}: the column {doubled[0]} appears twice: give each column its own name.")
     if "question" not in names:
         found = ", ".join(filter(None, names))[:200]
         raise RequestError(

@@ -87,7 +87,7 @@ def page(
             *_drawn(
                 enumerate(summary.systems),
                 pictures.risk_coverage(summary),
-                "Answers are taken from the surest to the least sure. A marker is where the system itself stops; "
+                "Answers are added from the most to the least confident. A marker shows where the system itself stops; "
                 "a system without confidences has only that.",
                 "one",
             ),
@@ -253,6 +253,6 @@ def _definitions() -> Html:
     terms = [joined(tag("dt", metric.title), tag("dd", metric.formula)) for metric in METRICS]
     note = (
         "A share that is 0 or 1 in the data has no spread to resample, so its interval collapses; read its n. "
-        "Labels that are missing make n smaller and count for nothing."
+        "Missing labels only make n smaller."
     )
     return joined(tag("p", note, class_="muted"), tag("details", tag("summary", "Formulas"), tag("dl", *terms)))

@@ -28,6 +28,6 @@ def select(
     unanswerable = [example for example in shuffled if example.answerable is False]
     if not answerable or not unanswerable:
         missing = "answerable" if not answerable else "unanswerable"
-        raise RequestError(f"No question is marked as {missing}: leave --balanced out, or mark some so.")
+        raise RequestError(f"No question is marked as {missing}: leave --balanced out, or mark some.")
     pairs = zip(answerable, unanswerable, strict=False)
     return list(chain.from_iterable(pairs))[:most]

@@ -1,4 +1,4 @@
-"""Estimate with 95 % bootstrap intervals, paired differences, ranking and calibration of scores.
+"""Compute estimates with 95 % bootstrap intervals, paired differences, ranking and calibration of scores.
 
 A metric of an example set is a ratio of sums over examples, Σa / Σb: means have b = 1; precision, recall and F1 = 2·TP
 / (2·TP + FP + FN) are such ratios too. So a resample is a vector of counts, and all resamples of a metric are two

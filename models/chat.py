@@ -51,7 +51,7 @@ def answer_of(reply: BaseMessage, name: str, max_tokens: int, secrets: Secrets |
     if str(reason).casefold() in FILTERED:
         raise TransientModelError(f"A content filter stopped the answer of {name}.")
     if not reason and reply.response_metadata.get("model_provider") == "openai":
-        raise TransientModelError(f"The answer of {name} ends in the middle.")
+        raise TransientModelError(f"The answer of {name} is cut off.")
     if len(reply.text) > MAX_CHARACTERS_PER_TOKEN * max_tokens:
         raise TransientModelError(
             f"{name} wrote {len(reply.text):,} characters where {max_tokens} tokens were asked for."

@@ -65,7 +65,7 @@ def _classified(
     if isinstance(error, TypeError) and "unexpected keyword" in message:  # the client library lacks this option
         return UnusableRequestError(f"{name} does not support this request ({message})."), 0.0
     if _is_invalid_header(error):
-        return ModelError(f"A header for {name} would hold a character that none may: check {remedies.key}."), 0.0
+        return ModelError(f"The key for {name} is not valid in an HTTP header: check {remedies.key}."), 0.0
     if status in (401, 403):
         return ModelError(f"The server of {name} refused the key: check {remedies.key} ({message})."), 0.0
     if status == 404:

@@ -35,5 +35,5 @@ class Generator:
         reply = await self.chat.ask(messages.format_messages(**inputs), self.budget, max_tokens=max_tokens, tags=tags)
         text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
         if is_blank(text):
-            raise TransientModelError(f"{self.chat.name} answered with nothing.")
+            raise TransientModelError(f"{self.chat.name} gave an empty answer.")
         return text

@@ -108,9 +108,7 @@ class Guard:
         """Limit the reply. Raises `ModelError` for a compressed one and for a redirect."""
         if 300 <= response.status_code < 400:
             where = self._target(response)
-            raise ModelError(
-                f"The server sends its callers to {where}, and no redirect is followed: check {self.address}."
-            )
+            raise ModelError(f"The server redirects to {where}, and redirects are not followed: check {self.address}.")
         encodings = response.headers.get_list("content-encoding", split_commas=True)
         if any(one.strip().lower() not in ("", "identity") for one in encodings):
             raise ModelError(

@@ -88,7 +88,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
                         stream.write(chunk)
                         report(stream.tell())
                         if stream.tell() > file.size:
-                            raise UnavailableError("the hub sent another file than expected")
+                            raise UnavailableError("the hub sent a different file than expected")
         except httpx2.HTTPError as error:
             failures = 0 if size_of(partial) > offset else failures + 1
             if failures == 3:
@@ -97,7 +97,7 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
                 ) from error
         else:
             if size_of(partial) <= offset:
-                raise UnavailableError("the hub sent another file than expected")
+                raise UnavailableError("the hub sent a different file than expected")
 
 
 def _answers(url: str) -> bool:

@@ -46,7 +46,7 @@ async def _claims_of(
     found = await off_loop(len(text), statements, text)
 
     async def claim(one: Statement) -> Claim:
-        """Check one claim; rules come first and save the critic's call if a fact is in no passage, or no quote fits."""
+        """Check one claim: rules first, which save the critic's call if a fact is in no passage or no quote fits."""
         ruled = await off_loop(size, rule, one, passages, state["question"], state["passages"])
         if isinstance(ruled, str):
             return _unsupported(one, ruled)

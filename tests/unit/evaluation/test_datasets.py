@@ -172,7 +172,7 @@ def test_half_characters_are_mended(read: Any) -> None:
         ('{"question": "Why?", "page": "iv"}', ("set.any, line 1", "page is 'iv'", "a number")),
         ('{"question": "Why?", "page": 0}', ("set.any, line 1", "page is 0")),
         ("context,answer\na,b\n", ("set.any, line 1", "column question is missing", "context, answer", "route")),
-        ("question,question\na,b\n", ("set.any, line 1", "question is there twice")),
+        ("question,question\na,b\n", ("set.any, line 1", "question appears twice")),
         ("question,answer\nWhy?,so,so\n", ("set.any, line 2", "3 cells", "quotation marks")),
         ('question,answer\nWhy?,"so\n', ("set.any, line 2", "not a table")),
         ('{"question": "\\u200b\\u3164"}', ("set.any, line 1", "question is missing or empty")),

@@ -266,7 +266,7 @@ def test_thoughts_are_not_part_of_the_text(content: Any, text: str) -> None:
         (AIMessage("Air", response_metadata={"finish_reason": "content_filter"}), "content filter stopped"),
         (AIMessage("Air", response_metadata={"finish_reason": "SAFETY"}), "content filter stopped"),
         (AIMessage("Air", response_metadata={"stop_reason": "refusal"}), "content filter stopped"),
-        (AIMessage("Air", response_metadata={"model_provider": "openai"}), "ends in the middle"),
+        (AIMessage("Air", response_metadata={"model_provider": "openai"}), "is cut off"),
         (AIMessage("x" * 449), "449 characters where 7 tokens were asked for"),
         (AIMessage(f"<think>{'x' * 449}</think>Air."), "characters where 7 tokens"),
     ],
@@ -375,7 +375,7 @@ def test_a_key_that_no_header_can_hold_is_named(error: Exception) -> None:
     wrapped.__cause__ = error
     failure, _ = classify(wrapped, "the model", 0)
     assert not isinstance(failure, TransientModelError)
-    assert str(failure) == "A header for the model would hold a character that none may: check OPENAI_API_KEY."
+    assert str(failure) == "The key for the model is not valid in an HTTP header: check OPENAI_API_KEY."
 
 
 def test_an_error_is_one_short_line() -> None:

@@ -126,7 +126,7 @@ async def test_no_redirect_is_followed(library: Any, status: int) -> None:
 
     async with library.AsyncClient(transport=library.MockTransport(answer), follow_redirects=True) as client:
         Guard(60, address="HERE").attach(client)
-        with pytest.raises(ModelError, match=r"sends its callers to http://other:81/v2, .*check HERE"):
+        with pytest.raises(ModelError, match=r"redirects to http://other:81/v2, .*check HERE"):
             await client.post("http://host/", follow_redirects=True)
     assert asked == ["http://host/"]
 
