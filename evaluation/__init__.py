@@ -1,1 +1,1 @@
-"""Ask a question set through several systems, score what they say, and show how good each is."""
+"""Ask a question set through several systems, score their answers, and report how good each is."""

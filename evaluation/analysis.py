@@ -1,4 +1,4 @@
-"""Where our system wins and where it does not, in counts and plain sentences made by code."""
+"""Explain where our system wins and where it loses, in counts and in plain sentences made by code."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evaluation.scores import abstained, right
 
 OURS, BASELINE = "self-rag", "plain"
 SHORT_QUESTION, LONG_QUESTION = 7, 13
-FEW = 5
+MIN_QUESTIONS = 5
 KINDS = ("expected", "length", "relevant", "searches", "outcome")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Questions of one kind: whose answer is right by the labels, and whose the judge preferred.
+    """Questions of one kind, counted by whose answer is right by the labels and whose answer the judge preferred.
 
-    ``what`` completes 'on …'. Questions without labels count in ``questions`` and with the judge alone.
+    ``what`` completes 'on …'. Unlabelled questions count only in ``questions`` and in the judge's preferences.
     """
 
     kind: str
@@ -35,13 +35,13 @@ class Group:
 
     @property
     def labelled(self) -> int:
-        """Questions with labels."""
+        """Return the number of labelled questions."""
         return self.both + self.ours + self.other + self.neither
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Counts for all questions and for each kind, and what they say."""
+    """Counts for all questions and for each kind, and sentences that sum them up."""
 
     overall: Group
     groups: list[Group]
@@ -92,36 +92,36 @@ def analysis(
 
 
 def correct(example: Example, record: Record) -> bool | None:
-    """Whether the system did what the labels want: abstain from what is unanswerable, else answer rightly."""
+    """Return True if the record fits the labels: abstained if unanswerable, else right; None if unlabelled."""
     return abstained(record) if example.answerable is False else right(example, record)
 
 
 def labelled_pairs(
     examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]
 ) -> list[tuple[Pair, str]]:
-    """The pairs of which exactly one system is correct by the labels, with its name."""
+    """Return the pairs of which exactly one system is correct by the labels, with that system's name."""
     by_id = {example.id: example for example in examples}
-    told = {
+    labelled = {
         (record["system"], record["example"]): correct(by_id[record["example"]], record)
         for record in records
         if record["example"] in by_id
     }
     found = []
     for pair in pairs:
-        one, other = told.get((pair.one, pair.example)), told.get((pair.other, pair.example))
+        one, other = labelled.get((pair.one, pair.example)), labelled.get((pair.other, pair.example))
         if one is not None and other is not None and one != other:
             found.append((pair, pair.one if one else pair.other))
     return found
 
 
 def agreement_of(examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]) -> float | None:
-    """Verdicts that name the correct system / verdicts on pairs of which exactly one is correct; None without any."""
+    """Return verdicts naming the correct system / verdicts on pairs with exactly one correct; None without any."""
     decided = [(pair.verdict, name) for pair, name in labelled_pairs(examples, records, pairs) if pair.verdict]
     return sum(verdict == name for verdict, name in decided) / len(decided) if decided else None
 
 
 def kinds_of(example: Example, record: Record, ours: str) -> dict[str, str]:
-    """What kind of question it is, by its labels, its length, and what our system did with it."""
+    """Classify the question by its labels, its length, and what our system did with it."""
     words = len(example.question.split())
     relevant = sum(seen["relevant"] is True for seen in record["seen"])
     searches = len(record["queries"]) if record["seen"] else 0
@@ -140,9 +140,9 @@ def kinds_of(example: Example, record: Record, ours: str) -> dict[str, str]:
 
 
 def lines_of(
-    overall: Group, groups: Sequence[Group], told: Sequence[tuple[Pair, str]], ours: str, other: str
+    overall: Group, groups: Sequence[Group], labelled: Sequence[tuple[Pair, str]], ours: str, other: str
 ) -> list[str]:
-    """The counts as sentences: all questions, the judge, then the kinds with the greatest differences first."""
+    """Write the counts as sentences: all questions, the judge, then the kinds with the greatest differences first."""
     lines = []
     if overall.labelled:
         lines.append(
@@ -155,14 +155,14 @@ def lines_of(
             f"Of {judged} pairs of answers, the judge preferred {ours} on {overall.preferred} and {other} on "
             f"{overall.not_preferred}; on {overall.undecided} it saw a tie, or its two orders disagreed."
         )
-    if told:
-        decided = [(pair, name) for pair, name in told if pair.verdict]
+    if labelled:
+        decided = [(pair, name) for pair, name in labelled if pair.verdict]
         agreed = sum(pair.verdict == name for pair, name in decided)
         lines.append(
-            f"Where exactly one of the two is right ({len(told)}), the judge decided {len(decided)} "
+            f"Where exactly one of the two is right ({len(labelled)}), the judge decided {len(decided)} "
             f"and agreed with the labels on {agreed}."
         )
-    large = sorted((one for one in groups if one.labelled >= FEW), key=lambda one: one.other - one.ours)
+    large = sorted((one for one in groups if one.labelled >= MIN_QUESTIONS), key=lambda one: one.other - one.ours)
     lines += [_line(one, f"{ours} wins", ours, other) for one in large if one.ours > one.other]
     lines += [_line(one, f"{ours} loses", ours, other) for one in reversed(large) if one.ours < one.other]
     even = [one.what for one in large if one.ours == one.other]

@@ -1,4 +1,4 @@
-"""The pictures of an evaluation, each drawn from its summary alone."""
+"""The figures of an evaluation, each drawn from its summary alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERDICTS = {
 
 
 def calibration(summary: Summary) -> list[Html]:
-    """For each verdict: the share that is true over the score, a point for each bin, its area by the bin's count."""
+    """Draw, for each verdict, the share that is true against the score: a point per bin, sized by its count."""
     panels = []
     for kind in KINDS:
         shown = [(number, one) for number, one in enumerate(summary.systems) if kind in one.calibration]
@@ -47,7 +47,7 @@ def calibration(summary: Summary) -> list[Html]:
 
 
 def risk_coverage(summary: Summary) -> list[Html]:
-    """The share wrong among the most confident, over the share answered; a marker where the system itself stops."""
+    """Draw the share wrong among the most confident against the share answered; a marker shows the system's own."""
     with rc_context(SETTINGS):
         made, (axes,) = figure(480, 320)
         for number, system in reversed(list(enumerate(summary.systems))):
@@ -65,7 +65,7 @@ def risk_coverage(summary: Summary) -> list[Html]:
 
 
 def cost_quality(summary: Summary) -> list[Html]:
-    """Quality over cost: a point with its intervals for each system."""
+    """Draw quality against cost: a point with its intervals for each system."""
     panels = []
     for cost in ("uncached_tokens", "seconds"):
         for quality in ("right_answered", "abstention_f1"):
@@ -90,7 +90,7 @@ def cost_quality(summary: Summary) -> list[Html]:
 
 
 def relevance(summary: Summary) -> list[Html]:
-    """For each system that grades: how the scores of each kind of passage spread over 0..1."""
+    """Draw, for each system that grades, a histogram of the scores of each kind of passage."""
     panels = []
     for number, system in enumerate(summary.systems):
         if not system.relevance:
@@ -117,7 +117,7 @@ def relevance(summary: Summary) -> list[Html]:
 
 
 def overview(summary: Summary) -> Html:
-    """Abstention F1 and the share right among the answered, of each system with its interval; an image of its own."""
+    """Draw abstention F1 and the share right among the answered, per system with interval, as a standalone image."""
     keys = ("abstention_f1", "right_answered")
     names = {"abstention_f1": "Abstention F1", "right_answered": "Right among the answered"}
     count = max(1, len(summary.systems))
@@ -146,7 +146,7 @@ def overview(summary: Summary) -> Html:
 
 
 def chip(number: int, place: str) -> Html:
-    """The marker of a system, for the legend at that place of a page."""
+    """Draw a system's marker for the legend at that place of a page."""
     with rc_context(SETTINGS):
         made, (axes,) = figure(16, 16)
         axes.set_axis_off()

@@ -1,4 +1,4 @@
-"""Read a question set of any known form: which form it is, its content says."""
+"""Read a question set in any known format, recognised by its content."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from retrieval.documents.decode import decode, is_binary
 
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"
 LARGEST = 100_000_000  # bytes: parsed, they take ten times that in memory
-LONGEST_NAME = 255  # bytes, of a folder's name
-# Control characters, line ends, and what turns the direction of writing; a separator in any case.
-STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069/]")
+LONGEST_NAME = 255  # bytes of a folder's name
+# Control characters, line breaks, characters that change the writing direction, and the path separator.
+UNSAFE_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069/]")
 Paragraphs = tuple[int, int]
 
 
 def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> Dataset:
-    """The examples of a file: SQuAD JSON, JSONL, a JSON list, or a table of separated values.
+    """Load the examples of a file: SQuAD JSON, JSONL, a JSON list, or a table of separated values.
 
-    Of SQuAD's the paragraphs become text files in the folder ``documents``, and ``paragraphs``, from and to, counting
-    from 1, are those whose questions are taken. Raises `RequestError` with file, place and remedy.
+    SQuAD paragraphs are written as text files into the folder ``documents``; ``paragraphs``, first and last, counting
+    from 1, selects those whose questions are asked. Raises `RequestError` with file, place and remedy.
     """
     name, text = shown(path.name), _text_of(path)
     rows: list[Row]
@@ -49,14 +49,14 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
 
 
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:
-    """The dataset's name, and its folder's: that of its file, and its paragraphs where some were chosen.
+    """Return the name of the dataset and of its folder: the file's, with the range of paragraphs if one was chosen.
 
-    A name that no folder has, or that would steer a terminal, is replaced by one that is as unlike others.
+    A name that cannot be a folder's, or that could control a terminal, is replaced by one that is just as unique.
     """
     name = path.stem + ("-{}-{}".format(*paragraphs) if paragraphs else "")
-    if name not in ("", ".", "..") and not STEERING.search(name) and len(os.fsencode(name)) <= LONGEST_NAME:
+    if name not in ("", ".", "..") and not UNSAFE_CHARACTERS.search(name) and len(os.fsencode(name)) <= LONGEST_NAME:
         return name
-    plain = STEERING.sub("", name).strip(".").encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
+    plain = UNSAFE_CHARACTERS.sub("", name).strip(".").encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
     return f"{plain or 'questions'}-{digest(name)[:12]}"
 
 
@@ -81,7 +81,7 @@ def _text_of(path: Path) -> str:
 
 
 def _json(name: str, text: str) -> Any:
-    """The whole as JSON; None where it is JSON line by line."""
+    """Parse the whole text as JSON; return None if it is JSON lines."""
     try:
         return _parsed(text)
     except RecursionError as error:
@@ -91,7 +91,7 @@ def _json(name: str, text: str) -> Any:
         if first.startswith("{") and (_is_json(first) or others.startswith("{")):
             return None
         raise RequestError(
-            f"{name}, line {error.lineno}: this is no JSON ({error.msg}): correct it, or write {FORMS}."
+            f"{name}, line {error.lineno}: this is not JSON ({error.msg}): correct it, or write {FORMS}."
         ) from error
 
 
@@ -108,7 +108,7 @@ def _parsed(text: str) -> Any:
 
 
 def _integer(digits: str) -> int | str:
-    """The number; the digits as they are where Python converts no number of so many, for its field to complain of."""
+    """Parse a number; return the digits if Python refuses so many, so that the field's own check reports them."""
     try:
         return int(digits)
     except ValueError:
@@ -127,14 +127,14 @@ def _rows_of_json(name: str, text: str, loaded: Any) -> list[Row]:
         try:
             rows.append(_row(name, f"line {number}", _parsed(line)))
         except (ValueError, RecursionError) as error:
-            said = getattr(error, "msg", error)
+            reason = getattr(error, "msg", error)
             raise RequestError(
-                f"{name}, line {number}: this is no JSON ({said}): write one object a line, on one line."
+                f"{name}, line {number}: this is not JSON ({reason}): write one object per line."
             ) from error
     return rows
 
 
 def _row(name: str, place: str, entry: Any) -> Row:
     if not isinstance(entry, dict):
-        raise RequestError(f'{name}, {place}: this is no object: write {{"question": "…"}} there.')
+        raise RequestError(f'{name}, {place}: this is not an object: write {{"question": "…"}} there.')
     return place, entry

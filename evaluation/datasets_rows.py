@@ -1,4 +1,4 @@
-"""Rows of fields, from JSON or a table, as examples: every name under which a field is known is here."""
+"""Convert rows of fields, from JSON or a table, to examples; every accepted name of a field is listed here."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from core.text import is_blank
 from evaluation.fingerprint import digest
 from evaluation.records import Example, Gold
 
-# Where the row stands, in words, and its fields.
+# The row's place in words, and its fields.
 Row = tuple[str, Mapping[str, Any]]
 SEPARATORS = ",;\t|"
 COLUMNS = "answer or reference, answerable, route, source, page"
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-HIGHEST = 1_000_000_000  # of pages and rows
+HIGHEST = 1_000_000_000  # page or row number
 OUTCOMES = {"grounded": True, "partially_grounded": True, "abstained": False, "direct": None}
 
-_REPR = reprlib.Repr()  # of what is nested deeply, or has a million entries, the beginning
+_REPR = reprlib.Repr()  # shortens values that are deeply nested or have a million entries
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 class _FieldError(Exception):
-    """A field that cannot be what it says; the message is the rest of a sentence."""
+    """A field has an invalid value; the message completes a sentence that begins with its place."""
 
 
 def examples_of(name: str, rows: Sequence[Row]) -> tuple[Example, ...]:
-    """The examples of a file's rows. Raises `RequestError` naming the file ``name`` and the row's place."""
+    """Convert a file's rows to examples. Raises `RequestError` naming the file ``name`` and the row's place."""
     used: dict[str, int] = {}
     examples = []
     for place, fields in rows:
@@ -45,19 +45,19 @@ def examples_of(name: str, rows: Sequence[Row]) -> tuple[Example, ...]:
 
 
 def rows_of_csv(name: str, text: str) -> list[Row]:
-    """The rows of a table with a header, whatever its separator.
+    """Read the rows of a table with a header, whatever its separator.
 
-    Raises `RequestError` where there is no column ``question``.
+    Raises `RequestError` if there is no column ``question``.
     """
     header = text.lstrip().partition("\n")[0]
     separator = next((one for one in SEPARATORS if "question" in _names(header, one)), ",")
     records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     rows: list[Row] = []
     names: list[str] = []
-    began = 1
+    start = 1
     try:
         for cells in records:
-            place, began = f"line {began}", records.line_num + 1
+            place, start = f"line {start}", records.line_num + 1
             if not any(cell.strip() for cell in cells):
                 continue
             if not names:
@@ -71,14 +71,14 @@ def rows_of_csv(name: str, text: str) -> list[Row]:
                 )
             rows.append((place, dict(zip(names, cells, strict=False))))
     except csv.Error as error:
-        raise RequestError(f"{name}, line {records.line_num}: this is no table ({error}): export it anew.") from error
+        raise RequestError(f"{name}, line {records.line_num}: not a table ({error}): export it again.") from error
     return rows
 
 
 def with_id(id_: str, used: dict[str, int]) -> str:
-    """``id_``, or with a number behind it where it is used already; it is used from now on.
+    """Return ``id_``, with a number appended if it is taken, and mark it as taken.
 
-    ``used`` has the last number that was put behind each id, so that a thousand of one name cost a thousand steps.
+    ``used`` maps each id to the last number appended to it, so that a thousand equal ids take a thousand steps.
     """
     free, number = id_, used.get(id_, 1)
     while free in used:
@@ -89,8 +89,8 @@ def with_id(id_: str, used: dict[str, int]) -> str:
     return free
 
 
-def whole(text: str) -> str:
-    """The text without half characters, which JSON can spell and nothing can send."""
+def without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON can express but no encoding can transmit, and strip white space."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 
 
@@ -121,16 +121,16 @@ def _example(fields: Mapping[str, Any], used: dict[str, int]) -> Example:
 
 
 def _references(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    if "ideal_answer" in fields:  # beside it, ``reference`` is a place in the document
+    if "ideal_answer" in fields:  # then ``reference`` is a place in the document
         return _texts(fields, "ideal_answer")
     names = ("answer", "answers", "reference", "references", "reference_answer", "reference_answers")
     return _texts(fields, *names)
 
 
 def _gold(fields: Mapping[str, Any]) -> tuple[Gold, ...]:
-    """From ``gold``, a span or an object or a list of these, and the fields beside it."""
-    given = fields.get("gold")
-    entries = given if isinstance(given, list) else [given]
+    """Read ``gold``, which is a span, an object or a list of these, and the fields beside it."""
+    value = fields.get("gold")
+    entries = value if isinstance(value, list) else [value]
     found = []
     for entry in entries:
         own: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"text": entry}
@@ -146,27 +146,27 @@ def _gold(fields: Mapping[str, Any]) -> tuple[Gold, ...]:
 
 
 def _answerable(fields: Mapping[str, Any]) -> bool | None:
-    given = _first(fields, "answerable", "has_answer")
-    if given is None or given == "":
+    value = _first(fields, "answerable", "has_answer")
+    if value is None or value == "":
         return None
-    truth = TRUTH.get(str(given).strip().casefold()) if isinstance(given, str | int) else None
+    truth = TRUTH.get(str(value).strip().casefold()) if isinstance(value, str | int) else None
     if truth is None:
-        raise _FieldError(f"answerable is {_shown(given)}: write true or false")
+        raise _FieldError(f"answerable is {_shown(value)}: write true or false")
     return truth
 
 
 def _one_of(fields: Mapping[str, Any], names: Sequence[str], allowed: Sequence[str]) -> str | None:
-    given = _text(fields, *names).casefold()
-    if given and given not in allowed:
-        raise _FieldError(f"{names[0]} is {_shown(given)}: write {', '.join(allowed[:-1])} or {allowed[-1]}")
-    return given or None
+    value = _text(fields, *names).casefold()
+    if value and value not in allowed:
+        raise _FieldError(f"{names[0]} is {_shown(value)}: write {', '.join(allowed[:-1])} or {allowed[-1]}")
+    return value or None
 
 
 def _texts(fields: Mapping[str, Any], *names: str) -> tuple[str, ...]:
     found: list[str] = []
     for name in names:
-        given = fields.get(name)
-        found += [_as_text(name, one) for one in (given if isinstance(given, list) else [given])]
+        value = fields.get(name)
+        found += [_as_text(name, one) for one in (value if isinstance(value, list) else [value])]
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -174,25 +174,25 @@ def _text(fields: Mapping[str, Any], *names: str) -> str:
     return next(filter(None, (_as_text(name, fields.get(name)) for name in names)), "")
 
 
-def _as_text(name: str, given: Any) -> str:
-    if given is None:
+def _as_text(name: str, value: Any) -> str:
+    if value is None:
         return ""
-    endless = isinstance(given, float) and not isfinite(given)
-    if isinstance(given, bool) or endless or not isinstance(given, str | int | float):
-        raise _FieldError(f"{name} is {_shown(given)}: write a text")
-    return whole(str(given))
+    infinite = isinstance(value, float) and not isfinite(value)
+    if isinstance(value, bool) or infinite or not isinstance(value, str | int | float):
+        raise _FieldError(f"{name} is {_shown(value)}: write a text")
+    return without_surrogates(str(value))
 
 
 def _number(fields: Mapping[str, Any], *names: str) -> int | None:
-    given = _first(fields, *names)
-    if given is None or given == "":
+    value = _first(fields, *names)
+    if value is None or value == "":
         return None
     try:
-        number = int(given) if isinstance(given, str | int) and not isinstance(given, bool) else 0
+        number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else 0
     except ValueError:
         number = 0
     if not 1 <= number <= HIGHEST:
-        raise _FieldError(f"{names[0]} is {_shown(given)}: write a number, counting from 1")
+        raise _FieldError(f"{names[0]} is {_shown(value)}: write a number, counting from 1")
     return number
 
 
@@ -200,20 +200,20 @@ def _first(fields: Mapping[str, Any], *names: str) -> Any:
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _shown(given: Any) -> str:
-    said = _REPR.repr(given)
-    return said if len(said) <= 60 else said[:59] + "…"
+def _shown(value: Any) -> str:
+    text = _REPR.repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _require_question(name: str, place: str, names: list[str]) -> None:
     doubled = [one for one, count in Counter(filter(None, names)).items() if count > 1]
     if doubled:
-        raise RequestError(f"{name}, {place}: the column {doubled[0]} is there twice: give each column its own name.")
+        raise RequestError(f"{name}, {place}: the column {doubled[0]} appears twice: give each column its own name.")
     if "question" not in names:
         # Only what can be names is repeated: a file that is no question set may hold a secret.
-        there = ", ".join(one for one in names if re.fullmatch(r"[a-z][a-z0-9_-]{0,30}", one)) or "no names"
+        found = ", ".join(one for one in names if re.fullmatch(r"[a-z][a-z0-9_-]{0,30}", one)) or "no names"
         raise RequestError(
-            f"{name}, {place}: the column question is missing, the columns are {there}: name one question, and any of "
+            f"{name}, {place}: the column question is missing, the columns are {found}: name one question, and any of "
             f"{COLUMNS}."
         )
 
@@ -221,7 +221,7 @@ def _require_question(name: str, place: str, names: list[str]) -> None:
 def _names(header: str, separator: str) -> list[str]:
     try:
         cells: list[str] = next(csv.reader([header], delimiter=separator, skipinitialspace=True), [])
-    except csv.Error:  # which the reader of the whole table says with its line
+    except csv.Error:  # reported, with its line, by the reader of the whole table
         return []
     return [_plain(cell) for cell in cells]
 

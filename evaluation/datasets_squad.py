@@ -1,4 +1,4 @@
-"""SQuAD 2.0: questions on paragraphs, half of them written to look answerable; each paragraph becomes a document."""
+"""Read SQuAD 2.0: questions on paragraphs, half of them unanswerable; each paragraph becomes a document."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from core.files import (
     write_private,
 )
 from core.text import is_blank, shown
-from evaluation.datasets_rows import whole, with_id
+from evaluation.datasets_rows import with_id, without_surrogates
 from evaluation.folder import claim, paragraphs_of
 from evaluation.records import Example, Gold
 
-OURS = re.compile(r"paragraph-([0-9]+)\.txt")
-FORM = "write it as SQuAD 2.0 does, or download it anew"
+PARAGRAPH_FILE = re.compile(r"paragraph-([0-9]+)\.txt")
+FORM = "write it as SQuAD 2.0 does, or download it again"
 
 
 def is_squad(loaded: Any) -> bool:
-    """Whether parsed JSON has SQuAD's form: articles of paragraphs."""
+    """Return True if parsed JSON has SQuAD's form: articles of paragraphs."""
     return any(isinstance(article, dict) and "paragraphs" in article for article in _articles(loaded))
 
 
 def read_squad(
     name: str, loaded: Any, folder: Path, chosen: tuple[int, int] | None = None
 ) -> tuple[tuple[Example, ...], tuple[Path, ...]]:
-    """The questions on the paragraphs ``chosen``, all if None, and the folder of all paragraphs, written as text files.
+    """Return the questions on the ``chosen`` paragraphs, all if None, and the folder of all paragraphs as text files.
 
     ``chosen`` counts from 1, across articles, both ends included. Raises `RequestError` for a file in another form, a
     range without paragraphs, or a folder that cannot be written.
@@ -43,7 +43,7 @@ def read_squad(
     first, last = chosen or (1, len(paragraphs))
     if not 1 <= first <= last <= len(paragraphs):
         raise RequestError(f"{name} has the paragraphs 1-{len(paragraphs)}: choose among them with --paragraphs.")
-    sources = _written(folder, [text for text, _ in paragraphs])
+    sources = _write(folder, [text for text, _ in paragraphs])
     used: dict[str, int] = {}
     examples = tuple(
         _example(name, f"paragraph {number}, question {place}", question, sources[number - 1], used)
@@ -69,28 +69,28 @@ def _paragraphs(name: str, loaded: Any) -> list[tuple[str, list[Any]]]:
             questions = paragraph.get("qas", []) if isinstance(paragraph, dict) else None
             if not isinstance(text, str) or not text.strip() or not isinstance(questions, list):
                 raise RequestError(f"{name}, paragraph {len(found) + 1}: it has no context, or no list qas: {FORM}.")
-            found.append((whole(text), questions))
+            found.append((without_surrogates(text), questions))
     return found
 
 
-def _written(folder: Path, texts: list[str]) -> list[str]:
-    """Write what differs, remove what is left of another set; return each file's name as an index reports it."""
+def _write(folder: Path, texts: list[str]) -> list[str]:
+    """Write the files that differ, delete those of another set; return each file's name as an index reports it."""
     files = {_name(number, len(texts)): (text + "\n").encode() for number, text in enumerate(texts, 1)}
     try:
-        own = _own(folder)
-        foreign = next((name for name, mine in own.items() if name in files and not mine), None)
+        own = _own_files(folder)
+        foreign = next((name for name, is_own in own.items() if name in files and not is_own), None)
         if foreign:
             raise RequestError(
                 f"{shown(folder / foreign)} was not written by eval: move it away, or name another folder with --out."
             )
-        for name, mine in own.items():
-            if mine and name not in files:
+        for name, is_own in own.items():
+            if is_own and name not in files:
                 (folder / name).unlink()
         claim(folder.parent, len(texts))
         make_private_folder(folder)
         for name, data in files.items():
             make_private(folder / name)
-            if not _holds(folder / name, data):
+            if not _has_content(folder / name, data):
                 write_private(folder / name, data)
     except OSError as error:
         raise RequestError(
@@ -104,22 +104,22 @@ def _name(number: int, count: int) -> str:
     return f"paragraph-{number:0{max(2, len(str(count)))}}.txt"
 
 
-def _own(folder: Path) -> dict[str, bool]:
-    """Files of the folder that are named as paragraphs are, and whether an earlier run wrote them.
+def _own_files(folder: Path) -> dict[str, bool]:
+    """Map the folder's files that are named like paragraphs to True if an earlier run wrote them.
 
-    Where it did not note how many it wrote, they are its own if they are paragraphs without a gap.
+    If it left no count, they are its own if they are numbered without a gap.
     """
     if folder.is_symlink():
         raise NotRegularFileError(folder, "it is a link")
-    found = {one.name: OURS.fullmatch(one.name) for one in folder.iterdir()} if folder.exists() else {}
+    found = {one.name: PARAGRAPH_FILE.fullmatch(one.name) for one in folder.iterdir()} if folder.exists() else {}
     numbers = {name: int(match[1]) for name, match in found.items() if match}
-    noted = paragraphs_of(folder.parent)
-    count = len(numbers) if noted is None else noted
+    recorded = paragraphs_of(folder.parent)
+    count = len(numbers) if recorded is None else recorded
     own = {name: 1 <= number <= count and name == _name(number, count) for name, number in numbers.items()}
-    return own if noted is not None or all(own.values()) else dict.fromkeys(own, False)
+    return own if recorded is not None or all(own.values()) else dict.fromkeys(own, False)
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def _has_content(path: Path, data: bytes) -> bool:
     try:
         return read_regular(path, len(data)) == data
     except (FileNotFoundError, FileTooLargeError):
@@ -128,7 +128,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 def _example(name: str, place: str, question: Any, source: str, used: dict[str, int]) -> Example:
     try:
-        text = whole(question["question"])
+        text = without_surrogates(question["question"])
         answers, plausible = _texts(question.get("answers")), _texts(question.get("plausible_answers"))
         impossible, id_ = question.get("is_impossible"), question.get("id")
         if not isinstance(impossible, bool | int | None) or not isinstance(id_, str | int | None):
@@ -151,4 +151,4 @@ def _example(name: str, place: str, question: Any, source: str, used: dict[str, 
 
 
 def _texts(answers: list[Mapping[str, Any]] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, (whole(answer["text"]) for answer in answers or ()))))
+    return tuple(dict.fromkeys(filter(None, (without_surrogates(answer["text"]) for answer in answers or ()))))

@@ -1,4 +1,4 @@
-"""Figures as SVG whose colours follow the reader's scheme: matplotlib draws, variables colour."""
+"""Draw figures as SVG that follow the reader's colour scheme: matplotlib draws, CSS variables colour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from evaluation.markup import Html, text
 
-# Each role is drawn in a colour that nothing else has, which is then replaced by the role's variable.
+# Each role is drawn in a unique colour, which is then replaced by the role's variable.
 INK, MUTED, RULE, PAPER = "#010101", "#010102", "#010103", "#010104"
 SERIES = tuple(f"#0102{number:02x}" for number in range(8))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
@@ -70,32 +70,32 @@ SETTINGS: Any = {
 
 
 def variables(colours: Mapping[str, str]) -> str:
-    """The roles as declarations of CSS variables."""
+    """Return the roles as CSS variable declarations."""
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
 def colour(number: int) -> str:
-    """The colour of the series with that number; beyond the eighth they begin anew."""
+    """Return the colour of a series; after the eighth they repeat."""
     return SERIES[number % len(SERIES)]
 
 
 def marker(number: int) -> str:
-    """The marker of the series with that number."""
+    """Return the marker of a series."""
     return MARKERS[number % len(MARKERS)]
 
 
 def figure(width: float, height: float, columns: int = 1, share_y: bool = False) -> tuple[Figure, list[Axes]]:
-    """A figure of so many points, with so many axes side by side; draw within ``rc_context(SETTINGS)``."""
+    """Create a figure of the given size in points, with axes side by side; draw within ``rc_context(SETTINGS)``."""
     made = Figure(figsize=(width / 72, height / 72), layout="constrained")
     FigureCanvasSVG(made)
     return made, list(made.subplots(1, columns, squeeze=False, sharey=share_y)[0])
 
 
 def as_svg(made: Figure, name: str, title: str, standalone: bool = False) -> Html:
-    """The figure as an SVG element; ``name`` keeps its ids apart from those of other figures; without a title
-    it is an ornament.
+    """Return the figure as an SVG element; without a title it is decorative.
 
-    With ``standalone`` it brings its own background and colours for both schemes, for use as an image file.
+    ``name`` keeps its ids apart from those of other figures. With ``standalone`` it includes its own background and
+    colours for both schemes, for use as an image file.
     """
     out = io.StringIO()
     with rc_context({**SETTINGS, "svg.hashsalt": name}):

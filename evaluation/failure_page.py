@@ -1,4 +1,4 @@
-"""What went wrong, to be read: each failure with its question, answer, verdicts, passages and trace."""
+"""List failures for reading: each with its question, answer, verdicts, passages and trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.records import Example, Record
 from evaluation.rows import Row, rows_of
 from evaluation.scores import is_gold
 
-MOST = 60
+MAX_SHOWN = 60
 KINDS = {
     "wrong": "Wrong answer",
     "answered": "Answered though unanswerable",
@@ -22,7 +22,7 @@ KINDS = {
 
 
 def kinds_of(row: Row) -> list[str]:
-    """The kinds of failure that a row shows; none if all that is known of it is right."""
+    """Return the kinds of failure that a row shows; none if everything known about it is right."""
     example, scores = row.example, row.scores
     shown = {
         "wrong": not scores.abstained and example.answerable is not False and scores.right is False,
@@ -35,50 +35,50 @@ def kinds_of(row: Row) -> list[str]:
 
 
 def failures(examples: Sequence[Example], records: Sequence[Record]) -> Html:
-    """All failures by system and kind, folded; of each kind the first 60 of a system."""
+    """List all failures by system and kind, folded; of each kind the first 60 of a system."""
     return joined(*(_system(name, list(rows.values())) for name, rows in rows_of(examples, records).items()))
 
 
 def _system(name: str, rows: list[Row]) -> Html:
     found = {kind: [row for row in rows if kind in kinds_of(row)] for kind in KINDS}
-    counts = " · ".join(f"{KINDS[kind].lower()} {len(some)}" for kind, some in found.items() if some)
+    counts = " · ".join(f"{KINDS[kind].lower()} {len(rows)}" for kind, rows in found.items() if rows)
     if not counts:
         return tag("p", tag("strong", name), f": no failures among {len(rows)} examples.")
     heading = tag("summary", tag("strong", name), tag("span", f" {counts} (of {len(rows)} examples)", class_="muted"))
-    return tag("details", heading, *(_kind(KINDS[kind], some) for kind, some in found.items() if some), class_="system")
+    return tag("details", heading, *(_kind(KINDS[kind], rows) for kind, rows in found.items() if rows), class_="system")
 
 
 def _kind(title: str, rows: list[Row]) -> Html:
-    more = len(rows) - MOST
+    more = len(rows) - MAX_SHOWN
     rest = tag("p", f"{more} more are in the records.", class_="muted") if more > 0 else None
-    return joined(tag("h3", f"{title} ({len(rows)})"), *map(_case, rows[:MOST]), rest)
+    return joined(tag("h3", f"{title} ({len(rows)})"), *map(_case, rows[:MAX_SHOWN]), rest)
 
 
 def _case(row: Row) -> Html:
     example, record = row.example, row.record
-    wanted: list[object] = [tag("span", one, class_="said") for one in example.references] or ["no reference"]
+    expected: list[object] = [tag("span", one, class_="said") for one in example.references] or ["no reference"]
     if example.answerable is False:
-        wanted = ["no answer: the documents do not hold one"]
+        expected = ["no answer: the documents do not hold one"]
         if example.plausible:
-            wanted.append(tag("span", "plausible but wrong: " + "; ".join(example.plausible), class_="muted"))
+            expected.append(tag("span", "plausible but wrong: " + "; ".join(example.plausible), class_="muted"))
     gold = [
         " · ".join(_place(one.source, one.page, one.row) + ([f"“{one.text}”"] if one.text else []))
         for one in example.gold
     ]
-    how = [record["outcome"], record["stop_reason"]]
+    summary = [record["outcome"], record["stop_reason"]]
     if record["confidence"] is not None:
-        how.append(f"confidence {record['confidence']:.2f}")
+        summary.append(f"confidence {record['confidence']:.2f}")
     return tag(
         "details",
         tag("summary", example.question),
         tag(
             "dl",
-            _term("Expected", *wanted),
+            _term("Expected", *expected),
             _term("Gold", *gold) if gold else None,
             _term(
                 "Answer",
                 tag("span", record["answer"] or "none", class_="said" if record["answer"] else "muted"),
-                tag("span", " · ".join(one for one in how if one), class_="muted"),
+                tag("span", " · ".join(one for one in summary if one), class_="muted"),
             ),
             _term("Route", _route(row)),
             _term("Searched for", *record["queries"]) if record["queries"] else None,

@@ -1,4 +1,4 @@
-"""What an answer depends on, as one digest: records are reused only where it is the same."""
+"""Fingerprint everything an answer depends on; records are reused only if it is the same."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def fingerprint(name: str, settings: Mapping[str, Any], code: Sequence[str]) -> str:
-    """SHA-256 over a system's name, its settings, and the code that it runs.
+    """Return the SHA-256 of a system's name, its settings, and the code that it runs.
 
-    ``code`` are files and folders below the project, of whose Python comments, docstrings and layout do not count.
+    ``code`` lists files and folders below the project; comments, docstrings and layout of Python files are ignored.
     """
     parts = [name, settings, digest_of_code(tuple(code))]
     return digest(json.dumps(parts, sort_keys=True, default=str))
@@ -25,9 +25,9 @@ def fingerprint(name: str, settings: Mapping[str, Any], code: Sequence[str]) -> 
 
 @cache
 def digest_of_code(code: tuple[str, ...], root: Path = ROOT) -> str:
-    """SHA-256 over the ``.py`` and ``.json`` files among ``code``, each with its place below ``root``.
+    """Return the SHA-256 of the ``.py`` and ``.json`` files among ``code``, each with its path below ``root``.
 
-    Raises `FileNotFoundError` for an entry that is not there.
+    Raises `FileNotFoundError` for a missing entry.
     """
     files: set[Path] = set()
     for entry in code:
@@ -37,7 +37,7 @@ def digest_of_code(code: tuple[str, ...], root: Path = ROOT) -> str:
 
 
 def digest(*parts: str) -> str:
-    """SHA-256 over texts, none of which can run into the next, as 64 hexadecimal digits."""
+    """Return the SHA-256 of several texts, kept apart, as 64 hexadecimal digits."""
     sum_ = hashlib.sha256()
     for part in parts:
         sum_.update(hashlib.sha256(part.encode("utf-8", "replace")).digest())
@@ -50,7 +50,7 @@ def _content(path: Path) -> str:
         return text
     try:
         tree = ast.parse(text)
-    except SyntaxError:  # a file that is being edited
+    except SyntaxError:  # a file being edited
         return text
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:

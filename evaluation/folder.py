@@ -1,4 +1,4 @@
-"""The folder of an evaluation: this program's own, so that whatever it overwrites or removes there it wrote itself."""
+"""The folder of an evaluation, marked as its own, so that the program overwrites and deletes only what it wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.json_lines import LARGEST, unwritable
 from evaluation.record_store import NAME, START, entry_of
 
 MARKER = ".self-rag-eval.json"
-LONGEST = 10_000_000  # bytes of a line in which a record is looked for
+LONGEST = 10_000_000  # bytes of a line that is parsed as a record
 FILES = (
     *(NAME, f".{NAME}.lock", "judgements.jsonl", MARKER),
     *("report.html", "records.csv", "metrics.csv", "summary.json", "overview.svg"),
@@ -22,7 +22,7 @@ FILES = (
 
 
 def require_own(folder: Path) -> None:
-    """Raise `RequestError` unless results may go there: into no folder yet, an empty one, or this program's own."""
+    """Raise `RequestError` unless results may go there: a new folder, an empty one, or this program's own."""
     try:
         own = _is_new(folder) or _marker(folder) is not None or _holds_records(folder / NAME)
     except OSError as error:
@@ -34,26 +34,26 @@ def require_own(folder: Path) -> None:
 
 
 def claim(folder: Path, paragraphs: int | None = None) -> None:
-    """Make the folder this program's own, with what it wrote there for the user alone; `require_own` says if it may be.
+    """Mark the folder as this program's own and make its files private; check first with `require_own`.
 
-    ``paragraphs`` is how many documents are written into it; None leaves what was noted. Raises `RequestError`.
+    ``paragraphs`` is the number of documents written into it; None keeps the recorded number. Raises `RequestError`.
     """
     try:
-        before = _marker(folder)
-        noted = before or {"paragraphs": 0 if _is_new(folder) else None}
+        previous = _marker(folder)
+        recorded = previous or {"paragraphs": 0 if _is_new(folder) else None}
         if paragraphs is not None:
-            noted = {"paragraphs": paragraphs}
+            recorded = {"paragraphs": paragraphs}
         make_private_folder(Path(os.path.realpath(folder)))
         for name in FILES:
             make_private(folder / name)
-        if noted != before:
-            replace_private({folder / MARKER: json.dumps(noted).encode()})
+        if recorded != previous:
+            replace_private({folder / MARKER: json.dumps(recorded).encode()})
     except OSError as error:
         raise unwritable(folder, error) from error
 
 
 def paragraphs_of(folder: Path) -> int | None:
-    """How many documents an earlier run wrote; None where it kept no count, or where there was none."""
+    """Return how many documents an earlier run wrote; None if it recorded no count, or there was none."""
     return (_marker(folder) or {}).get("paragraphs")
 
 
@@ -67,14 +67,14 @@ def _is_new(folder: Path) -> bool:
 
 def _marker(folder: Path) -> dict[str, int | None] | None:
     with suppress(OSError, ValueError, RecursionError):
-        noted = json.loads(read_regular(folder / MARKER, 1000))
-        if isinstance(noted, dict) and isinstance(noted.get("paragraphs", ""), int | None):
-            return noted
+        recorded = json.loads(read_regular(folder / MARKER, 1000))
+        if isinstance(recorded, dict) and isinstance(recorded.get("paragraphs", ""), int | None):
+            return recorded
     return None
 
 
 def _holds_records(path: Path) -> bool:
-    """Whether an earlier version, which left no marker, kept answers there."""
+    """Return True if an earlier version, which left no marker, wrote answers there."""
     with suppress(OSError), open_regular(path) as file:
         lines = iter(lambda: file.readline(LONGEST), b"")
         readable = not path.is_symlink() and os.fstat(file.fileno()).st_size <= LARGEST

@@ -1,4 +1,4 @@
-"""Files of JSON lines that only grow, and that are read through whatever a kill left of the last line."""
+"""Append-only files of JSON lines that survive a last line torn by a kill."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from core.errors import RequestError
 from core.files import FileTooLargeError, open_private
 from core.text import shown
 
-LARGEST = 2_000_000_000  # bytes: what they hold is kept in memory
+LARGEST = 2_000_000_000  # bytes: the content is kept in memory
 
 
-def open_lines(path: Path, start: bytes, take: Callable[[bytes], bool]) -> tuple[int, int]:
-    """Open or make a file to append to; return its descriptor, and how many of its lines ``take`` did not take.
+def open_lines(path: Path, start: bytes, accept: Callable[[bytes], bool]) -> tuple[int, int]:
+    """Open or create a file to append to; return its descriptor, and how many of its lines ``accept`` refused.
 
-    A last line without an end is cut off if ``take`` does not take it and it begins with ``start``, as every line that
-    this program writes; whatever else stands there is kept, and its line ended. Raises ``OSError``.
+    An unterminated last line is cut off if ``accept`` refuses it and it begins with ``start``, as every line that this
+    program writes; any other is kept and terminated. Raises ``OSError``.
     """
     descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
     try:
-        return descriptor, _read(path, descriptor, start, take)
+        return descriptor, _read(path, descriptor, start, accept)
     except BaseException:
         os.close(descriptor)
         raise
 
 
 def unwritable(path: Path, error: OSError) -> RequestError:
-    """What to raise where results cannot be written."""
+    """Return the error for results that cannot be written."""
     reason = error.strerror or error
-    return RequestError(f"{shown(path)} cannot be written ({reason}): make room, or name another folder with --out.")
+    return RequestError(f"{shown(path)} cannot be written ({reason}): free space, or name another folder with --out.")
 
 
-def _read(path: Path, descriptor: int, start: bytes, take: Callable[[bytes], bool]) -> int:
+def _read(path: Path, descriptor: int, start: bytes, accept: Callable[[bytes], bool]) -> int:
     size = os.fstat(descriptor).st_size
     if size > LARGEST:
         raise FileTooLargeError(path, LARGEST)
-    refused, line, taken = 0, b"\n", True
+    refused, line, accepted = 0, b"\n", True
     with open(descriptor, "rb", closefd=False) as file:
         for line in file:
-            taken = not line.strip() or take(line)
-            refused += not taken
+            accepted = not line.strip() or accept(line)
+            refused += not accepted
     if line.endswith(b"\n"):
         return refused
-    if not taken and line[: len(start)] == start[: len(line)]:
+    if not accepted and line[: len(start)] == start[: len(line)]:
         os.ftruncate(descriptor, size - len(line))
         return refused - 1
     os.write(descriptor, b"\n")

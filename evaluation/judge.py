@@ -1,4 +1,4 @@
-"""Let a model judge the answers: faithfulness and answer relevancy as RAGAS defines them, and pairs in both orders."""
+"""Judge the answers with a model: faithfulness and answer relevancy as in RAGAS, and pairs in both orders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from prompts.hallucination_check import SUPPORT
 
 QUESTIONS_EACH = 3
 CONCURRENCY = 4
-LISTED = re.compile(r"^\s*(?:[-*•]|\d+[.):])\s*")
+BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.):])\s*")
 Embed = Callable[[list[str]], Any]
 T = TypeVar("T")
 
@@ -48,34 +48,34 @@ async def judge_records(
 ) -> Judgements:
     """Judge every record that has no error, and ``ours`` against each other system.
 
-    ``embed`` maps texts to rows of an array. Replies are appended to ``store_path`` (JSONL) and not asked for again.
-    ``progress`` is told how many of all judgements are done. What a model's failure left open is None, and asked again
-    the next time.
+    ``embed`` maps texts to rows of an array. Replies are appended to ``store_path`` (JSONL) and reused. ``progress``
+    receives the number of judgements done and their total. A judgement that the model failed to give is None, and asked
+    again the next time.
     """
     known = {example.id for example in examples}
     judged = [record for record in records if record["error"] is None and record["example"] in known]
     by_example: dict[str, dict[str, Record]] = {example.id: {} for example in examples}
     for record in judged:
         by_example[record["example"]][record["system"]] = record
-    duels = [
-        (mine[ours], record)
-        for mine in by_example.values()
-        for name, record in mine.items()
-        if ours in mine and name != ours
+    comparisons = [
+        (by_system[ours], record)
+        for by_system in by_example.values()
+        for name, record in by_system.items()
+        if ours in by_system and name != ours
     ]
-    total = 2 * len(judged) + len(duels)
-    turn, done = asyncio.Semaphore(concurrency), 0
+    total = 2 * len(judged) + len(comparisons)
+    slots, done = asyncio.Semaphore(concurrency), 0
 
     async def counted(work: Callable[[], Awaitable[T]]) -> T:
         nonlocal done
-        async with turn:
+        async with slots:
             result = await work()
         done += 1
         if progress:
             progress(done, total)
         return result
 
-    # Kept in the order of the examples: what shares its passages is asked together, for the server's prompt cache.
+    # In the order of the examples: calls that share passages run together, for the server's prompt cache.
     ordered = [record for one in by_example.values() for record in one.values()]
     with_budget = services.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=10**8)))
     with Replies(store_path) as replies:
@@ -83,7 +83,7 @@ async def judge_records(
         every: list[Any] = [
             gather(counted(partial(judge.faithfulness, record)) for record in ordered),
             gather(counted(partial(judge.questions, record)) for record in ordered),
-            gather(counted(partial(judge.pair, one, other)) for one, other in duels),
+            gather(counted(partial(judge.pair, one, other)) for one, other in comparisons),
         ]
         faithful, asked, pairs = await gather(every)
     names = [(record["system"], record["example"]) for record in ordered]
@@ -105,9 +105,9 @@ class Judge:
     replies: Replies
 
     async def faithfulness(self, record: Record) -> float | None:
-        """RAGAS' faithfulness: |claims that the passages fully support| / |claims|.
+        """Return RAGAS' faithfulness: |claims that the passages fully support| / |claims|.
 
-        None for an abstention, without passages, and when the judge gave no verdict on some claim.
+        None for an abstention, without passages, or if the judge gave no verdict on some claim.
         """
         passages = passages_of(record)
         if abstained(record) or not passages:
@@ -124,16 +124,16 @@ class Judge:
         return sum(label == "fully supported" for label in labels) / len(labels)
 
     async def questions(self, record: Record) -> list[str] | None:
-        """Questions that the answer answers; none for an abstention, None when the judge wrote none."""
+        """Generate questions that the answer answers; an empty list for an abstention, None if the judge wrote none."""
         if abstained(record):
             return []
         about = {"kind": "questions", "system": record["system"], "example": record["example"]}
         written = await self._write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
-        lines = [LISTED.sub("", line).strip() for line in (written or "").splitlines()]
+        lines = [BULLET.sub("", line).strip() for line in (written or "").splitlines()]
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
     async def pair(self, one: Record, other: Record) -> Pair:
-        """Both orders of two answers; what says the same is a tie without being asked."""
+        """Compare two answers in both orders; equal answers are a tie without a call."""
         systems = one["system"], other["system"]
         if shown(one) == shown(other):
             return Pair(one["example"], *systems, first_says=None, second_says=None, verdict=None)
@@ -164,7 +164,7 @@ class Judge:
             return None if failed(verdict) else verdict
 
         key = key_of(_name(self.critic), choice.messages.format_messages(**inputs))
-        verdict = await self.replies.once(key, about, ask)
+        verdict = await self.replies.get_or_ask(key, about, ask)
         return str(verdict["label"]) if verdict else UNKNOWN
 
     async def _write(
@@ -177,22 +177,22 @@ class Judge:
                 return None
 
         key = key_of(_name(self.generator), prompt.format_messages(**inputs))
-        text: str | None = await self.replies.once(key, about, ask)
+        text: str | None = await self.replies.get_or_ask(key, about, ask)
         return text
 
 
 def failed(verdict: Verdict) -> bool:
-    """Whether the model failed, rather than replied something that is no label."""
+    """Return True if the model failed, as opposed to a reply that is not a label."""
     return verdict["label"] == UNKNOWN and not (verdict["reason"] or "").startswith("The reply")
 
 
 def shown(record: Record) -> str:
-    """The answer as the judge of pairs reads it; all abstentions say the same."""
+    """Return the answer as the judge of pairs reads it; all abstentions read the same."""
     return NO_ANSWER if abstained(record) else answer_of(record).strip()
 
 
 def passages_of(*records: Record) -> list[Passage]:
-    """What the systems read, each once: the first search, what later ones noted, and what was cited."""
+    """Collect the passages that the systems read, each once: of the first search, of later ones, and those cited."""
     texts: list[str] = []
     for record in records:
         texts += [seen["text"] for seen in record["seen"]]
@@ -204,9 +204,9 @@ def passages_of(*records: Record) -> list[Passage]:
 
 
 def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[list[str] | None]) -> list[float | None]:
-    """RAGAS' answer relevancy: the mean cosine between the question and those generated from its answer.
+    """Return RAGAS' answer relevancy: the mean cosine between the question and those generated from its answer.
 
-    0 for an abstention, None where no question was generated.
+    0 for an abstention, None if no question was generated.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the judge is asked: which of two answers is better, and which questions an answer answers."""
+"""Prompts of the judge: which of two answers is better, and which questions an answer answers."""
 
 from langchain_core.prompts import ChatPromptTemplate
 
@@ -7,7 +7,7 @@ from prompts.choice import Choice
 QUESTIONS_MAX_TOKENS = 160
 NO_ANSWER = "I don't know."
 
-# The changing part, the answers, comes last: both orders and all systems share what stands before it.
+# The changing part, the answers, comes last: both orders and all systems share the prefix.
 ASK = (
     "human",
     "{passages}\n\nQuestion: {question}\n\n"

@@ -1,4 +1,4 @@
-"""The judge's replies, kept as they come, so that nothing is asked twice."""
+"""The judge's replies, saved as they arrive, so that nothing is asked twice."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from evaluation.json_lines import open_lines, unwritable
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
-    """What identifies a question put to a model: its name and every word that it reads."""
-    said = json.dumps([model, *([message.type, message.text] for message in messages)])
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    """Return the key of a question put to a model: a hash of its name and every word that it reads."""
+    content = json.dumps([model, *([message.type, message.text] for message in messages)])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 class Replies:
-    """Replies by key in a JSONL file, one line each, appended and flushed as they come.
+    """Replies by key in a JSONL file, one per line, appended and flushed as they arrive.
 
-    A last line that was torn by a kill is cut off when the file is opened; a line that is no reply is passed over.
-    Raises `RequestError` where the file cannot be written.
+    A last line torn by a kill is cut off when the file is opened; a line that is not a reply is skipped. Raises
+    `RequestError` if the file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class Replies:
     def __enter__(self) -> Replies:
         try:
             self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            descriptor, _ = open_lines(self._path, b'{"key": "', self._take)
+            descriptor, _ = open_lines(self._path, b'{"key": "', self._accept)
             self._lines = os.fdopen(descriptor, "a", encoding="utf-8")
         except OSError as error:
             raise unwritable(self._path, error) from error
@@ -51,8 +51,8 @@ class Replies:
         if self._lines is not None:
             self._lines.close()
 
-    async def once(self, key: str, about: Mapping[str, Any], ask: Callable[[], Awaitable[Any]]) -> Any:
-        """The reply kept under ``key``, else what ``ask`` gives, kept from now on; None is no reply and not kept."""
+    async def get_or_ask(self, key: str, about: Mapping[str, Any], ask: Callable[[], Awaitable[Any]]) -> Any:
+        """Return the reply stored under ``key``, or call ``ask`` and store its reply; None is not stored."""
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key not in self._known:
                 reply = await ask()
@@ -71,7 +71,7 @@ class Replies:
             raise unwritable(self._path, error) from error
         self._known[key] = reply
 
-    def _take(self, line: bytes) -> bool:
+    def _accept(self, line: bytes) -> bool:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):

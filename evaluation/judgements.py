@@ -1,4 +1,4 @@
-"""What a judge model thought of the answers, as the metrics read it."""
+"""A judge model's judgements of the answers, as the metrics read them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 class Pair:
     """Two systems' answers to one example, compared in both orders.
 
-    ``one`` and ``other`` are names of systems. ``first_says`` is the name of the system that was preferred when the
-    answer of ``one`` stood first, ``second_says`` when that of ``other`` did; None is a tie or no verdict.
-    ``verdict`` is the name that both orders agree on, None where they do not.
+    ``one`` and ``other`` are names of systems. ``first_says`` is the system preferred when the answer of ``one`` came
+    first, ``second_says`` when that of ``other`` did; None is a tie or no verdict. ``verdict`` is the name that both
+    orders agree on, None if they do not.
     """
 
     example: str
@@ -28,7 +28,7 @@ class Judgements:
 
     ``faithfulness`` in 0..1 is the share of an answer's claims that follow from the passages that the system read;
     ``relevancy`` in -1..1 is RAGAS' answer relevancy. ``agreement`` in 0..1 is the share of the judge's verdicts that
-    agree with labels, where there are labels.
+    agree with the labels; None without labels.
     """
 
     faithfulness: dict[tuple[str, str], float | None] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""HTML that is safe by construction: whatever is not ``Html`` is text, and is escaped."""
+"""HTML that is safe by construction: everything but ``Html`` is text, and is escaped."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ VOID = frozenset(("meta", "br", "hr"))
 
 
 class Html(str):
-    """Markup as it is; only this module and the drawings make it."""
+    """Trusted markup; only this module and the drawings create it."""
 
     __slots__ = ()
 
 
 def text(value: object) -> Html:
-    """The value as it reads, whatever it holds: what HTML forbids, or would reorder the text around it, is left out."""
+    """Escape a value; characters that HTML forbids, or that would reorder the text around them, are dropped."""
     if isinstance(value, Html):
         return value
     return Html(escape(clean(str(value)), quote=True))
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
-    """An element; None among the children is left out, ``class_`` is ``class``, True is an attribute without value."""
+    """Return an element; a child None is skipped, ``class_`` is ``class``, True is an attribute without a value."""
     given = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{text(value)}"')
         for key, value in attributes.items()
@@ -35,12 +35,12 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
 
 
 def joined(*parts: object) -> Html:
-    """The parts one after the other; None is left out."""
+    """Concatenate the parts; None is skipped."""
     return Html("".join(text(part) for part in parts if part is not None))
 
 
 def marked(passage: str, quotes: list[str]) -> Html:
-    """The passage with the places of the quotes in ``mark``; quotes that do not stand in it are left out."""
+    """Wrap the quotes in the passage with ``mark``; quotes that do not occur in it are skipped."""
     spans = sorted(
         (passage.find(quote), passage.find(quote) + len(quote)) for quote in quotes if quote in passage and quote
     )

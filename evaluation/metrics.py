@@ -1,4 +1,4 @@
-"""Every metric of every system from the records of an evaluation, and the paired differences between systems."""
+"""Compute every metric of every system from an evaluation's records, and the paired differences between systems."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from evaluation.judgements import Judgements, Pair
 from evaluation.records import Example, Record
-from evaluation.rows import Row, Terms, average, over, rows_of, value
+from evaluation.rows import Row, Terms, average, mean_term, ratio_over, rows_of
 from evaluation.statistics import Estimate, aurc_estimate, calibration, difference, median, risk_coverage
 from evaluation.summary import BASELINE, KINDS, PAIRED, PLAIN, Compared, Preference, Summary, SystemSummary
-from evaluation.verdict_scores import Scored, agreement, graded, of_passages, ranked, spreads, supported
+from evaluation.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_passages, supported
 
 __all__ = ["Summary", "summarise"]
 
 
 def summarise(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> Summary:
-    """Every metric with its interval; of several records of a system and example the last that did not fail counts."""
+    """Compute every metric with its interval; the last successful record of a system and example counts."""
     rows = rows_of(examples, records)
     judged = judgements or Judgements()
     baseline = BASELINE if BASELINE in rows or not rows else next(iter(rows))
@@ -44,7 +44,7 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
 
 
 def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements) -> SystemSummary:
-    """All figures of one system."""
+    """Compute all figures of one system."""
     passages, claims = list(graded(rows)), list(supported(rows))
     routes = [
         Scored(row.example.id, row.record["route_score"], row.example.route == "retrieve")
@@ -57,16 +57,16 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         **of_costs(rows),
         **of_passages(rows, passages),
         "routing_accuracy": average(row.scores.route_right for row in rows),
-        "routing_auc": ranked(routes),
-        "support_agreement": over(rows, agreement),
-        "support_auc": ranked(claims),
+        "routing_auc": auc_of(routes),
+        "support_agreement": ratio_over(rows, agreement),
+        "support_auc": auc_of(claims),
         "faithfulness": average(judged.faithfulness.get((name, row.example.id)) for row in rows),
         "relevancy": average(judged.relevancy.get((name, row.example.id)) for row in rows),
     }
-    sure = [row for row in rows if answered(row) and row.record["confidence"] is not None]
+    confident = [row for row in rows if answered(row) and row.record["confidence"] is not None]
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
-    confidence = [row.record["confidence"] or 0.0 for row in sure]
-    wrong = [not row.scores.right for row in sure]
+    confidence = [row.record["confidence"] or 0.0 for row in confident]
+    wrong = [not row.scores.right for row in confident]
     metrics["aurc"] = aurc_estimate(confidence, wrong, unanswered)
     return SystemSummary(
         name=name,
@@ -79,70 +79,70 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
             if found
         },
         risk_coverage=risk_coverage(confidence, wrong, unanswered),
-        relevance=spreads(passages),
+        relevance=histograms(passages),
     )
 
 
 def of_answers(rows: list[Row], plain: dict[str, Row]) -> dict[str, Estimate]:
-    """The metrics of answers, abstentions and quotes."""
+    """Compute the metrics of answers, abstentions and quotes."""
     return {
-        **{key: over(rows, terms, count_rows=key == "abstention_f1") for key, terms in TERMS.items()},
+        **{key: ratio_over(rows, terms, count_rows=key == "abstention_f1") for key, terms in TERMS.items()},
         "exact_match": average(row.scores.exact_match for row in rows),
         "containment": average(row.scores.containment for row in rows),
-        "kept": over(rows, lambda row: kept(row, plain.get(row.example.id))),
+        "kept": ratio_over(rows, lambda row: kept(row, plain.get(row.example.id))),
         "citation_gold": average(row.scores.citation_gold for row in rows),
         "supported": average(row.scores.supported_share for row in rows),
     }
 
 
 def answered(row: Row) -> bool:
-    """Whether it is an answer that can be judged."""
+    """Return True if the row is an answer that can be judged."""
     return row.scores.right is not None and not row.scores.abstained
 
 
 def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
-    """Right here too, of what plain gets right."""
+    """Terms of: right here too / right by plain."""
     if plain is None or plain.scores.right is None or row.scores.right is None:
         return None
     return float(plain.scores.right and row.scores.right), float(plain.scores.right)
 
 
 def seconds(row: Row) -> tuple[float, float]:
-    """The wall-clock time of one example."""
+    """Terms of the mean wall-clock time per example."""
     return row.record["cost"]["seconds"], 1.0
 
 
 def right(row: Row) -> tuple[float, float] | None:
-    """Of an example that could be answered, whether it was, rightly."""
-    return None if row.example.answerable is False else value(row.scores.right)
+    """Terms of: answered rightly / examples that could be answered."""
+    return None if row.example.answerable is False else mean_term(row.scores.right)
 
 
 def right_answered(row: Row) -> tuple[float, float] | None:
-    """Of an answer, whether it is right."""
+    """Terms of: right answers / answers."""
     return None if row.scores.right is None else (float(row.scores.right), float(not row.scores.abstained))
 
 
 def coverage(row: Row) -> tuple[float, float] | None:
-    """Of an example that can be judged, whether it was answered."""
+    """Terms of: answered / examples whose answer can be judged."""
     return None if row.scores.right is None else (float(not row.scores.abstained), 1.0)
 
 
 def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
-    """Terms of precision, recall or F1, whose denominators weigh abstentions and unanswerable examples."""
+    """Return terms of precision, recall or F1, whose denominator weighs abstentions and unanswerable examples."""
 
     def terms(row: Row) -> tuple[float, float] | None:
         if row.example.answerable is None:
             return None
-        gave_up, unlikely = row.scores.abstained, not row.example.answerable
-        return above * (gave_up and unlikely), abstained * gave_up + unanswerable * unlikely
+        did_abstain, no_answer = row.scores.abstained, not row.example.answerable
+        return above * (did_abstain and no_answer), abstained * did_abstain + unanswerable * no_answer
 
     return terms
 
 
 TERMS: dict[str, Terms] = {
     "right": right,
-    "f1": lambda row: value(row.scores.f1),
-    "squad_f1": lambda row: value(row.scores.squad_f1),
+    "f1": lambda row: mean_term(row.scores.f1),
+    "squad_f1": lambda row: mean_term(row.scores.squad_f1),
     "abstention_precision": abstention(1, 1, 0),
     "abstention_recall": abstention(1, 0, 1),
     "abstention_f1": abstention(2, 1, 1),
@@ -153,7 +153,7 @@ TERMS: dict[str, Terms] = {
 
 
 def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
-    """ReplyFormat and medians of calls, tokens and seconds."""
+    """Compute means and medians of calls, tokens and seconds."""
     costs = [row.record["cost"] for row in rows]
     figures = {
         "seconds": [cost["seconds"] for cost in costs],
@@ -169,7 +169,7 @@ def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
 
 
 def compared(name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str) -> Compared:
-    """The metric of ``name`` less the baseline's, over the examples for which both have it."""
+    """Return the metric of ``name`` minus the baseline's, over the examples for which both have it."""
     shared = [(TERMS[key](row), TERMS[key](others[example])) for example, row in rows.items() if example in others]
     known = [(one, other) for one, other in shared if one is not None and other is not None]
     one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
@@ -178,7 +178,7 @@ def compared(name: str, rows: dict[str, Row], baseline: str, others: dict[str, R
 
 
 def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
-    """The judge's verdicts by pair of systems."""
+    """Count the judge's verdicts by pair of systems."""
     found: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         found.setdefault((pair.one, pair.other), []).append(pair)

@@ -1,4 +1,4 @@
-"""The records of a run's folder: one line each, appended as they come, and kept through whatever ends the run."""
+"""Store a run's records: one line each, appended as they arrive, and preserved however the run ends."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Key = tuple[str, str, str]
 
 
 class Store:
-    """An append-only JSONL file: ``{"fingerprint": str, "record": Record}`` a line, the last of a key counts.
+    """An append-only JSONL file of ``{"fingerprint": str, "record": Record}``; the last line of a key counts.
 
-    A record is done by its system, the system's fingerprint and its example, whose question must be the same; one
-    with an ``error`` is not. Close it, or use it as a context manager. ``damaged`` counts lines that are no records.
+    A record is done for its system, the system's fingerprint and its example, if the question is the same and there is
+    no ``error``. Close it, or use it as a context manager. ``damaged`` counts lines that are not records.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open or make ``path`` for this process alone, and cut off a line that a kill left unfinished.
+        """Open or create ``path`` for this process alone, and cut off a line that a kill left unfinished.
 
-        Raises `RequestError` where another process has it open, or where it cannot be written.
+        Raises `RequestError` if another process has it open, or if it cannot be written.
         """
         self.path = path
         self._records: dict[Key, Record] = {}
@@ -47,13 +47,13 @@ class Store:
         except OSError as error:
             raise unwritable(path, error) from error
         try:
-            self._file, self.damaged = open_lines(path, START, self._take)
+            self._file, self.damaged = open_lines(path, START, self._accept)
         except OSError as error:
             self._lock.release()
             raise unwritable(path, error) from error
 
     def close(self) -> None:
-        """Close the file and let others write it."""
+        """Close the file and release its lock."""
         os.close(self._file)
         self._lock.release()
 
@@ -64,28 +64,28 @@ class Store:
         self.close()
 
     def done(self, system: System, example: Example) -> Record | None:
-        """What the system said to the example, if it was asked as it is now and did not fail."""
+        """Return the system's record of the example, if its fingerprint is the same and it did not fail."""
         record = self.latest(system, example)
         return record if record is not None and record["error"] is None else None
 
     def latest(self, system: System, example: Example) -> Record | None:
-        """As ``done``, failures among them."""
+        """Return the latest record, as ``done`` does, but including failures."""
         record = self._records.get((system.name, system.fingerprint, example.id))
         return record if record is not None and record["question"] == example.question else None
 
     def append(self, fingerprint: str, record: Record) -> None:
-        """Write one record; it is on the disk when this returns. Raises `RequestError` where the disk is full."""
+        """Write one record durably (fsync). Raises `RequestError` if the disk is full."""
         line = as_json({"fingerprint": fingerprint, "record": record}, default=str) + "\n"
-        left = line.encode("utf-8", "replace")
+        unwritten = line.encode("utf-8", "replace")
         try:
-            while left:
-                left = left[os.write(self._file, left) :]
+            while unwritten:
+                unwritten = unwritten[os.write(self._file, unwritten) :]
             os.fsync(self._file)
         except OSError as error:
             raise unwritable(self.path, error) from error
         self._keep(fingerprint, record)
 
-    def _take(self, line: bytes) -> bool:
+    def _accept(self, line: bytes) -> bool:
         entry = entry_of(line)
         if entry:
             self._keep(*entry)
@@ -96,7 +96,7 @@ class Store:
 
 
 def entry_of(line: bytes) -> tuple[str, Record] | None:
-    """The fingerprint and the record of a line; None for a line that holds none."""
+    """Parse a line into its fingerprint and record; return None if it holds none."""
     try:
         entry: Any = json.loads(line)
         fingerprint, record = entry["fingerprint"], entry["record"]

@@ -1,4 +1,4 @@
-"""What is asked, and what a system said: the rows of an evaluation."""
+"""The rows of an evaluation: what is asked, and what a system answered."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from typing_extensions import TypedDict  # that of Python 3.11 cannot be validated
+from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11's own
 
 from core.types import Passage
 
 
 @dataclass(frozen=True)
 class Gold:
-    """Where the answer stands; ``text`` is the span that carries it. What is None is not known."""
+    """Where the answer is; ``text`` is the span that carries it. None means not known."""
 
     source: str | None = None
     page: int | None = None
@@ -24,7 +24,7 @@ class Gold:
 
 @dataclass(frozen=True)
 class Example:
-    """One question and what is expected of it; what is None, or empty, is not known and not scored.
+    """One question and what is expected of it; a field that is None or empty is not known and not scored.
 
     ``answerable`` says whether the documents hold the answer. ``plausible`` are wrong answers that look right.
     """
@@ -40,7 +40,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Examples, and the documents that they are asked of: none where the caller names them."""
+    """Examples, and the documents to search: none if the caller names them."""
 
     name: str
     examples: tuple[Example, ...]
@@ -48,7 +48,7 @@ class Dataset:
 
 
 class Seen(TypedDict):
-    """A passage that the first search found, in the order of the search; ``relevance`` in 0..1, None if not graded."""
+    """A passage found by the first search, in its order; ``relevance`` in 0..1, None if not graded."""
 
     text: str
     source: str
@@ -60,7 +60,7 @@ class Seen(TypedDict):
 
 
 def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | None = None) -> Seen:
-    """A passage of the search with what a grader said of it, if it was graded."""
+    """Combine a retrieved passage with its grade, if it was graded."""
     return Seen(
         text=passage["text"],
         source=passage["source"],
@@ -73,7 +73,7 @@ def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | N
 
 
 class Said(TypedDict):
-    """A claim of the answer; ``score`` is its support in 0..1, None where the system judges none."""
+    """A claim of the answer; ``score`` is its support in 0..1, None if the system does not judge it."""
 
     text: str
     label: str | None
@@ -82,7 +82,7 @@ class Said(TypedDict):
 
 
 class Cost(TypedDict):
-    """What a question cost; retries are calls."""
+    """What a question cost; retries count as calls."""
 
     model_calls: int
     input_tokens: int
@@ -101,11 +101,11 @@ class Cited(TypedDict, total=False):
 
 
 class Record(TypedDict):
-    """What one system said to one example.
+    """One system's answer to one example.
 
     ``answer`` is empty when the system abstained. ``confidence`` in 0..1 orders its answers from doubtful to sure.
-    ``decisions`` is the trace, whatever the system records of it. ``error`` is set when the system failed;
-    such a record is not kept as done.
+    ``decisions`` is the trace, in whatever form the system records it. ``error`` is set when the system failed; such a
+    record does not count as done.
     """
 
     system: str
@@ -128,7 +128,7 @@ class Record(TypedDict):
 
 
 class System(Protocol):
-    """A way to answer. ``fingerprint`` changes with anything that could change what it says."""
+    """A system that answers questions. ``fingerprint`` changes with anything that could change its answers."""
 
     name: str
     fingerprint: str

@@ -1,4 +1,4 @@
-"""The report of an evaluation: one HTML page that needs nothing else, two CSV files and the picture for a README."""
+"""Write the report of an evaluation: one self-contained HTML page, two CSV files and the picture for a README."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evaluation.tables import bounds, markdown, metrics_csv, p_shown, records_cs
 
 __all__ = ["markdown", "table_rows", "write_report"]
 
-SAFE = "default-src 'none'; style-src 'unsafe-inline'"
+CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def write_report(
@@ -34,7 +34,7 @@ def write_report(
 ) -> list[Path]:
     """Write ``report.html``, ``records.csv``, ``metrics.csv``, ``summary.json``, ``overview.svg``; return the paths.
 
-    Each takes the place of the last one in one step. Raises ``OSError``.
+    Each replaces its predecessor atomically. Raises ``OSError``.
     """
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     files = {
@@ -55,12 +55,12 @@ def page(
     summary: Summary,
     judgements: Judgements | None = None,
 ) -> Html:
-    """The whole page."""
+    """Build the whole page."""
     unknown = summary.examples - summary.answerable - summary.unanswerable
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=SAFE),
+        tag("meta", http_equiv="Content-Security-Policy", content=CONTENT_SECURITY_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"Evaluation: {name}"),
@@ -87,7 +87,7 @@ def page(
             *_drawn(
                 enumerate(summary.systems),
                 pictures.risk_coverage(summary),
-                "Answers are taken from the surest to the least sure. A marker is where the system itself stops; "
+                "Answers are added from the most to the least confident. A marker shows where the system itself stops; "
                 "a system without confidences has only that.",
                 "one",
             ),
@@ -116,7 +116,7 @@ def page(
 def _analysis(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> list[Html | None]:
-    """Sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
+    """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
     if not {"self-rag", "plain"} <= {record["system"] for record in records}:
         return []
     lines = analysis(examples, records, judgements or Judgements({}, {}, [])).lines
@@ -145,14 +145,14 @@ def _figures(summary: Summary) -> Html:
 
 def _figure(metric: Metric, summary: Summary) -> Html:
     values = [one.value for system in summary.systems if (one := system[metric.key]).value is not None]
-    said = {shown(value, metric.unit) for value in values}
+    shown_values = {shown(value, metric.unit) for value in values}
     top = max(values, key=lambda value: metric.better * value, default=None) if metric.better else None
     best = shown(top, metric.unit) if top is not None else None
     cells = []
     for system in summary.systems:
         one = system[metric.key]
         value = shown(one.value, metric.unit)
-        strong = value == best and len(said) > 1
+        strong = value == best and len(shown_values) > 1
         note = tag("small", f"{bounds(one, metric.unit)} n {one.n}") if one.value is not None else None
         cells.append(tag("td", tag("b", value) if strong else value, note))
     return tag("tr", tag("th", metric.title, scope="row", title=metric.formula), *cells)
@@ -183,7 +183,7 @@ def _difference(one: Compared) -> Html:
 
 
 def _reading(one: Compared) -> Html:
-    """Who is better, where the interval leaves 0 out."""
+    """Name the better system if the interval excludes 0."""
     gap = one.difference
     if gap.value is None or gap.low is None or gap.high is None:
         return tag("td", "not known", class_="muted")
@@ -238,7 +238,7 @@ def _calibration(summary: Summary) -> list[Html]:
 
 
 def _drawn(systems: Iterable[tuple[int, SystemSummary]], panels: list[Html], note: str, kind: str = "") -> list[Html]:
-    """The panels under their note and a legend of the systems, if any."""
+    """Wrap the panels with their note and a legend of the systems, if any."""
     if not panels:
         return []
     legend = [tag("span", pictures.chip(number, kind or "three"), one.name) for number, one in systems]
@@ -253,6 +253,6 @@ def _definitions() -> Html:
     terms = [joined(tag("dt", metric.title), tag("dd", metric.formula)) for metric in METRICS]
     note = (
         "A share that is 0 or 1 in the data has no spread to resample, so its interval collapses; read its n. "
-        "Labels that are missing make n smaller and count for nothing."
+        "Missing labels only make n smaller."
     )
     return joined(tag("p", note, class_="muted"), tag("details", tag("summary", "Formulas"), tag("dl", *terms)))

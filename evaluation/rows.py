@@ -1,4 +1,4 @@
-"""Examples joined with what a system said to them, and the sums that metrics are ratios of."""
+"""Examples joined with a system's records of them, and the sums of which metrics are ratios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.statistics import NOTHING, Estimate, mean, ratio
 
 @dataclass(frozen=True)
 class Row:
-    """One example, what the system said to it, and what that is worth."""
+    """One example, a system's record of it, and the record's scores."""
 
     example: Example
     record: Record
@@ -24,26 +24,26 @@ Terms = Callable[[Row], tuple[float, float] | None]
 
 
 def rows_of(examples: Sequence[Example], records: Sequence[Record]) -> dict[str, dict[str, Row]]:
-    """Rows by system, in the order in which systems appear, and by example, in the order of the examples."""
+    """Group rows by system, in order of appearance, and by example, in the order of the examples."""
     order = {example.id: example for example in examples}
     last: dict[str, dict[str, Record]] = {}
     for record in records:
-        kept = last.setdefault(record["system"], {})
+        latest = last.setdefault(record["system"], {})
         if record["error"] is None and record["example"] in order:
-            kept[record["example"]] = record
+            latest[record["example"]] = record
     return {
-        name: {key: Row(order[key], kept[key], score(order[key], kept[key])) for key in order if key in kept}
-        for name, kept in last.items()
+        name: {key: Row(order[key], latest[key], score(order[key], latest[key])) for key in order if key in latest}
+        for name, latest in last.items()
     }
 
 
-def value(number: float | None) -> tuple[float, float] | None:
-    """A term of a mean."""
+def mean_term(number: float | None) -> tuple[float, float] | None:
+    """Return a term of a mean."""
     return None if number is None else (float(number), 1.0)
 
 
-def over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> Estimate:
-    """The ratio of the sums of the terms, over the rows that have them; n is the denominator, or those rows."""
+def ratio_over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> Estimate:
+    """Return the ratio of the summed terms over the rows that have them; n is the denominator, or the row count."""
     found = [one for one in map(terms, rows) if one is not None]
     if not found:
         return NOTHING
@@ -51,6 +51,6 @@ def over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> Estimat
 
 
 def average(values: Iterable[float | None]) -> Estimate:
-    """The mean of what is known."""
+    """Return the mean of the known values."""
     known = [float(one) for one in values if one is not None and isfinite(one)]
     return mean(known) if known else NOTHING

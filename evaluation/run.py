@@ -1,4 +1,4 @@
-"""Ask every system every question that it has not answered yet, some at a time, and keep each answer as it comes."""
+"""Ask every system every question that it has not answered yet, and store each answer as it arrives."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from core.types import Usage, add_usage, no_usage
 from evaluation.record_store import Store
 from evaluation.records import Cost, Example, Record, System
 
-FAILURES = 3  # one after another: the model is gone, and what is left would fail too
+FAILURES = 3  # in a row: the model is gone, and the remaining questions would fail too
 
 
 @dataclass
 class Tally:
-    """How far a run is: answers of ``total`` that were ``kept`` from before, ``asked`` now, and ``failed`` of these."""
+    """Progress of a run: of ``total`` answers, those ``kept`` from before, ``asked`` now, and ``failed`` of these."""
 
     total: int
     kept: int = 0
@@ -28,17 +28,17 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """Answers that there are, failures among them."""
+        """Return the number of answers so far, including failures."""
         return self.kept + self.asked
 
     @property
     def rate(self) -> float | None:
-        """Questions a second since the start; None before the first."""
+        """Return questions per second since the start; None before the first."""
         return self.asked / max(time.monotonic() - self.started, 1e-6) if self.asked else None
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the end at the present rate; None before the first answer."""
+        """Estimate the seconds until the end at the present rate; None before the first answer."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
@@ -52,60 +52,60 @@ async def run(
     concurrency: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, list[Record]]:
-    """The records of each system, by its name, in the order of the examples; ``progress`` hears of each.
+    """Return each system's records, by its name, in the order of the examples; ``progress`` is called after each.
 
-    A question that fails leaves a record with its error, and the run goes on. Raises `ModelError` when the model fails
-    three times running; that, like an interruption, leaves everything that was finished in ``store``.
+    A question that fails leaves a record with its error, and the run continues. Raises `ModelError` when the model
+    fails three times in a row; this, like an interruption, leaves everything finished so far in ``store``.
     """
-    pending = [pair for pair in _in_turns(systems, examples) if store.done(*pair) is None]
+    pending = [pair for pair in _interleaved(systems, examples) if store.done(*pair) is None]
     total = len(systems) * len(examples)
     tally = Tally(total=total, kept=total - len(pending))
-    failing = 0
+    failures_in_row = 0
 
-    async def work(left: Iterator[tuple[System, Example]]) -> None:
-        nonlocal failing
-        for system, example in left:
-            record = await _asked(system, example)
+    async def work(queue: Iterator[tuple[System, Example]]) -> None:
+        nonlocal failures_in_row
+        for system, example in queue:
+            record = await _ask(system, example)
             store.append(system.fingerprint, record)
             _count(tally, record)
             if progress:
                 progress(tally)
-            failing = failing + 1 if _model_failed(record) else 0
-            if failing >= FAILURES:
+            failures_in_row = failures_in_row + 1 if _model_failed(record) else 0
+            if failures_in_row >= FAILURES:
                 raise ModelError(record["error"] or "The model failed.")
 
     if progress:
         progress(tally)
-    left = iter(pending)
+    queue = iter(pending)
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(concurrency, len(pending))):
-                group.create_task(work(left))
-    except BaseExceptionGroup as several:
-        raise several.exceptions[0] from None
+                group.create_task(work(queue))
+    except BaseExceptionGroup as group_error:
+        raise group_error.exceptions[0] from None
     found = {system.name: [store.latest(system, example) for example in examples] for system in systems}
     return {name: [record for record in records if record is not None] for name, records in found.items()}
 
 
-def _in_turns(systems: Sequence[System], examples: Sequence[Example]) -> Iterator[tuple[System, Example]]:
-    """Each example by all systems in turn; the first to be asked changes, since it warms the server's cache for all."""
+def _interleaved(systems: Sequence[System], examples: Sequence[Example]) -> Iterator[tuple[System, Example]]:
+    """Yield each example with all systems; they take turns in being first, since the first warms the server's cache."""
     for number, example in enumerate(examples):
         for turn in range(len(systems)):
             yield systems[(number + turn) % len(systems)], example
 
 
-async def _asked(system: System, example: Example) -> Record:
+async def _ask(system: System, example: Example) -> Record:
     began = time.perf_counter()
     try:
         return await system.ask(example)
-    except Exception as error:  # noqa: BLE001 - one question's failure is a row of the table, whatever it is
+    except Exception as error:  # noqa: BLE001 - any failure of one question becomes a row of the table
         return failed(system.name, example, error, time.perf_counter() - began)
 
 
 def failed(system: str, example: Example, error: Exception, seconds: float) -> Record:
-    """The record of a question that a system could not be asked."""
+    """Return the record of a question that a system failed to answer."""
     by_model = isinstance(error, ModelError)
-    said = (str(error).strip().splitlines() or [""])[0]
+    message = (str(error).strip().splitlines() or [""])[0]
     return Record(
         system=system,
         example=example.id,
@@ -123,7 +123,7 @@ def failed(system: str, example: Example, error: Exception, seconds: float) -> R
         usefulness=None,
         cost=Cost(**no_usage(), seconds=seconds),
         decisions=[],
-        error=said if by_model and said else f"{type(error).__name__}: {said}",
+        error=message if by_model and message else f"{type(error).__name__}: {message}",
     )
 
 

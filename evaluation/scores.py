@@ -1,6 +1,6 @@
-"""What one record is worth: each score is a pure function of an example and a system's record of it.
+"""Score one record: each score is a pure function of an example and a system's record of it.
 
-None is 'not known': a label that a score needs is missing.
+None is 'not known': a label that the score needs is missing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ CITED = re.compile(r"(?<!\s)\s*\[\d{1,2}(?:\s*,\s*\d{1,2})*\]")
 
 @lru_cache(maxsize=16384)
 def tokens(text: str) -> tuple[str, ...]:
-    """SQuAD's normalised tokens: folded, punctuation removed, split at white space, ``a``, ``an``, ``the`` left out."""
+    """Return SQuAD's normalised tokens: folded, without punctuation and the articles ``a``, ``an``, ``the``."""
     kept = "".join(one for one in fold(text) if one not in string.punctuation and unicodedata.category(one)[0] != "P")
     return tuple(word for word in kept.split() if word not in ARTICLES)
 
 
 def contains(text: str, span: str) -> bool:
-    """Whether the span's tokens occur contiguously in the text's; of unspaced scripts, its characters."""
+    """Return True if the span's tokens occur contiguously in the text's; in unspaced scripts, its characters."""
     wanted, given = tokens(span), tokens(text)
     if not wanted:
         return False
@@ -42,7 +42,7 @@ def contains(text: str, span: str) -> bool:
 
 
 def answer_of(record: Record) -> str:
-    """The answer as the system meant it: without the marks of unsupported claims and numbered citations."""
+    """Return the answer without the marks of unsupported claims and without numbered citations."""
     answer = record["answer"]
     for mark in MARKS.values():
         answer = answer.replace(mark, "")
@@ -50,17 +50,17 @@ def answer_of(record: Record) -> str:
 
 
 def abstained(record: Record) -> bool:
-    """outcome in (abstained, stopped), or the answer declines; an empty answer does."""
+    """Return True if the outcome is abstained or stopped, or the answer declines; an empty answer does."""
     return record["outcome"] in ("abstained", "stopped") or declines(answer_of(record))
 
 
 def exact_match(answer: str, references: Sequence[str]) -> float:
-    """1 if tokens(answer) == tokens(reference) for some reference, else 0 (SQuAD's)."""
+    """Return 1 if tokens(answer) == tokens(reference) for some reference, else 0 (SQuAD's)."""
     return float(any(tokens(answer) == tokens(reference) for reference in references))
 
 
 def token_f1(answer: str, references: Sequence[str]) -> float:
-    """max over references of 2PR / (P + R), P and R: the shares of common tokens in answer and reference (SQuAD's)."""
+    """Return the maximum over references of 2PR / (P + R) on common tokens (SQuAD's)."""
     return max((_f1(tokens(answer), tokens(reference)) for reference in references), default=0.0)
 
 
@@ -72,14 +72,14 @@ def _f1(said: tuple[str, ...], wanted: tuple[str, ...]) -> float:
 
 
 def containment(answer: str, references: Sequence[str]) -> float:
-    """1 if some reference's tokens occur contiguously in the answer's, else 0."""
+    """Return 1 if some reference's tokens occur contiguously in the answer's, else 0."""
     return float(any(contains(answer, reference) for reference in references))
 
 
 def holds_long(answer: str, reference: str, question: str) -> bool:
     """For a reference of more than 8 tokens: |stems(reference) ∩ stems(answer + question)| >= ½ |stems(reference)|.
 
-    The answer itself must add one of the stems that the question lacks and, when the reference has figures that the
+    The answer itself must add one of the stems that the question lacks and, if the reference has figures that the
     question lacks, one of those.
     """
     wanted, asked, said = stems(reference), stems(question), stems(answer)
@@ -90,7 +90,7 @@ def holds_long(answer: str, reference: str, question: str) -> bool:
 
 
 def right_answer(answer: str, references: Sequence[str], question: str = "") -> bool:
-    """Some reference is contained in the answer, or F1 >= ½ with its figures, or a long reference is ``holds_long``."""
+    """Return True if a reference is contained, has F1 >= ½ and its figures there, or is long and ``holds_long``."""
     said = numbers(f"{answer} {question}")
     return containment(answer, references) > 0 or any(
         (token_f1(answer, [reference]) >= 0.5 and figures(reference) <= said) or holds_long(answer, reference, question)
@@ -99,7 +99,7 @@ def right_answer(answer: str, references: Sequence[str], question: str = "") -> 
 
 
 def right(example: Example, record: Record) -> bool | None:
-    """Whether the system answered, and rightly: an answer to an unanswerable question is wrong. None if unlabelled."""
+    """Return True if the system answered rightly; unanswerable questions have no right answer; None if unlabelled."""
     if example.answerable is False:
         return False
     if not example.references:
@@ -108,7 +108,7 @@ def right(example: Example, record: Record) -> bool | None:
 
 
 def draft_right(example: Example, record: Record) -> bool | None:
-    """``right`` of what was drafted: of an abstention, the claims that were judged and withheld; None if none were."""
+    """Apply ``right`` to the draft, for an abstention to its judged and withheld claims; None if there are none."""
     text = answer_of(record)
     if abstained(record):
         text = " ".join(said["text"] for said in record["said"])
@@ -118,19 +118,19 @@ def draft_right(example: Example, record: Record) -> bool | None:
 
 
 def answer_f1(example: Example, record: Record) -> float | None:
-    """Token F1, 0 if abstained; None for unanswerable examples and without references."""
+    """Return token F1, 0 if abstained; None for unanswerable examples and without references."""
     if example.answerable is False or not example.references:
         return None
     return 0.0 if abstained(record) else token_f1(answer_of(record), example.references)
 
 
 def squad_f1(example: Example, record: Record) -> float | None:
-    """SQuAD 2.0's F1: of unanswerable examples 1 if abstained else 0, of the others ``answer_f1``."""
+    """Return SQuAD 2.0's F1: for unanswerable examples 1 if abstained else 0, for others ``answer_f1``."""
     return float(abstained(record)) if example.answerable is False else answer_f1(example, record)
 
 
 def spans_of(example: Example) -> tuple[str, ...]:
-    """The texts that tell a gold passage: the gold spans, and references of 1 to 8 tokens but a bare yes or no."""
+    """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens but bare yes or no."""
     texts = [gold.text for gold in example.gold if gold.text and tokens(gold.text)]
     for reference in example.references:
         found = tokens(reference)
@@ -140,9 +140,9 @@ def spans_of(example: Example) -> tuple[str, ...]:
 
 
 def holds_gold(example: Example, text: str, source: str | None) -> bool | None:
-    """Whether a text holds a gold span and stems from a gold source, where one is given; None without a span.
+    """Return True if the text holds a gold span and comes from a gold source, if one is given; None without a span.
 
-    Texts are never gold for an unanswerable example.
+    For an unanswerable example no text is gold.
     """
     if example.answerable is False:
         return False
@@ -161,12 +161,12 @@ def _same_source(one: str, other: str) -> bool:
 
 
 def is_gold(example: Example, seen: Seen) -> bool | None:
-    """``holds_gold`` of a retrieved passage."""
+    """Apply ``holds_gold`` to a retrieved passage."""
     return holds_gold(example, seen["text"], seen["source"])
 
 
 def recall_at_k(example: Example, record: Record) -> float | None:
-    """1 if some passage of the first search is gold, else 0; None if unanswerable, unlabelled or not searched for."""
+    """Return 1 if the first search found a gold passage, else 0; None if unanswerable, unlabelled or not searched."""
     labels = [is_gold(example, seen) for seen in record["seen"]]
     if example.answerable is False or not labels or None in labels:
         return None
@@ -174,7 +174,7 @@ def recall_at_k(example: Example, record: Record) -> float | None:
 
 
 def context_precision(example: Example, record: Record) -> float | None:
-    """RAGAS': Σ_k precision@k · gold_k / Σ_k gold_k over the ranks of the first search; 0 if none is gold."""
+    """Return RAGAS' Σ_k precision@k · gold_k / Σ_k gold_k over the ranks of the first search; 0 if none is gold."""
     if recall_at_k(example, record) is None:
         return None
     found, total = 0, 0.0
@@ -186,7 +186,7 @@ def context_precision(example: Example, record: Record) -> float | None:
 
 
 def citation_gold(example: Example, record: Record) -> bool | None:
-    """Of a right answer with citations: whether some quote holds a gold span; None for others."""
+    """Return True if some quote of a right answer holds a gold span; None if wrong or without citations."""
     if not right(example, record) or not record["citations"]:
         return None
     labels = [holds_gold(example, one.get("quote") or "", one.get("source")) for one in record["citations"]]
@@ -194,7 +194,7 @@ def citation_gold(example: Example, record: Record) -> bool | None:
 
 
 def supported_share(record: Record) -> float | None:
-    """Claims that the system itself judged fully supported / claims that it judged; None if abstained or none."""
+    """Return claims that the system judged fully supported / claims that it judged; None if abstained or none."""
     labels = [said["label"] for said in record["said"] if said["label"] is not None]
     if abstained(record) or not labels:
         return None
@@ -203,7 +203,7 @@ def supported_share(record: Record) -> float | None:
 
 @dataclass(frozen=True)
 class Scores:
-    """All scores of one record; the functions of this module say what each is."""
+    """All scores of one record; this module's functions define them."""
 
     abstained: bool
     right: bool | None
@@ -219,7 +219,7 @@ class Scores:
 
 
 def score(example: Example, record: Record) -> Scores:
-    """Every score of one record; exact match and containment are 0 if abstained, None where ``answer_f1`` is."""
+    """Compute every score of a record; exact match and containment are 0 if abstained, None where ``answer_f1`` is."""
     declined, f1, answer = abstained(record), answer_f1(example, record), answer_of(record)
     counts = 0.0 if declined else 1.0
     return Scores(

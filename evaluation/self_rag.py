@@ -1,4 +1,4 @@
-"""Self-RAG as a system that is evaluated: the graph, and its final state as a record."""
+"""Self-RAG as a system under evaluation: the graph, and its final state as a record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANSWERED = ("grounded", "partially_grounded", "direct")
 
 @dataclass
 class SelfRAGSystem:
-    """The graph with one context's settings."""
+    """The graph with the settings of one context."""
 
     name: str
     fingerprint: str
@@ -31,7 +31,7 @@ class SelfRAGSystem:
     context: Context
 
     async def ask(self, example: Example) -> Record:
-        """Run the graph over one question. Raises what the graph raises, a question that is too long among it."""
+        """Run the graph on one question. Raises what the graph raises, for example for a question that is too long."""
         searches: list[list[Passage]] = []
         final: SelfRAGState | None = None
         stream = self.graph.astream(
@@ -51,17 +51,17 @@ class SelfRAGSystem:
 
 
 def self_rag(services: Services, context: Context, name: str = "self-rag") -> SelfRAGSystem:
-    """Self-RAG over ``services``; what ``context`` leaves out comes with them."""
+    """Return Self-RAG over ``services``, which supply the defaults for what ``context`` leaves out."""
     context = services.completed(context)
     own = fingerprint(name, context.model_dump(mode="json"), CODE)
     return SelfRAGSystem(name, own, build_graph(services), context)
 
 
 def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> Record:
-    """The record of a finished run; ``searches`` are the passages that each search found.
+    """Return the record of a finished run; ``searches`` are the passages that each search found.
 
-    The first search's are ``seen``, the others' stand with their decisions. Of an abstention, ``said`` are the claims
-    of the draft that was withheld.
+    The first search's are ``seen``, the others' are added to their decisions. For an abstention, ``said`` holds the
+    claims of the withheld draft.
     """
     best = state["best"]
     answered = state["outcome"] in ANSWERED
@@ -88,9 +88,9 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
 
 
 def confidence_of(state: SelfRAGState) -> float:
-    """How sure an answer is, in 0..1: the support of its claims times the mean relevance of its passages.
+    """Return the confidence in an answer, in 0..1: the support of its claims times the mean relevance of its passages.
 
-    0 for an abstention; of an answer without passages, 1 - P(retrieve).
+    0 for an abstention; 1 - P(retrieve) for an answer without passages.
     """
     best = state["best"]
     if best is None or state["outcome"] not in ANSWERED:
@@ -109,7 +109,7 @@ def _decisions(state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> li
 
 
 def _route_of(state: SelfRAGState) -> Literal["retrieve", "direct"] | None:
-    """The route that ``decide`` took, whatever came later; None where it took none."""
+    """Return the route that ``decide`` chose, whatever came later; None if it did not run."""
     taken = next((step["decided"].get("route") for step in state["path"] if step["node"] == "decide"), None)
     return cast("Literal['retrieve', 'direct'] | None", taken)
 

@@ -1,8 +1,8 @@
-"""Estimates with 95 % bootstrap intervals, paired differences, ranking and calibration of scores.
+"""Compute estimates with 95 % bootstrap intervals, paired differences, ranking and calibration of scores.
 
-A metric of an example set is a ratio of sums over examples, Σa / Σb: means have b = 1; precision, recall and
-F1 = 2·TP / (2·TP + FP + FN) are such ratios too. So a resample is a vector of counts, and all resamples of a metric
-are two matrix products. All is seeded: the same input gives the same figures.
+A metric of an example set is a ratio of sums over examples, Σa / Σb: means have b = 1; precision, recall and F1 = 2·TP
+/ (2·TP + FP + FN) are such ratios too. So a resample is a vector of counts, and all resamples of a metric are two
+matrix products. All is seeded: the same input gives the same figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 RESAMPLES = 2000
 PERMUTATIONS = 10_000
 SEED = 20231017
-BLOCK = 2_000_000  # cells of a matrix of resamples that are held at once
+BLOCK = 2_000_000  # cells of a resampling matrix held in memory at once
 
 Floats = NDArray[np.float64]
 Numbers = Sequence[float] | Floats
@@ -25,7 +25,7 @@ Numbers = Sequence[float] | Floats
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval over ``n`` units; None where nothing is known."""
+    """A value with its 95 % interval over ``n`` units; None if not known."""
 
     value: float | None
     low: float | None
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Bin:
-    """Scores that lie next to each other: their mean, the share of them that is positive, and how many they are."""
+    """Adjacent scores: their mean, the share of them that is positive, and their number."""
 
     score: float
     share: float
@@ -65,7 +65,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Point:
-    """Of all examples the share answered at confidence >= threshold, and the share of those that is wrong."""
+    """The share of all examples answered at confidence >= threshold, and the share of those that is wrong."""
 
     coverage: float
     risk: float
@@ -77,7 +77,7 @@ NOTHING = Estimate(None, None, None, 0)
 
 @lru_cache(maxsize=6)
 def resamples(n: int, times: int = RESAMPLES, seed: int = SEED) -> Floats:
-    """How often each of n units is drawn in each of ``times`` resamples with replacement; times × n."""
+    """Count how often each of n units is drawn in each of ``times`` resamples with replacement; times × n."""
     drawn = np.random.default_rng(seed).integers(0, n, (times, n)) + n * np.arange(times)[:, None]
     counts = np.bincount(drawn.ravel(), minlength=times * n).reshape(times, n).astype(np.float64)
     counts.flags.writeable = False
@@ -85,7 +85,7 @@ def resamples(n: int, times: int = RESAMPLES, seed: int = SEED) -> Floats:
 
 
 def interval(values: Floats) -> tuple[float | None, float | None]:
-    """The 2.5 and 97.5 percentiles of the resampled values, of those that are defined."""
+    """Return the 2.5 and 97.5 percentiles of the resampled values that are defined."""
     known = values[np.isfinite(values)]
     if not known.size:
         return None, None
@@ -94,7 +94,7 @@ def interval(values: Floats) -> tuple[float | None, float | None]:
 
 
 def ratio(above: Numbers, below: Numbers, n: int | None = None) -> Estimate:
-    """Σ above / Σ below over examples; ``n`` is what the value is said to be over, by default Σ below."""
+    """Return Σ above / Σ below over examples; ``n``, by default Σ below, is reported as the number of units."""
     a, b = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     count = round(float(b.sum())) if n is None else n
     if not b.sum() > 0:
@@ -105,12 +105,12 @@ def ratio(above: Numbers, below: Numbers, n: int | None = None) -> Estimate:
 
 
 def mean(values: Numbers) -> Estimate:
-    """The mean over examples."""
+    """Return the mean over examples."""
     return ratio(values, np.ones(len(values)))
 
 
 def median(values: Numbers) -> Estimate:
-    """The median over examples."""
+    """Return the median over examples."""
     known = np.sort(np.asarray(values, dtype=np.float64))
     if not known.size:
         return NOTHING
@@ -126,7 +126,7 @@ def _over(above: Floats, below: Floats) -> Floats:
 def difference(
     one: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers], permutations: int = PERMUTATIONS
 ) -> Difference:
-    """Σa/Σb of ``one`` minus that of ``other``, both over the same examples in the same order.
+    """Return Σa/Σb of ``one`` minus that of ``other``, both over the same examples in the same order.
 
     The interval resamples examples; p comes from exchanging the two systems at random example by example, which for
     means is the sign-flip test: p = (1 + #{|permuted| >= |observed|}) / (1 + permutations).
@@ -151,13 +151,13 @@ def difference(
 
 
 def auc(labels: Sequence[bool], scores: Numbers) -> float | None:
-    """P(score of a positive > score of a negative) + ½ P(equal); None without both classes."""
+    """Return P(score of a positive > score of a negative) + ½ P(equal); None without both classes."""
     found = _aucs(np.asarray(labels, dtype=bool), np.asarray(scores, dtype=np.float64), np.ones((1, len(labels))))
     return float(found[0]) if found.size and np.isfinite(found[0]) else None
 
 
 def auc_estimate(labels: Sequence[bool], scores: Numbers, clusters: Sequence[str] | None = None) -> Estimate:
-    """AUC with a bootstrap stratified by class.
+    """Return AUC with a bootstrap stratified by class.
 
     With ``clusters`` (the example that each score belongs to) whole clusters are drawn, stratified by the classes that
     they hold, because the scores of one example are not independent. ``n`` is the number of scores.
@@ -177,7 +177,7 @@ def auc_estimate(labels: Sequence[bool], scores: Numbers, clusters: Sequence[str
         drawn = np.zeros((times, len(strata)))
         for kind in np.unique(strata):
             inside = strata == kind
-            # A seed of its own for each stratum: equal seeds would tie the strata's draws to each other.
+            # Each stratum has its own seed: equal seeds would correlate the strata's draws.
             drawn[:, inside] = resamples(int(inside.sum()), times, SEED + 4 * start + int(kind))
         found.append(_aucs(truth, points, drawn[:, member]))
     low, high = interval(np.concatenate(found))
@@ -185,7 +185,7 @@ def auc_estimate(labels: Sequence[bool], scores: Numbers, clusters: Sequence[str
 
 
 def _aucs(labels: NDArray[np.bool_], scores: Floats, weights: Floats) -> Floats:
-    """The AUC under each row of weights."""
+    """Return the AUC under each row of weights."""
     if not labels.size:
         return np.empty(0)
     order = np.argsort(scores, kind="stable")
@@ -197,15 +197,15 @@ def _aucs(labels: NDArray[np.bool_], scores: Floats, weights: Floats) -> Floats:
     return _over((positive * (below + negative / 2)).sum(axis=1), positive.sum(axis=1) * negative.sum(axis=1))
 
 
-def calibration(labels: Sequence[bool], scores: Numbers, most: int = 10) -> Calibration:
-    """At most ``most`` bins of about equal count, at least five scores each; equal scores share a bin."""
+def calibration(labels: Sequence[bool], scores: Numbers, max_bins: int = 10) -> Calibration:
+    """Make at most ``max_bins`` bins of about equal count, with at least five scores each; equal scores share a bin."""
     order = np.argsort(np.asarray(scores, dtype=np.float64), kind="stable")
     points = np.asarray(scores, dtype=np.float64)[order]
     truth = np.asarray(labels, dtype=np.float64)[order]
     n = len(points)
     if not n:
         return Calibration((), None, None, 0)
-    count = max(1, min(most, n // 5))
+    count = max(1, min(max_bins, n // 5))
     # A cut moves to the end of the run of equal scores that it falls into.
     cuts = {int(np.searchsorted(points, points[n * part // count - 1], side="right")) for part in range(1, count + 1)}
     bins, start = [], 0
@@ -217,7 +217,7 @@ def calibration(labels: Sequence[bool], scores: Numbers, most: int = 10) -> Cali
 
 
 def risk_coverage(confidence: Numbers, wrong: Sequence[bool], unanswered: int = 0) -> tuple[Point, ...]:
-    """The share that is wrong, over coverage, as the threshold falls; coverage counts the unanswered as examples."""
+    """Return the share wrong against coverage as the threshold falls; coverage counts unanswered examples as well."""
     points = np.asarray(confidence, dtype=np.float64)
     mistakes = np.asarray(wrong, dtype=np.float64)
     total = len(points) + unanswered
@@ -229,9 +229,9 @@ def risk_coverage(confidence: Numbers, wrong: Sequence[bool], unanswered: int = 
 
 
 def aurc(confidence: Floats, wrong: Floats, unanswered: int = 0) -> float:
-    """The mean over ranks i of the share wrong among the i most confident; equal confidences in expectation.
+    """Return the mean over ranks i of the share wrong among the i most confident; ties count in expectation.
 
-    The unanswered come last and count as wrong, so that systems are compared at the same coverage: all of it.
+    Unanswered examples come last and count as wrong, so that systems are compared at the same, full coverage.
     """
     points = np.concatenate((confidence, np.full(unanswered, -np.inf)))
     mistakes = np.concatenate((wrong, np.ones(unanswered)))
@@ -242,7 +242,7 @@ def aurc(confidence: Floats, wrong: Floats, unanswered: int = 0) -> float:
 
 
 def aurc_estimate(confidence: Numbers, wrong: Sequence[bool], unanswered: int = 0) -> Estimate:
-    """AURC with a bootstrap over examples; lower is better."""
+    """Return AURC with a bootstrap over examples; lower is better."""
     points, mistakes = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     n = len(points) + unanswered
     if not len(points):

@@ -1,4 +1,4 @@
-"""How the report looks; colours are the variables of ``drawing``."""
+"""The report's CSS; colours are the variables of ``drawing``."""
 
 STYLE = """
 *{box-sizing:border-box}

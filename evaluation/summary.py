@@ -1,4 +1,4 @@
-"""What an evaluation found: every metric with its formula, and the figures as plain, serialisable data."""
+"""The results of an evaluation: every metric with its formula, and the figures as plain, serialisable data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = ("route", "relevance", "support")
 
 
 class Metric(NamedTuple):
-    """A metric: ``better`` is 1 where more is better, -1 where less is, 0 where neither is."""
+    """A metric: ``better`` is 1 if more is better, -1 if less is, 0 if neither."""
 
     key: str
     title: str
@@ -102,7 +102,7 @@ METRICS = (
 )
 # fmt: on
 BY_KEY = {metric.key: metric for metric in METRICS}
-TELLING = (
+MAIN_METRICS = (
     "routing_accuracy",
     "recall_at_k",
     "grader_auc",
@@ -121,8 +121,8 @@ PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Scores by what they were given to, counted in ``len(counts)`` equal parts of 0..1."""
+class Histogram:
+    """The scores of one kind of passage, counted in ``len(counts)`` equal bins of 0..1."""
 
     label: str
     counts: tuple[int, ...]
@@ -130,7 +130,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """One system: ``n`` examples asked with success, ``failed`` without one, ``metrics`` by key."""
+    """One system: ``n`` examples succeeded, ``failed`` did not; ``metrics`` by key."""
 
     name: str
     n: int
@@ -138,16 +138,16 @@ class SystemSummary:
     metrics: dict[str, Estimate]
     calibration: dict[str, Calibration]
     risk_coverage: tuple[Point, ...]
-    relevance: tuple[Spread, ...]
+    relevance: tuple[Histogram, ...]
 
     def __getitem__(self, key: str) -> Estimate:
-        """The estimate of a metric; nothing for one that was not computed."""
+        """Return the estimate of a metric; an empty one if it was not computed."""
         return self.metrics.get(key, NOTHING)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A system's metric less the baseline's, over the examples that both were asked."""
+    """A system's metric minus the baseline's, over the examples that both were asked."""
 
     system: str
     baseline: str
@@ -169,7 +169,7 @@ class Preference:
 
 @dataclass(frozen=True)
 class Summary:
-    """An evaluation: the examples by what is known of them, the systems, and how they differ."""
+    """The results of an evaluation: the examples by label, the systems, and how they differ."""
 
     examples: int
     answerable: int
@@ -181,12 +181,12 @@ class Summary:
     baseline: str = field(default=BASELINE)
 
     def __getitem__(self, system: str) -> SystemSummary:
-        """The summary of one system. Raises KeyError."""
+        """Return the summary of one system. Raises KeyError."""
         for one in self.systems:
             if one.name == system:
                 return one
         raise KeyError(system)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for ``json.dumps``."""
+        """Return plain data for ``json.dumps``."""
         return asdict(self)

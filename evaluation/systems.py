@@ -1,4 +1,4 @@
-"""The systems that Self-RAG is compared with, and what surrounds every one: the models and the documents."""
+"""The systems that Self-RAG is compared with, and the surroundings of each: the models and the documents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
 
 @dataclass
 class OneDraft:
-    """Writes one draft by our own prompt and gives it as it is: no decision, no check. ``k`` 0 searches nothing."""
+    """Writes one draft with our own prompt, without a decision or a check. With ``k`` 0 it does not search."""
 
     name: str
     fingerprint: str
@@ -54,14 +54,14 @@ class OneDraft:
                     with tracing():
                         found = await self.services.retriever.ainvoke(example.question, k=self.k)
                     passages = [as_passage(document) for document in found[: self.k]]
-                draft = await self._written(example.question, passages, budget)
+                draft = await self._write(example.question, passages, budget)
         except LimitReachedError as reached:
             stop = str(reached.reason)
         except TimeoutError:
             stop = "limit_seconds"
         return self._record(example, passages, draft, stop, Cost(**budget.spent, seconds=time.perf_counter() - began))
 
-    async def _written(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
+    async def _write(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
         writer = self.services.with_budget(budget).generator
         if not self.k:
             return await writer.write(DIRECT_GENERATE, max_tokens=DIRECT_TOKENS, question=as_data(question))
@@ -95,31 +95,31 @@ class OneDraft:
 
 @dataclass
 class Placed:
-    """A system among given models and documents, which are in its fingerprint."""
+    """A system with given models and documents, which are part of its fingerprint."""
 
     name: str
     fingerprint: str
     system: System
 
     async def ask(self, example: Example) -> Record:
-        """As the system itself."""
+        """Ask the system itself."""
         return await self.system.ask(example)
 
 
 def plain(services: Services, context: Context, name: str = "plain") -> OneDraft:
-    """Search, put all that was found into the prompt, answer."""
+    """Search, put everything found into the prompt, and answer."""
     context = services.completed(context)
     settings = {"k": context.k, "limits": context.effective_limits.model_dump(mode="json")}
     return OneDraft(name, fingerprint(name, settings, PLAIN), services, context.effective_limits, context.k)
 
 
 def closed_book(services: Services, context: Context, name: str = "closed-book") -> OneDraft:
-    """Answer from what the model remembers."""
+    """Answer from the model's own knowledge."""
     limits = services.completed(context).effective_limits
     settings = {"limits": limits.model_dump(mode="json")}
     return OneDraft(name, fingerprint(name, settings, CLOSED_BOOK), services, limits)
 
 
 def placed(system: System, surroundings: Mapping[str, Any]) -> Placed:
-    """The system with whatever else its answers depend on: the names of models, the content of documents."""
+    """Add to the system's fingerprint what else its answers depend on: the models' names, the documents' content."""
     return Placed(system.name, fingerprint(system.fingerprint, surroundings, ()), system)

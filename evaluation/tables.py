@@ -1,4 +1,4 @@
-"""The figures of an evaluation as text: for the terminal, for notes, and the CSV files."""
+"""Format the figures of an evaluation as text: for the terminal, for notes, and as CSV files."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from core.text import clean, one_line
 from evaluation.records import Example, Record
 from evaluation.rows import Row, rows_of
 from evaluation.statistics import Difference, Estimate
-from evaluation.summary import BY_KEY, METRICS, TELLING, Summary, Unit
+from evaluation.summary import BY_KEY, MAIN_METRICS, METRICS, Summary, Unit
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
 def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
-    """A value with the digits that its unit deserves, a dash for None."""
+    """Format a value with the digits that its unit deserves; a dash for None."""
     if value is None:
         return NONE
     digits = 2 if unit in ("share", "score") else 1 if unit == "seconds" or abs(value) < 100 else 0
     if value == 0 and unit in ("count", "seconds"):
         return "0"
     text = f"{value:{'+' if sign else ''},.{digits}f}"
-    # A difference that rounds to nothing has no sign.
+    # A difference that rounds to zero has no sign.
     return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
 def bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
-    """The interval, empty where there is none."""
+    """Format the interval; empty if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     return f"[{shown(estimate.low, unit, sign)}, {shown(estimate.high, unit, sign)}]"
 
 
 def with_bounds(estimate: Estimate | Difference, unit: Unit, sign: bool = False) -> str:
-    """The value and its interval."""
+    """Format the value and its interval."""
     return f"{shown(estimate.value, unit, sign)} {bounds(estimate, unit, sign)}".rstrip()
 
 
 def p_shown(p: float | None) -> str:
-    """A p value, not below what the permutations can tell."""
+    """Format a p value, not below the resolution of the permutations."""
     return NONE if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def table_rows(summary: Summary) -> list[list[str]]:
-    """The most telling metrics: a header, then a row for each with the value and interval of every system."""
+    """Return the main metrics: a header, then a row for each with the value and interval of every system."""
     rows = [["", *(system.name for system in summary.systems)]]
-    for key in TELLING:
+    for key in MAIN_METRICS:
         metric = BY_KEY[key]
         if any(system[key].value is not None for system in summary.systems):
             rows.append([metric.title, *(with_bounds(system[key], metric.unit) for system in summary.systems)])
@@ -58,7 +58,7 @@ def table_rows(summary: Summary) -> list[list[str]]:
 
 
 def markdown(summary: Summary) -> str:
-    """The telling metrics, and the differences from the baseline, as Markdown tables."""
+    """Format the main metrics, and the differences from the baseline, as Markdown tables."""
     parts = [_table(table_rows(summary))]
     if summary.differences:
         rows = [["Difference from " + summary.baseline, "metric", "difference", "p", "n"]]
@@ -77,7 +77,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def records_csv(examples: Sequence[Example], records: Sequence[Record]) -> str:
-    """One row for each system and example with every score; empty is not known."""
+    """Write one row for each system and example with every score; an empty cell is not known."""
     header: list[str] = []
     lines: list[list[object]] = []
     for rows in rows_of(examples, records).values():
@@ -123,7 +123,7 @@ def _cells(row: Row) -> dict[str, object]:
 
 
 def metrics_csv(summary: Summary) -> str:
-    """One row for each system and metric, then one for each difference from the baseline, which ``against`` names."""
+    """Write one row per system and metric, then one per difference from the baseline, named by ``against``."""
     lines: list[list[object]] = [["system", "against", "metric", "title", "value", "low", "high", "p", "n"]]
     for system in summary.systems:
         for metric in METRICS:
@@ -137,16 +137,16 @@ def metrics_csv(summary: Summary) -> str:
 
 
 def _csv(lines: Iterable[Sequence[object]]) -> str:
-    """Comma-separated; text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Write comma-separated values; text that a spreadsheet would take for a formula is prefixed with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in lines:
-        writer.writerow([guarded(clean(cell) if isinstance(cell, str) else cell) for cell in line])
+        writer.writerow([escape_formula(clean(cell) if isinstance(cell, str) else cell) for cell in line])
     return out.getvalue()
 
 
-def guarded(cell: object) -> object:
-    """The cell, which no spreadsheet will run: text is quoted where its first visible character starts a formula."""
+def escape_formula(cell: object) -> object:
+    """Escape a cell whose first visible character would start a formula in a spreadsheet."""
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, str) and (cell.lstrip().startswith(FORMULA) or cell.startswith(FORMULA)):

@@ -1,4 +1,4 @@
-"""Named variants of Self-RAG: a few settings that differ, in one word on the command line."""
+"""Named variants of Self-RAG: changed settings, written in one word on the command line."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pydantic import BaseModel, ValidationError
 from core.errors import RequestError
 from graph.context import Context, Limits, Services, Thresholds, Weights
 
-FORM = "write it as NAME:k=8,relevant=0.5"
+USAGE = "write it as NAME:k=8,relevant=0.5"
 GROUPS: dict[str, type[BaseModel]] = {"weights": Weights, "thresholds": Thresholds, "limits": Limits}
 
 
 def variant(text: str, context: Context, services: Services) -> tuple[str, Context]:
-    """The name and the context of ``NAME:setting=value,…``; what is not named is as in ``context``.
+    """Parse ``NAME:setting=value,…`` into a name and a context; other settings are taken from ``context``.
 
     Settings are those of `Context`, and of its weights, thresholds and limits. Raises `RequestError` for others.
     """
     name, _, settings = text.partition(":")
     if not re.fullmatch(r"[\w.+-]{1,60}", name):
-        raise RequestError(f"The variant {text!r} has no name of at most 60 letters: {FORM}.")
+        raise RequestError(f"The variant {text!r} has no name of at most 60 letters: {USAGE}.")
     values = services.completed(context).model_dump()
     for setting in filter(None, (one.strip() for one in settings.split(","))):
         key, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not value:
-            raise RequestError(f"The variant {name} has {setting!r} without a value: {FORM}.")
-        if key not in _places():
-            raise RequestError(f"The variant {name} sets {key}: the settings are {', '.join(_places())}.")
-        group = _places()[key]
+            raise RequestError(f"The variant {name} has {setting!r} without a value: {USAGE}.")
+        if key not in _groups_by_setting():
+            raise RequestError(f"The variant {name} sets {key}: the settings are {', '.join(_groups_by_setting())}.")
+        group = _groups_by_setting()[key]
         (values[group] if group else values)[key] = value
     try:
         return name, Context.model_validate(values)
@@ -37,8 +37,8 @@ def variant(text: str, context: Context, services: Services) -> tuple[str, Conte
         raise RequestError(f"The variant {name} has a wrong {first['loc'][-1]}: {first['msg']}.") from None
 
 
-def _places() -> dict[str, str | None]:
-    """The group of each setting, None for those of the context itself."""
+def _groups_by_setting() -> dict[str, str | None]:
+    """Map each setting to its group, None for those of the context itself."""
     places: dict[str, str | None] = {key: None for key in Context.model_fields if key not in (*GROUPS, "filter")}
     for group, model in GROUPS.items():
         places |= {key: group for key in model.model_fields if key not in places}

@@ -1,4 +1,4 @@
-"""How well the scores of relevance and support tell right from wrong."""
+"""Measure how well the scores of relevance and support tell right from wrong."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.rows import Row, average, over
+from evaluation.rows import Row, average, ratio_over
 from evaluation.scores import contains, draft_right, is_gold
 from evaluation.statistics import NOTHING, Estimate, auc_estimate
-from evaluation.summary import Spread
+from evaluation.summary import Histogram
 
-PARTS = 20
+BINS = 20
 GOLD, WRONG, UNANSWERABLE = "holds the answer", "wrong passage", "question has no answer"
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A critic's score of one thing, whether it should have been high, and the example that it belongs to."""
+    """A critic's score of one item, whether it should have been high, and the example that it belongs to."""
 
     example: str
     score: float
@@ -27,7 +27,7 @@ class Scored:
 
 
 def graded(rows: Sequence[Row]) -> Iterator[Scored]:
-    """The passages that were given a relevance and can be labelled, and what each is."""
+    """Yield the passages that were graded and can be labelled, with their kind."""
     for row in rows:
         for number, seen in enumerate(row.record["seen"]):
             label = is_gold(row.example, seen)
@@ -42,13 +42,13 @@ def graded(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def nearest_wrong(row: Row) -> int | None:
-    """The place of the first passage that is not gold."""
+    """Return the rank of the first passage that is not gold."""
     places = (place for place, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False)
     return next(places, None)
 
 
 def of_passages(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:
-    """The metrics of retrieval and of relevance; precision and recall by the system's own verdict."""
+    """Compute the metrics of retrieval and of relevance; precision and recall by the system's own verdict."""
 
     def grades(row: Row) -> list[tuple[bool, bool]]:
         pairs = [(seen["relevant"], is_gold(row.example, seen)) for seen in row.record["seen"]]
@@ -61,14 +61,14 @@ def of_passages(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Es
         return sum(both == (True, True) for both in grades(row)), sum(gold for _, gold in grades(row))
 
     def against(kind: str) -> Estimate:
-        return ranked([one for one in passages if one.label or one.kind.startswith(kind)])
+        return auc_of([one for one in passages if one.label or one.kind.startswith(kind)])
 
     return {
         "recall_at_k": average(row.scores.recall_at_k for row in rows),
         "context_precision": average(row.scores.context_precision for row in rows),
-        "grader_precision": over(rows, precision),
-        "grader_recall": over(rows, recall),
-        "grader_auc": ranked(passages),
+        "grader_precision": ratio_over(rows, precision),
+        "grader_recall": ratio_over(rows, recall),
+        "grader_auc": auc_of(passages),
         "grader_auc_nearest": against(WRONG + ", nearest"),
         "grader_auc_unanswerable": against(UNANSWERABLE),
         "grader_auc_plausible": against(UNANSWERABLE + ", plausible"),
@@ -76,7 +76,7 @@ def of_passages(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Es
 
 
 def supported(rows: Sequence[Row]) -> Iterator[Scored]:
-    """The claims that were given a support score, by whether what was drafted is right."""
+    """Yield the claims that have a support score, labelled by whether the draft is right."""
     for row in rows:
         label = draft_right(row.example, row.record)
         for said in row.record["said"]:
@@ -85,7 +85,7 @@ def supported(rows: Sequence[Row]) -> Iterator[Scored]:
 
 
 def agreement(row: Row) -> tuple[float, float] | None:
-    """Claims whose verdict, fully supported or not, is as the draft, right or not; and claims."""
+    """Terms of: claims whose verdict, fully supported or not, matches the draft, right or not / claims."""
     label = draft_right(row.example, row.record)
     labels = [said["label"] for said in row.record["said"] if said["label"] is not None]
     if label is None or not labels:
@@ -93,18 +93,18 @@ def agreement(row: Row) -> tuple[float, float] | None:
     return sum((one == "fully supported") == label for one in labels), len(labels)
 
 
-def ranked(found: Sequence[Scored]) -> Estimate:
-    """AUC, whole examples being resampled."""
+def auc_of(found: Sequence[Scored]) -> Estimate:
+    """Return the AUC, resampling whole examples."""
     estimate = auc_estimate([one.label for one in found], [one.score for one in found], [one.example for one in found])
     return NOTHING if estimate.value is None else estimate
 
 
-def spreads(passages: Sequence[Scored]) -> tuple[Spread, ...]:
-    """The relevance scores by what the passages are, counted in equal parts of 0..1."""
+def histograms(passages: Sequence[Scored]) -> tuple[Histogram, ...]:
+    """Return a histogram of the relevance scores for each kind of passage, in equal bins of 0..1."""
     found = []
     for kind in (GOLD, WRONG, UNANSWERABLE):
-        inside = [one.score for one in passages if one.kind.startswith(kind)]
-        if inside:
-            counts, _ = np.histogram(inside, bins=PARTS, range=(0.0, 1.0))
-            found.append(Spread(kind, tuple(int(count) for count in counts)))
+        scores = [one.score for one in passages if one.kind.startswith(kind)]
+        if scores:
+            counts, _ = np.histogram(scores, bins=BINS, range=(0.0, 1.0))
+            found.append(Histogram(kind, tuple(int(count) for count in counts)))
     return tuple(found)

@@ -1,9 +1,9 @@
-"""The calibration that comes with a model: thresholds, and small logistic regressions that correct its verdicts.
+"""A model's calibration: thresholds, and small logistic regressions that correct its verdicts.
 
 The paper trains its critic; these are a few coefficients for one model, fitted by ``python -m training.fit_critic`` on
-questions that no report uses, and kept beside the model's checksum. They change a verdict's probabilities, and nothing
-where a critic gives none. ``python -m training.fit_gate`` fits one more for an embedding model: which of the passages
-found are worth grading.
+questions that no report uses, and stored with the model's checksum. They adjust the probabilities of a verdict; a
+critic that gives no probabilities is left as it is. ``python -m training.fit_gate`` fits one more regression for an
+embedding model: which of the retrieved passages are worth grading.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from core.types import Passage, Verdict
 from grounding.stems import stems
 
 CLIP = 1e-4
-# A passage that lacks more of the question's words than another counts as lacking this much: it may say the same in
-# other words, or with a pronoun, and what is near in meaning must not be ruled out by its words.
-MOST_BEHIND = 0.3
+# The most that a passage's missing question words can count against it: it may say the same in other words, or with a
+# pronoun, and a passage near in meaning must not be ruled out by its wording.
+MAX_COVERAGE_BEHIND = 0.3
 
 
 class Fit(BaseModel):
-    """One logistic regression. Evidence that it has no coefficient for is ignored, and that it lacks is an error."""
+    """One logistic regression. Extra features are ignored; a missing one raises KeyError."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     intercept: float
     coefficients: dict[str, float]
 
-    def probability(self, evidence: Mapping[str, float]) -> float:
-        """1 / (1 + exp(-(intercept + Σ coefficient · evidence)))."""
-        return expit(self.intercept + sum(value * evidence[name] for name, value in self.coefficients.items()))
+    def probability(self, features: Mapping[str, float]) -> float:
+        """Return 1 / (1 + exp(-(intercept + Σ coefficient · feature)))."""
+        return expit(self.intercept + sum(value * features[name] for name, value in self.coefficients.items()))
 
 
 class Fits(BaseModel):
-    """The regressions that come with a critic; None leaves its verdicts as they are.
+    """The regressions fitted for a critic; where one is None, verdicts stay as they are.
 
-    ``gate`` comes with the embedding model instead; None has every passage graded.
+    ``gate`` belongs to the embedding model instead; if it is None, every passage is graded.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,45 +48,45 @@ class Fits(BaseModel):
     support: Fit | None = None
     gate: Fit | None = None
 
-    def unlikely(self, question: str, passages: Sequence[Passage], least: float, similar: float) -> set[str]:
-        """The ids of the passages of one search that are `too_unlikely` to hold the answer.
+    def unlikely(self, question: str, passages: Sequence[Passage], min_p: float, min_cosine: float) -> set[str]:
+        """Return the ids of the passages of one search that are `too_unlikely` to hold the answer.
 
-        None are without a gate, nor where the search gives no similarity. The query must be the question: of another
-        query's search the regression knows nothing.
+        The set is empty without a gate, or if the search reports no similarities. The query must be the question
+        itself: the regression was not fitted on rewritten queries.
         """
         if self.gate is None or any(passage["similarity"] is None for passage in passages):
             return set()
-        evidence = search_evidence(question, passages)
-        spared = too_unlikely([self.gate.probability(one) for one in evidence], evidence, least, similar)
-        return {passage["id"] for passage, skip in zip(passages, spared, strict=True) if skip}
+        features = search_features(question, passages)
+        skipped = too_unlikely([self.gate.probability(one) for one in features], features, min_p, min_cosine)
+        return {passage["id"] for passage, skip in zip(passages, skipped, strict=True) if skip}
 
-    def relevant(self, verdicts: Sequence[Verdict], evidence: Sequence[Mapping[str, float]]) -> list[Verdict]:
-        """The relevance verdicts with P(relevant) by the regression."""
+    def relevant(self, verdicts: Sequence[Verdict], features: Sequence[Mapping[str, float]]) -> list[Verdict]:
+        """Return the relevance verdicts with P(relevant) from the regression."""
         fit = self.relevance
         if fit is None:
             return list(verdicts)
         return [
-            _with(verdict, {"relevant": p, "irrelevant": 1 - p}) if verdict["probabilities"] else verdict
-            for verdict, p in zip(verdicts, map(fit.probability, evidence), strict=True)
+            _with_probabilities(verdict, {"relevant": p, "irrelevant": 1 - p}) if verdict["probabilities"] else verdict
+            for verdict, p in zip(verdicts, map(fit.probability, features), strict=True)
         ]
 
-    def supported(self, verdict: Verdict, evidence: Mapping[str, float]) -> Verdict:
-        """The support verdict with P(no support) by the regression; the model's own shares divide the rest."""
+    def supported(self, verdict: Verdict, features: Mapping[str, float]) -> Verdict:
+        """Return the support verdict with P(no support) from the regression; full and partial keep their ratio."""
         before = verdict["probabilities"]
         if self.support is None or not before:
             return verdict
-        p = self.support.probability(evidence)
+        p = self.support.probability(features)
         full, partial = before["fully supported"], before["partially supported"]
         share = full / (full + partial) if full + partial else 0.0
-        return _with(
+        return _with_probabilities(
             verdict, {"fully supported": p * share, "partially supported": p * (1 - share), "no support": 1 - p}
         )
 
 
-def relevance_evidence(
+def relevance_features(
     question: str, passages: Sequence[Passage], verdicts: Sequence[Verdict]
 ) -> list[dict[str, float]]:
-    """What is known of each of the passages that were graded together; ``behind_best`` is against the best of them."""
+    """Return the features of each passage graded together; ``behind_best`` compares it with the best of them."""
     odds = [log_odds(verdict, "relevant") for verdict in verdicts]
     best, asked = max(odds, default=0.0), stems(question)
     return [
@@ -100,34 +100,34 @@ def relevance_evidence(
     ]
 
 
-def search_evidence(question: str, passages: Sequence[Passage]) -> list[dict[str, float]]:
-    """What is known before any grade: the cosine, and how far it and the coverage are behind the best of the search."""
+def search_features(question: str, passages: Sequence[Passage]) -> list[dict[str, float]]:
+    """Return the features known before grading: cosine, and the gaps of cosine and coverage to the search's best."""
     asked = stems(question)
-    near = [passage["similarity"] or 0.0 for passage in passages]
-    covered = [coverage(asked, stems(passage["text"])) for passage in passages]
+    similarities = [passage["similarity"] or 0.0 for passage in passages]
+    coverages = [coverage(asked, stems(passage["text"])) for passage in passages]
     return [
         {
             "similarity": cosine,
-            "similarity_behind": max(near) - cosine,
-            "coverage_behind": min(max(covered) - share, MOST_BEHIND),
+            "similarity_behind": max(similarities) - cosine,
+            "coverage_behind": min(max(coverages) - share, MAX_COVERAGE_BEHIND),
         }
-        for cosine, share in zip(near, covered, strict=True)
+        for cosine, share in zip(similarities, coverages, strict=True)
     ]
 
 
 def too_unlikely(
-    chances: Sequence[float], evidence: Sequence[Mapping[str, float]], least: float, similar: float
+    probabilities: Sequence[float], features: Sequence[Mapping[str, float]], min_p: float, min_cosine: float
 ) -> list[bool]:
-    """Which have a chance below ``least``, or a cosine below ``similar``; never the one of the highest chance."""
-    highest = max(chances, default=0.0)
+    """Flag passages of probability below ``min_p`` or cosine below ``min_cosine``; never the most probable one."""
+    highest = max(probabilities, default=0.0)
     return [
-        chance < highest and (chance < least or one["similarity"] < similar)
-        for chance, one in zip(chances, evidence, strict=True)
+        p < highest and (p < min_p or one["similarity"] < min_cosine)
+        for p, one in zip(probabilities, features, strict=True)
     ]
 
 
-def support_evidence(verdict: Verdict, grades: Sequence[Verdict]) -> dict[str, float]:
-    """What is known of a claim: its own log-odds, and the best of the passages that its draft was written from."""
+def support_features(verdict: Verdict, grades: Sequence[Verdict]) -> dict[str, float]:
+    """Return the features of a claim: its own log-odds, and the best of the passages its draft was written from."""
     return {
         "log_odds": log_odds(verdict, "fully supported", "partially supported"),
         "relevance": max((log_odds(grade, "relevant") for grade in grades), default=0.0),
@@ -135,7 +135,7 @@ def support_evidence(verdict: Verdict, grades: Sequence[Verdict]) -> dict[str, f
 
 
 def log_odds(verdict: Verdict, *positive: str) -> float:
-    """Of the positive labels together, clipped to ±9.2; 0 where the critic gave no probabilities."""
+    """Return the log-odds of the positive labels together, clipped to ±9.2; 0 if the critic gave no probabilities."""
     if not verdict["probabilities"]:
         return 0.0
     p = min(max(sum(verdict["probabilities"].get(label, 0.0) for label in positive), CLIP), 1 - CLIP)
@@ -143,16 +143,16 @@ def log_odds(verdict: Verdict, *positive: str) -> float:
 
 
 def coverage(wanted: set[str], found: set[str]) -> float:
-    """The share of ``wanted`` that is found; 0 where nothing is wanted."""
+    """Return the share of ``wanted`` that is in ``found``; 0 if ``wanted`` is empty."""
     return len(wanted & found) / len(wanted) if wanted else 0.0
 
 
 def expit(value: float) -> float:
-    """The logistic function, without overflow."""
+    """Compute the logistic function without overflow."""
     return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
 
 
-def _with(verdict: Verdict, probabilities: dict[str, float]) -> Verdict:
+def _with_probabilities(verdict: Verdict, probabilities: dict[str, float]) -> Verdict:
     label = max(probabilities, key=lambda name: probabilities[name])
     return Verdict(label=label, probabilities=probabilities, reason=verdict["reason"])
 
@@ -162,9 +162,9 @@ MINILM_FILE = Path(__file__).with_name("minilm.json")
 
 
 class Calibration(BaseModel):
-    """Thresholds and regressions for one model, known by its SHA-256, and where they come from.
+    """Thresholds and regressions for one model, identified by its SHA-256, and their provenance.
 
-    Those of a chat model are for it as critic; those of an embedding model say which passages found are graded.
+    For a chat model they calibrate it as a critic; for an embedding model they select the passages to grade.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

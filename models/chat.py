@@ -1,4 +1,4 @@
-"""One client path for every chat model: budget, time-outs, few counted retries, exact usage, plain errors."""
+"""The one client path for every chat model: budget, timeouts, a few counted retries, exact usage, plain errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from core.types import Usage, no_usage
-from models.failures import Remedies, TransientModelError, classify, short, status_of
+from models.failures import Remedies, TransientModelError, classify, status_of, truncated
 from models.redaction import KEY_LENGTH, Secrets
 from models.tracing import tracing
 from models.usage import LimitReachedError, NodeBudget
@@ -26,67 +26,67 @@ CALL_SECONDS = 120.0
 RETRIES = 2
 CONCURRENCY = 32
 FILTERED = frozenset({"content_filter", "safety", "refusal"})
-MOST_CHARACTERS = 64  # a token asked for; no tokenizer's tokens are that long on average
+MAX_CHARACTERS_PER_TOKEN = 64  # per token asked for; no tokenizer's tokens are that long on average
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def text_of(message: BaseMessage) -> str:
-    """The reply without its thoughts; reasoning models put these in ``<think>`` blocks or in blocks apart.
+    """Return the reply without its reasoning, which models put in ``<think>`` blocks or in separate content blocks.
 
-    Half a character, as a reply cut off in the middle of one has it, could neither be sent nor printed.
+    A lone surrogate, left by a reply cut off inside a character, is replaced: it could be neither sent nor printed.
     """
     return THOUGHT.sub("", message.text).strip().encode("utf-8", "replace").decode()
 
 
 def answer_of(reply: BaseMessage, name: str, max_tokens: int, secrets: Secrets | None = None) -> str:
-    """The text of a reply that is one, without the secrets that a server may repeat.
+    """Return the text of a usable reply, without secrets that the server may echo.
 
-    Raises `TransientModelError` for a refusal, for what a filter or the end of a stream cut off, and for far more than
-    was asked for.
+    Raises `TransientModelError` for a refusal, for a reply cut off by a content filter or the end of the stream, and
+    for one far longer than asked for.
     """
     secrets = secrets or Secrets()
     refusal = reply.additional_kwargs.get("refusal")
     if refusal:
-        said = secrets.redacted(" ".join(str(refusal).split()))
-        raise TransientModelError(f"{name} refused to answer ({short(said)}).")
+        explanation = secrets.redacted(" ".join(str(refusal).split()))
+        raise TransientModelError(f"{name} refused to answer ({truncated(explanation)}).")
     reason = reply.response_metadata.get("finish_reason") or reply.response_metadata.get("stop_reason")
     if str(reason).casefold() in FILTERED:
         raise TransientModelError(f"A content filter stopped the answer of {name}.")
     if not reason and reply.response_metadata.get("model_provider") == "openai":
-        raise TransientModelError(f"The answer of {name} ends in the middle.")
-    if len(reply.text) > MOST_CHARACTERS * max_tokens:
+        raise TransientModelError(f"The answer of {name} is cut off.")
+    if len(reply.text) > MAX_CHARACTERS_PER_TOKEN * max_tokens:
         raise TransientModelError(
             f"{name} wrote {len(reply.text):,} characters where {max_tokens} tokens were asked for."
         )
     return secrets.hidden(text_of(reply), KEY_LENGTH)
 
 
-def likely_tokens(messages: Sequence[BaseMessage], written: int) -> int:
-    """An estimate of a call's tokens, input and output: three bytes a token, and eight a message."""
-    return sum(_bytes(message) // 3 + 8 for message in messages) + written
+def estimated_tokens(messages: Sequence[BaseMessage], output_tokens: int) -> int:
+    """Estimate a call's tokens, input and output: three bytes per token, and eight tokens per message."""
+    return sum(_bytes(message) // 3 + 8 for message in messages) + output_tokens
 
 
-def most_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
-    """What a call can cost at most, input and output: no token is less than a byte; and what stands between turns."""
+def max_call_tokens(messages: Sequence[BaseMessage], max_tokens: int) -> int:
+    """Return an upper bound on a call's tokens, input and output: one per byte, plus what stands between the turns."""
     return sum(_bytes(message) + 16 for message in messages) + 64 + max_tokens
 
 
 def _bytes(message: BaseMessage) -> int:
-    content = message.content  # ``text`` makes an object at each use
+    content = message.content  # ``text`` builds an object at each access
     return len((content if isinstance(content, str) else message.text).encode())
 
 
 def max_tokens_of(tokens: int) -> dict[str, Any]:
-    """How most clients are told how many tokens a reply may have."""
+    """Return the argument by which most clients limit the tokens of a reply."""
     return {"max_tokens": tokens}
 
 
 class Chat:
     """A chat model as the generator and the critic call it.
 
-    ``make`` builds the LangChain model; it is called once for each event loop, since an HTTP client's
-    connections belong to the loop that opened them. ``name`` names the model in errors, which never show
-    ``secrets`` and name ``remedies``; ``bounded`` tells its client how many tokens a reply may have.
+    ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
+    opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``bounded``
+    returns the arguments that limit the tokens of a reply.
     """
 
     def __init__(
@@ -125,20 +125,20 @@ class Chat:
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
-        """One reply of at most ``max_tokens`` tokens, which LangSmith sees only within a graph that is traced.
+        """Return one reply of at most ``max_tokens`` tokens; LangSmith sees the call only inside a traced graph.
 
-        Raises `LimitReachedError` before a call that the budget does not allow, `UnusableRequestError` for
-        a request that the server cannot serve in this form, `TransientModelError` after the retries, and
-        `ModelError` for what no retry would mend.
+        Raises `LimitReachedError` before a call that the budget does not allow, `UnusableRequestError` for a request
+        that the server cannot serve in this form, `TransientModelError` after the retries, and `ModelError` for what no
+        retry would mend.
         """
-        model, turn = self._client()
+        model, slots = self._client()
         arguments = {**self._bounded(max_tokens), **(bind or {})}
-        most = most_tokens(messages, max_tokens)
+        bound = max_call_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
-            await budget.admit(most)
+            await budget.admit(bound)
             cost = no_usage()
             try:
-                async with in_turn(turn, budget):
+                async with concurrency_slot(slots, budget):
                     cost = _estimated(messages, max_tokens)
                     async with asyncio.timeout(min(self.call_seconds, budget.seconds_left())):
                         with tracing():
@@ -152,10 +152,10 @@ class Chat:
                 log.debug(
                     "attempt %d of a call failed: %s %s", attempt + 1, type(error).__name__, status_of(error) or ""
                 )
-                if status_of(error):  # refused, and nothing written
+                if status_of(error):  # refused, so no output
                     cost = _estimated(messages, 0)
             finally:
-                budget.charge(most, cost)
+                budget.charge(bound, cost)
             if not isinstance(failure, TransientModelError):
                 raise failure
             if budget.seconds_left() <= 0:
@@ -176,37 +176,40 @@ class Chat:
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._clients:
-                # A client's connections hold on to their loop, so that the dictionary alone would never forget one.
-                for ended in [one for one in list(self._clients) if one.is_closed()]:
-                    self._clients.pop(ended, None)
-                # Of a reply that is not as the protocol has it; what is used of it is looked at here.
+                # A client's connections reference their loop, so the weak dictionary alone would never drop one.
+                for closed in [one for one in list(self._clients) if one.is_closed()]:
+                    self._clients.pop(closed, None)
+                # Raised for a reply that breaks the protocol; the parts used of it are checked in this module.
                 warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
                 self._clients[loop] = (self._make(), asyncio.Semaphore(self._concurrency))
             return self._clients[loop]
 
 
 @asynccontextmanager
-async def in_turn(turn: asyncio.Semaphore, budget: NodeBudget) -> AsyncIterator[None]:
-    """Wait for one of the client's places, no longer than the question has time. Raises `LimitReachedError`."""
+async def concurrency_slot(slots: asyncio.Semaphore, budget: NodeBudget) -> AsyncIterator[None]:
+    """Hold one of the client's concurrency slots, waiting at most as long as the question has time.
+
+    Raises `LimitReachedError` when that time is up.
+    """
     try:
         async with asyncio.timeout(max(0.0, budget.seconds_left())):
-            await turn.acquire()
+            await slots.acquire()
     except TimeoutError:
         raise budget.out_of_time() from None
     try:
         yield
     finally:
-        turn.release()
+        slots.release()
 
 
 def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage], max_tokens: int) -> Usage:
-    """What the server says the call cost; an estimate where it says nothing that can be true of such a call."""
+    """Return the usage that the server reports, or an estimate if it reports none or an impossible one."""
     reported: Mapping[str, Any] = getattr(reply, "usage_metadata", None) or {}
     read, written = reported.get("input_tokens"), reported.get("output_tokens")
     if not isinstance(read, int) or not isinstance(written, int) or read <= 0 or written < 0:
-        return _estimated(messages, _likely_written(reply, max_tokens))
-    if read + written > most_tokens(messages, max_tokens):
-        return _estimated(messages, _likely_written(reply, max_tokens))
+        return _estimated(messages, _estimated_output(reply, max_tokens))
+    if read + written > max_call_tokens(messages, max_tokens):
+        return _estimated(messages, _estimated_output(reply, max_tokens))
     cached = (reported.get("input_token_details") or {}).get("cache_read")
     return Usage(
         model_calls=1,
@@ -217,14 +220,14 @@ def usage_of(reply: BaseMessage, messages: Sequence[BaseMessage], max_tokens: in
     )
 
 
-def _likely_written(reply: BaseMessage, max_tokens: int) -> int:
+def _estimated_output(reply: BaseMessage, max_tokens: int) -> int:
     return min(len(reply.text.encode("utf-8", "replace")) // 3, max_tokens)
 
 
 def _estimated(messages: Sequence[BaseMessage], output: int) -> Usage:
     return Usage(
         model_calls=1,
-        input_tokens=likely_tokens(messages, 0),
+        input_tokens=estimated_tokens(messages, 0),
         cached_input_tokens=0,
         output_tokens=output,
         estimated=True,

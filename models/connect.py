@@ -1,4 +1,4 @@
-"""Make the LangChain client of a named chat model: an OpenAI-compatible endpoint or ``provider:model``."""
+"""Build the LangChain client of a chat model: an OpenAI-compatible endpoint or ``provider:model``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 
 from core.errors import ModelError, RequestError
 from models.chat import CONCURRENCY, Chat, max_tokens_of
-from models.failures import Remedies, said_by
+from models.failures import Remedies, redacted_message
 from models.redaction import Secrets, without_password
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 REASONING = re.compile(r"^(o\d|gpt-5)")
 LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|::1")
-LOCAL = frozenset({"huggingface"})  # runs in this process: there is no server, and no client of one
-# Providers whose clients do not know ``max_tokens`` as an argument of a call.
+LOCAL = frozenset({"huggingface"})  # runs in this process, without a server or an HTTP client
+# Providers whose clients do not accept ``max_tokens`` as an argument of a call.
 BOUNDED: dict[str, Callable[[int], dict[str, Any]]] = {
     "ollama": lambda tokens: {"options": {"temperature": 0, "num_predict": tokens}},
     "google_genai": lambda tokens: {"max_output_tokens": tokens},
@@ -41,9 +41,9 @@ def openai_chat(
     name: str | None = None,
     concurrency: int = CONCURRENCY,
 ) -> Chat:
-    """A chat model behind the OpenAI protocol; ``base_url`` None is OpenAI itself; ``name`` is for errors.
+    """Return a chat model behind the OpenAI protocol; ``base_url`` None means OpenAI itself; ``name`` is for errors.
 
-    Of one event loop's calls at most ``concurrency`` are under way at a time; the others wait.
+    At most ``concurrency`` calls of one event loop run at a time; the others wait.
     """
 
     def make() -> BaseChatModel:
@@ -58,8 +58,8 @@ def openai_chat(
             api_key=SecretStr(api_key or "none"),
             max_retries=0,
             stream_usage=True,
-            stream_chunk_timeout=None,  # in Python 3.11 its wait_for can swallow the cancellation of our own
-            http_socket_options=(),  # those of the synchronous client, which is not used, come with a warning
+            stream_chunk_timeout=None,  # in Python 3.11 its wait_for can swallow our own cancellation
+            http_socket_options=(),  # the defaults make the unused synchronous client warn
             http_async_client=openai_http(base_url, Guard(call_seconds)),
             **settings,
         )
@@ -75,7 +75,7 @@ def openai_chat(
 
 
 def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
-    """The HTTP client of a server of the OpenAI protocol, under the guard."""
+    """Return a guarded HTTP client for a server that speaks the OpenAI protocol."""
     import httpx2
     from openai import DefaultAsyncHttpxClient
 
@@ -83,39 +83,39 @@ def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(guard.seconds, connect=min(CONNECT_SECONDS, guard.seconds)),
         trust_env=not is_local(base_url),
     )
-    guard.over(client)
+    guard.attach(client)
     return client
 
 
 @cache
 def _client_class() -> type[ChatOpenAI]:
-    """The client, made so that the messages go out as they are.
+    """Return a client class that sends the messages unchanged.
 
-    The library below it looks through every part of every message for names to translate, and finds none: for a
-    prompt with many examples that is three quarters of a call's own time. What is in ``extra_body`` it leaves alone.
+    The client library searches every part of every message for names to translate and finds none: for a prompt with
+    many examples that is three quarters of a call's own time. It leaves ``extra_body`` alone.
     """
     from langchain_openai import ChatOpenAI
 
-    class AsTheyAre(ChatOpenAI):
+    class PassThroughChatOpenAI(ChatOpenAI):
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
             payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
-            if "messages" in payload:  # not those of the other protocol, which it may choose for some models
+            if "messages" in payload:  # absent in the Responses API, which it may choose for some models
                 payload["extra_body"] = {**(payload.get("extra_body") or {}), "messages": payload["messages"]}
                 payload["messages"] = []
             return payload
 
-    return AsTheyAre
+    return PassThroughChatOpenAI
 
 
 def is_local(url: str | None) -> bool:
-    """Whether the server is on this machine, which no proxy can reach."""
+    """Return True if the server runs on this machine, which no proxy can reach."""
     return url is not None and LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 
 def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRENCY) -> Chat:
-    """A chat model by LangChain's ``provider:model``, with the provider's own settings from the environment.
+    """Return a chat model by LangChain's ``provider:model``, configured by the provider's own environment variables.
 
-    At its first call it raises `RequestError` for a provider that cannot be kept within bounds.
+    Its first call raises `RequestError` if the provider's replies cannot be kept within bounds.
     """
     remedies = remedies_of(spec)
 
@@ -130,7 +130,7 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
             package = getattr(error, "name", None) or "its integration package"
             raise ModelError(f"{spec} needs a package that is not installed: pip install {package}.") from error
         except Exception as error:  # noqa: BLE001 - each provider's package raises its own
-            raise ModelError(f"{spec} cannot be used ({said_by(error, Secrets())}).") from None
+            raise ModelError(f"{spec} cannot be used ({redacted_message(error, Secrets())}).") from None
         guard_provider(model, spec, Guard(call_seconds, address=remedies.address))
         return model
 
@@ -139,23 +139,23 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
 
 
 def token_limit_of(model: BaseChatModel) -> Callable[[int], dict[str, Any]]:
-    """Return how this model's client is told how many tokens a reply may have, by its package."""
+    """Return the function that gives the arguments limiting this model's reply tokens, by the model's package."""
     provider = type(model).__module__.partition(".")[0].removeprefix("langchain_")
     return BOUNDED.get(provider, max_tokens_of)
 
 
 def remedies_of(spec: str, **more: str) -> Remedies:
-    """The remedies where a provider's own settings name the key and the address."""
+    """Return the remedies for a provider whose own settings name the key and the address."""
     provider = spec.partition(":")[0]
     return Remedies(key=f"the key of {provider}", address=f"the address of {provider}", **more)
 
 
 def guard_provider(model: object, spec: str, guard: Guard) -> None:
-    """Put the guard over every HTTP client of a provider's model. Raises `RequestError` where there is none."""
+    """Attach the guard to every HTTP client of a provider's model. Raises `RequestError` if there is none."""
     from models.http_limits import clients_of
 
     api: Any = getattr(getattr(model, "client", None), "_api_client", None)
-    if hasattr(api, "_aiohttp_sessions"):  # Google's prefers aiohttp, which has no hooks
+    if hasattr(api, "_aiohttp_sessions"):  # Google's client prefers aiohttp, which has no event hooks
         api._http_options.httpx_async_client = api._async_httpx_client
     clients = clients_of(model)
     if not clients and spec.partition(":")[0] not in LOCAL:
@@ -164,4 +164,4 @@ def guard_provider(model: object, spec: str, guard: Guard) -> None:
             "Name another provider, or a gateway of the OpenAI protocol by OPENAI_BASE_URL."
         )
     for client in clients:
-        guard.over(client)
+        guard.attach(client)

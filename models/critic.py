@@ -1,4 +1,4 @@
-"""The model that judges: one label from a short list, by token probability where the server gives it."""
+"""The model that judges: one label from a short list, by token probability if the server reports it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from prompts.choice import Choice
 
 ReplyFormat = Literal["logprobs", "schema", "text"]
 TOP_LOGPROBS = 20
-LEAST_MASS = 0.05
-MOST_MISSES = 3
+MIN_MASS = 0.05
+MAX_MISSES = 3
 STRUCTURED_TOKENS = 400
 REASON_TOKENS = 60
-WHY = "Why? Answer in one short sentence that names what is missing or wrong."
+EXPLAIN_PROMPT = "Why? Answer in one short sentence that names what is missing or wrong."
 
 
 REPLY_FORMATS: tuple[ReplyFormat, ...] = ("logprobs", "schema", "text")
@@ -31,11 +31,11 @@ REPLY_FORMATS: tuple[ReplyFormat, ...] = ("logprobs", "schema", "text")
 
 @dataclass
 class FormatSelection:
-    """Which reply format this model is asked for: found out at the first calls and kept for all that follow.
+    """The reply format this model is asked for, found at the first calls and kept for those that follow.
 
-    Until one verdict was given by log-probabilities (``proven``), a first token that is no label is not believed: the
-    templates of many models open the thought themselves, and the token is its first word. ``misses`` counts the
-    verdicts in a row that a later format had to give.
+    Until one verdict came from log-probabilities (``proven``), a first token that is not a label is not trusted: many
+    models' templates open the reasoning themselves, so that this token is its first word. ``misses`` counts consecutive
+    verdicts that had to come from a later format.
     """
 
     current: ReplyFormat = "logprobs"
@@ -43,44 +43,44 @@ class FormatSelection:
     misses: int = 0
 
     def remaining(self) -> tuple[ReplyFormat, ...]:
-        """The formats that may still serve, the current one first."""
+        """Return the formats that may still work, the current one first."""
         return REPLY_FORMATS[REPLY_FORMATS.index(self.current) :]
 
     def accepts(self, used: ReplyFormat, verdict: Verdict) -> bool:
-        """Whether the reply is a verdict, rather than the beginning of a thought."""
+        """Return True if the reply is a verdict, rather than the start of reasoning."""
         if used == self.current and verdict["label"] != UNKNOWN:
             self.proven, self.misses = True, 0
         return self.proven or used != "logprobs"
 
     def record_fallback(self, used: ReplyFormat, *, thought: bool) -> None:
-        """Switch to ``used``, which served where the current format did not, once that is no accident.
+        """Switch to ``used``, which worked where the current format did not, once that is no accident.
 
-        One thought's first word may be due to the question, and a format that served before may fail for a while.
+        A single reasoning word may be due to the question, and a format that worked before may fail for a while.
         """
         if used not in self.remaining()[1:]:
             return
         self.misses += 1
-        if self.misses > (MOST_MISSES if self.proven else thought):
+        if self.misses > (MAX_MISSES if self.proven else thought):
             self.current, self.proven, self.misses = used, False, 0
 
 
 @dataclass(frozen=True)
 class Critic:
-    """CriticLike one label. It never raises for a reply that is none: that verdict is ``unknown``."""
+    """Chooses one label. It never raises for an unusable reply: the verdict is then ``unknown``."""
 
     chat: Chat
     format_selection: FormatSelection = field(default_factory=FormatSelection)
     budget: NodeBudget = field(default_factory=unlimited)
 
     def with_budget(self, budget: NodeBudget) -> Critic:
-        """Return the same critic, whose calls are charged to ``budget``; without one there is no limit."""
+        """Return a copy whose calls are charged to ``budget``; the default has no limit."""
         return replace(self, budget=budget)
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
-        """The verdict on ``inputs``; with ``explain`` a second, short call asks why.
+        """Return the verdict on ``inputs``; with ``explain`` a second, short call asks for the reason.
 
-        A call that fails after its retries, or that the budget does not allow, gives ``unknown``. Raises
-        `ModelError` only for what no retry mends: the server is not there, or refuses the key or the model.
+        A call that fails after its retries, or that the budget does not allow, gives ``unknown``. Raises `ModelError`
+        only for what no retry mends: the server cannot be reached, or refuses the key or the model.
         """
         messages = choice.messages.format_messages(**inputs)
         try:
@@ -92,22 +92,22 @@ class Critic:
         return await self.explain(choice, verdict, **inputs) if explain else verdict
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
-        """The verdict with the critic's reason for it, in a sentence; without one if that call fails."""
+        """Add the critic's reason, in one sentence, to the verdict; leave it out if that call fails."""
         if verdict["label"] == UNKNOWN:
             return verdict
         word = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
-        ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(WHY)]
+        ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(EXPLAIN_PROMPT)]
         try:
             reply = await self.chat.ask(ask, self.budget, max_tokens=REASON_TOKENS, tags=["nostream"])
-            said = answer_of(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
+            answer = answer_of(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
         except (LimitReachedError, TransientModelError):
             return verdict
-        reason = " ".join(said.split()) or None
+        reason = " ".join(answer.split()) or None
         return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
 
     async def _verdict(self, choice: Choice, messages: list[BaseMessage]) -> Verdict:
-        """By the first reply_format that serves. A request refused in every form, one too long perhaps, is unknown."""
-        refusal, thought = "The model cannot be asked so.", False
+        """Use the first reply format that works; a request refused in every form, e.g. for its length, is unknown."""
+        refusal, thought = "The model does not support this request.", False
         for reply_format in self.format_selection.remaining():
             try:
                 verdict = await self._ask(choice, messages, reply_format)
@@ -125,7 +125,7 @@ class Critic:
         return choice.unknown(refusal)
 
     async def _ask(self, choice: Choice, messages: list[BaseMessage], reply_format: ReplyFormat) -> Verdict | None:
-        """One verdict by ``reply_format``; None when this model cannot be asked so."""
+        """Ask for one verdict by ``reply_format``; return None if this model does not support it."""
         if reply_format == "logprobs":
             bind: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
             reply = await self.chat.ask(messages, self.budget, max_tokens=1, tags=["nostream"], bind=bind)
@@ -145,7 +145,7 @@ class Critic:
 
 
 def first_token(reply: AIMessage) -> Mapping[str, float] | None:
-    """Log-probability of each candidate of the first generated token; None where the server gave none that can be."""
+    """Return the log-probability of each candidate for the first token; None if the server reports no valid ones."""
     found: dict[str, float] = {}
     for entry in _candidates(reply.response_metadata.get("logprobs")):
         token, value = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
@@ -156,7 +156,7 @@ def first_token(reply: AIMessage) -> Mapping[str, float] | None:
 
 
 def _candidates(logprobs: Any) -> list[Any]:
-    """What stands where the first token's candidates should, if it is a list."""
+    """Return the first token's candidates, or an empty list if they are malformed."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     first = content[0] if isinstance(content, list) and content else None
     top = first.get("top_logprobs") if isinstance(first, dict) else None
@@ -164,7 +164,7 @@ def _candidates(logprobs: Any) -> list[Any]:
 
 
 def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
-    """Each label's probability among the labels; case and leading-space variants are summed."""
+    """Normalise the probabilities over the labels; case and leading-space variants are summed."""
     mass = dict.fromkeys(choice.labels, 0.0)
     for token, logprob in top.items():
         word = token.strip().casefold()
@@ -172,7 +172,7 @@ def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
         if len(matches) == 1:
             mass[matches.pop()] += math.exp(logprob)
     total = sum(mass.values())
-    if total < LEAST_MASS:
+    if total < MIN_MASS:
         return choice.unknown("The reply was none of the labels.")
     probabilities = {label: value / total for label, value in mass.items()}
     label = max(probabilities, key=lambda name: probabilities[name])
@@ -180,7 +180,7 @@ def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
 
 
 def schema_of(choice: Choice) -> dict[str, Any]:
-    """The JSON schema that restricts a reply to the choice's labels."""
+    """Return the JSON schema that restricts a reply to the choice's labels."""
     schema = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(choice.replies)}},
@@ -191,7 +191,7 @@ def schema_of(choice: Choice) -> dict[str, Any]:
 
 
 def by_reply(choice: Choice, text: str) -> Verdict:
-    """The label that a written reply names, alone or as the one value of a JSON object."""
+    """Parse the label from a written reply: the bare word, or the ``label`` of a JSON object."""
     begin, end = text.find("{"), text.rfind("}") + 1
     if 0 <= begin < end:
         try:

@@ -1,4 +1,4 @@
-"""Run the embedded chat model inside this process, behind an OpenAI-compatible server on a loopback port."""
+"""Run the embedded chat model in this process, behind an OpenAI-compatible server on a loopback port."""
 
 import atexit
 import http.client
@@ -19,33 +19,32 @@ from typing import Any, NamedTuple, Self
 from core.errors import ModelError
 from models.prefix_cache import Prefixes, file_identity
 
-# One slot: requests that share a prefix queue up in it and each reads only what is new. With more slots,
-# those that arrive together each read the whole prefix: llama.cpp takes none from a slot that is at work.
+# One slot: requests that share a prefix queue for it and each reads only what is new. With more slots, requests
+# that arrive together each read the whole prefix: llama.cpp does not copy one from a busy slot.
 PARALLEL = 1
 CONTEXT_TOKENS = 16_384
-CACHED_PROMPTS_MIB = 1024  # prefixes that left the slot wait here, about 28 KiB a token
-# A prompt is read so many tokens at a time, and a request can be given up between two of them only. Smaller batches end
-# sooner, and change probabilities: with 64, those after a kept prefix were 0.1 off in the logarithm.
+CACHED_PROMPTS_MIB = 1024  # for prefixes evicted from the slot, about 28 KiB a token
+# Prompt tokens read in one batch; a request can be cancelled only between batches. Smaller batches end sooner, but
+# change probabilities: with 64, log-probabilities after a restored prefix were off by 0.1.
 BATCH_TOKENS = 512
 _HOST = "127.0.0.1"
-_HTTP_THREADS = 32  # a kept-alive connection holds one
+_HTTP_THREADS = 32  # each kept-alive connection occupies one
 _QUIET = -1
 
 
 class Endpoint(NamedTuple):
-    """Where an OpenAI-compatible client finds the model."""
+    """The URL and key with which an OpenAI-compatible client reaches the model."""
 
     base_url: str
     api_key: str
 
 
 class EmbeddedServer:
-    """llama.cpp serving one GGUF file on 127.0.0.1, on a free port, to whoever holds the random key.
+    """llama.cpp serving one GGUF file on a free port of 127.0.0.1, protected by a random key.
 
-    ``context_tokens`` bounds prompt and reply together. ``threads`` defaults to the cores that this process
-    may use. Use as a context manager, or call ``start`` and ``stop``; a stopped server can be started again.
-    What it has read of the prompts of ``prefixes`` outlives it: a server that is idle when it is stopped writes
-    it down, and the next one begins with it.
+    ``context_tokens`` limits prompt and reply together. ``threads`` defaults to the cores that this process may use.
+    Use as a context manager, or call ``start`` and ``stop``; a stopped server can be started again. The server's state
+    after reading ``prefixes`` is persistent: a server that is idle when stopped saves it, and the next one restores it.
     """
 
     def __init__(
@@ -65,33 +64,32 @@ class EmbeddedServer:
         self._lock = threading.Lock()
         self._server: Any = None
         self._endpoint: Endpoint | None = None
-        self._wire: _Wire | None = None
+        self._client: _ServerClient | None = None
 
     def start(self) -> Endpoint:
-        """Load the model, if it is not loaded; return where it is served. Raises ModelError if it cannot be.
+        """Load the model if it is not loaded, and return its endpoint. Raises ModelError if it cannot be loaded.
 
-        Loading takes seconds in which no other Python code of this process runs: llama.cpp's binding holds
-        the interpreter's lock meanwhile.
+        Loading takes seconds in which no other Python code of this process runs: llama.cpp's binding holds the GIL.
         """
         with self._lock:
             if self._endpoint is None:
-                # An interrupt is raised in the main thread alone: in the binding, it would leave a server that was
-                # given up before its loop runs, which never stops.
+                # KeyboardInterrupt is raised in the main thread only: inside the binding it would abandon a server
+                # before its loop runs, and such a server never stops.
                 with ThreadPoolExecutor(1, "self-rag load") as thread:
                     return thread.submit(self._load).result()
             return self._endpoint
 
     def stop(self) -> None:
-        """End the server and free the model's memory; requests under way fail. Done at exit by itself."""
+        """Stop the server and free the model's memory; running requests fail. Called at exit automatically."""
         with self._lock:
-            if self._wire is not None:
+            if self._client is not None:
                 atexit.unregister(self.stop)
-                interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt  # and the program ends of it
+                interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt  # which is ending the program
                 if self._prefixes and not interrupted:
-                    with suppress(KeyboardInterrupt):  # whoever is in a hurry need not wait
-                        self._prefixes.keep(self._wire)
-                _cut_connections(self._wire.port)
-                self._server = self._endpoint = self._wire = None
+                    with suppress(KeyboardInterrupt):  # an impatient user need not wait
+                        self._prefixes.keep(self._client)
+                _shut_connections(self._client.port)
+                self._server = self._endpoint = self._client = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -114,12 +112,12 @@ class EmbeddedServer:
                 "`python -m app pull`, or set SELFRAG_MODEL_PATH to another GGUF file."
             ) from error
         port = int(self._server.listening_address.rpartition(":")[2])
-        self._wire = _Wire(port, key)
-        # Stopped before its loop runs, the server would never stop.
-        self._wire("/lora-adapters")
+        self._client = _ServerClient(port, key)
+        # Wait until its loop runs: a server stopped before that would never stop.
+        self._client("/lora-adapters")
         atexit.register(self.stop)
         if self._prefixes:
-            self._prefixes.restore(self._wire, self._identity(xllamacpp.__version__))
+            self._prefixes.restore(self._client, self._identity(xllamacpp.__version__))
         self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
         return self._endpoint
 
@@ -129,7 +127,7 @@ class EmbeddedServer:
         parameters.model_alias = {self.path.stem}
         parameters.verbosity = _QUIET
         parameters.hostnames = [_HOST]
-        parameters.port = 0  # any that is free
+        parameters.port = 0  # any free port
         parameters.api_keys = [key]
         parameters.ui = False
         parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = False
@@ -140,9 +138,9 @@ class EmbeddedServer:
         parameters.kv_unified = True
         parameters.cache_ram_mib = CACHED_PROMPTS_MIB
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
-        parameters.warmup = False  # the first prompt warms as well
-        # Looking for what fits a graphics card's memory opens the model once more: 0.4 of 3 seconds' work.
-        parameters.fit_params = _has_card(xllamacpp)
+        parameters.warmup = False  # the first prompt warms up as well
+        # Fitting the model to GPU memory opens it a second time: 0.4 of the 3 seconds that loading takes.
+        parameters.fit_params = _has_gpu(xllamacpp)
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
         if self._prefixes:
             parameters.slot_save_path = f"{self._prefixes.folder}{os.sep}"
@@ -150,7 +148,7 @@ class EmbeddedServer:
         return parameters
 
     def _identity(self, version: str) -> str:
-        """What a kept prefix depends on besides its text."""
+        """Return what a saved prefix depends on besides its text."""
         return f"{version} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
 
 
@@ -159,7 +157,7 @@ _servers_lock = threading.Lock()
 
 
 def serve(path: Path, prefixes: Prefixes | None = None) -> EmbeddedServer:
-    """Return this process's one running server for the file, loaded at the first call, whose ``prefixes`` count."""
+    """Return this process's only server for the file, started if need be; ``prefixes`` are those of the first call."""
     path = path.resolve()
     with _servers_lock:
         server = _servers.get(path)
@@ -170,14 +168,14 @@ def serve(path: Path, prefixes: Prefixes | None = None) -> EmbeddedServer:
 
 
 def is_serving() -> bool:
-    """Whether this process was asked to serve a model."""
+    """Return True if this process was asked to serve a model."""
     return bool(_servers)
 
 
 def usable_cores() -> int:
-    """Count the physical cores this process may use, as its affinity and its control group allow.
+    """Count the physical cores that this process's affinity and control group allow.
 
-    Elsewhere than on Linux -1, which leaves the choice to llama.cpp; it knows no control groups.
+    Returns -1 on other systems than Linux: llama.cpp then chooses by itself, ignoring control groups.
     """
     if sys.platform != "linux":
         return -1
@@ -190,8 +188,8 @@ def usable_cores() -> int:
     return len(siblings)
 
 
-class _Wire:
-    """Requests of this module's own to the server, one connection each."""
+class _ServerClient:
+    """Sends this module's own requests to the server, one connection each."""
 
     def __init__(self, port: int, key: str) -> None:
         self.port = port
@@ -214,10 +212,10 @@ class _Wire:
         return reply
 
 
-def _cut_connections(port: int) -> None:
-    """Shut the connections to the server, from whichever end: it waits for its last request when it stops.
+def _shut_connections(port: int) -> None:
+    """Shut down all connections to the server, from either end, since it waits for its last request when it stops.
 
-    It does so holding the interpreter's lock, so that nobody could close them later.
+    It waits while holding the GIL, so that no other thread could close them later.
     """
     try:
         descriptors = [int(entry.name) for entry in Path("/dev/fd").iterdir()]
@@ -226,7 +224,7 @@ def _cut_connections(port: int) -> None:
     for descriptor in descriptors:
         try:
             connection = socket.socket(fileno=os.dup(descriptor))
-        except OSError:  # no socket, or closed meanwhile
+        except OSError:  # not a socket, or closed meanwhile
             continue
         with connection:
             try:
@@ -236,7 +234,7 @@ def _cut_connections(port: int) -> None:
                 continue
 
 
-def _has_card(xllamacpp: Any) -> bool:
+def _has_gpu(xllamacpp: Any) -> bool:
     cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
     return any(device["type"] != cpu for device in xllamacpp.get_device_info())
 
@@ -249,9 +247,9 @@ def _read(path: Path) -> str:
 
 
 def _binding() -> Any:
-    # llama.cpp's threads meet at barriers many times a token. Waiting there by spinning, the default, takes
-    # the core from the thread waited for as soon as another program is busy: 0.4 tokens/s were seen, not 8.
-    # The OpenMP library reads this when it is loaded, hence before the import; the user's own choice stands.
+    # llama.cpp's threads meet at barriers many times per token. Spinning there, the default, takes the core from
+    # the thread waited for as soon as another program is busy: 0.4 tokens/s instead of 8 were measured. OpenMP
+    # reads this variable when it is loaded, so it is set before the import; a value set by the user is kept.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import xllamacpp

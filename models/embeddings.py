@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 NAME = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
 MAX_TOKENS = 256
-_BATCH = 8  # larger ones are slower: the cores are busy with one, and short texts pay for the longest
+_BATCH = 8  # larger ones are slower: one batch keeps the cores busy, and short texts are padded to the longest
 
 
 class MiniLM(Embeddings):
-    """Sentence vectors of ``DIMENSION`` numbers and length one, from a text's first ``MAX_TOKENS`` tokens.
+    """Unit-length sentence vectors of ``DIMENSION`` numbers, from a text's first ``MAX_TOKENS`` tokens.
 
-    ``model`` and ``tokenizer`` are the paths of the ONNX file and of ``tokenizer.json``. Calls from several
-    threads at once are safe. Raises ModelError if a file cannot be loaded.
+    ``model`` and ``tokenizer`` are the paths of the ONNX file and of ``tokenizer.json``. Thread-safe. Raises ModelError
+    if a file cannot be loaded.
     """
 
     def __init__(self, model: Path, tokenizer: Path, *, threads: int = 2) -> None:
@@ -33,12 +33,12 @@ class MiniLM(Embeddings):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
-        # Waiting by spinning would take the cores from the chat model, which runs beside.
+        # Spinning threads would take the cores from the chat model, which runs at the same time.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        except Exception as error:  # both libraries raise classes of their own, and bare ones
+        except Exception as error:  # both libraries raise their own classes, and plain Exception
             raise ModelError(
                 f"The embedding model could not be loaded from {model} and {tokenizer.name} beside it: "
                 "delete both and run `python -m app pull`."
@@ -47,7 +47,7 @@ class MiniLM(Embeddings):
         self._tokenizer.enable_padding()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed the texts, in their order; like lengths go together, so that little is padding."""
+        """Embed the texts, in their order; texts of similar length share a batch, which minimises padding."""
         import numpy as np
 
         vectors = np.empty((len(texts), DIMENSION), np.float32)
@@ -59,13 +59,13 @@ class MiniLM(Embeddings):
         return rows
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed one text; the model knows no difference between a question and a passage."""
+        """Embed one text; the model treats questions and passages alike."""
         return self.embed_documents([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         import numpy as np
 
-        # Lone surrogates, as from an undecodable command line, are no text to the tokenizer.
+        # The tokenizer rejects lone surrogates, as from an undecodable command line.
         clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         encodings = self._tokenizer.encode_batch(clean)
         ids = np.array([encoding.ids for encoding in encodings], np.int64)
@@ -80,8 +80,8 @@ class MiniLM(Embeddings):
 
 
 def _onnxruntime() -> Any:
-    # It reports the machine and its work to its maker, and keeps a device id in ~/.cache. It reads the variable
-    # when it is imported; where the program around us imported it before, the call stops all but what it began with.
+    # It sends telemetry about the machine to its vendor, and stores a device id in ~/.cache. It reads the variable
+    # on import; if the host program imported it earlier, the call stops all telemetry but that of its start.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 

@@ -23,17 +23,17 @@ class Generator:
     budget: NodeBudget = field(default_factory=unlimited)
 
     def with_budget(self, budget: NodeBudget) -> Generator:
-        """Return the same generator, whose calls are charged to ``budget``; without one there is no limit."""
+        """Return a copy whose calls are charged to ``budget``; the default has no limit."""
         return replace(self, budget=budget)
 
     async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
-        """The reply's text, without thoughts. ``hidden`` keeps it out of ``messages`` streaming.
+        """Return the reply's text, without reasoning. ``hidden`` keeps it out of ``messages`` streaming.
 
-        Raises `ModelError` when the model fails after its retries, refuses, answers nothing at all, or does not end.
+        Raises `ModelError` if the model fails after its retries, refuses, gives an empty answer, or is cut off.
         """
         tags = ["nostream"] if hidden else [ANSWER_TAG]
         reply = await self.chat.ask(messages.format_messages(**inputs), self.budget, max_tokens=max_tokens, tags=tags)
         text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
         if is_blank(text):
-            raise TransientModelError(f"{self.chat.name} answered with nothing.")
+            raise TransientModelError(f"{self.chat.name} gave an empty answer.")
         return text

@@ -1,4 +1,4 @@
-"""Keep an HTTP client within bounds: how much of a reply it reads, for how long, and that none leads elsewhere."""
+"""Keep an HTTP client within bounds: the size and duration of a reply; redirects are refused."""
 
 from __future__ import annotations
 
@@ -18,114 +18,112 @@ from core.errors import ModelError
 from models.failures import TransientModelError
 from models.redaction import without_password
 
-MOST_BYTES = 2_000_000  # of one reply; the longest that is asked for has some 200,000 when it is streamed
-# Of a reply's JSON: a stream of 600 tokens has some 9,000. A client library may take a second for 40,000, in which
-# no other question goes on, and more than two minutes for what fits into the bytes.
-MOST_PARTS = 40_000
-MOST_OBJECTS = 100_000  # that are looked through for a client; the largest of LangChain's models has 1,024
+MAX_BYTES = 2_000_000  # of one reply; the longest that is asked for has some 200,000 when streamed
+# Braces, brackets and commas in a reply's JSON: a stream of 600 tokens has some 9,000. Parsing 40,000 may block the
+# event loop for a second; parsing as many as the byte limit admits, for more than two minutes.
+MAX_PARTS = 40_000
+MAX_OBJECTS = 100_000  # searched for a client; the largest of LangChain's models has 1,024
 Client = httpx.Client | httpx.AsyncClient | httpx2.Client | httpx2.AsyncClient
 CLIENTS = (httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient)
-NOT_HELD = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float)  # they lead to everything
+NOT_SEARCHED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float)  # they reach everything
 
 
 class BoundedStream(httpx.AsyncByteStream, httpx.SyncByteStream, httpx2.AsyncByteStream, httpx2.SyncByteStream):
-    """A reply's body, of which no more than ``most`` bytes or ``parts`` are read, for no longer than ``seconds``.
+    """A reply's body, limited to ``max_bytes`` bytes, ``max_parts`` JSON parts and ``seconds``.
 
-    Data that has arrived is read without a pause, and no time-out would be noticed until it ends: so each piece lets
-    the event loop take a turn. The time is looked at here as well, since a library between may lose a cancellation.
+    Data that has already arrived is read without a pause, in which no timeout would fire: so each chunk lets the event
+    loop take a turn. The time is checked here as well, since a library in between may swallow a cancellation.
     """
 
-    def __init__(self, body: Any, most: int, seconds: float, parts: int = MOST_PARTS) -> None:
+    def __init__(self, body: Any, max_bytes: int, seconds: float, max_parts: int = MAX_PARTS) -> None:
         self._body = body
-        self._most = most
+        self._max_bytes = max_bytes
         self._seconds = seconds
         self._began = time.monotonic()
-        self._parts = parts
-        self._read = 0
-        self._seen = 0
+        self._max_parts = max_parts
+        self._bytes_read = 0
+        self._parts_seen = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces. Raises `TransientModelError` after the most, or the time."""
-        async for piece in self._body:
-            self._count(piece)
+        """Yield the chunks. Raises `TransientModelError` once a limit is exceeded."""
+        async for chunk in self._body:
+            self._count(chunk)
             await asyncio.sleep(0)
-            yield piece
+            yield chunk
 
     def __iter__(self) -> Iterator[bytes]:
-        """As for the event loop."""
-        for piece in self._body:
-            self._count(piece)
-            yield piece
+        """Yield the chunks synchronously, with the same limits."""
+        for chunk in self._body:
+            self._count(chunk)
+            yield chunk
 
-    def _count(self, piece: bytes) -> None:
-        self._read += len(piece)
-        if self._read > self._most:
-            raise TransientModelError(f"The server's reply is longer than {self._most:,} bytes.")
-        self._seen += len(piece) - len(piece.translate(None, b"{[,"))
-        if self._seen > self._parts:
-            raise TransientModelError(f"The server's reply has more than {self._parts:,} parts.")
+    def _count(self, chunk: bytes) -> None:
+        self._bytes_read += len(chunk)
+        if self._bytes_read > self._max_bytes:
+            raise TransientModelError(f"The server's reply is longer than {self._max_bytes:,} bytes.")
+        self._parts_seen += len(chunk) - len(chunk.translate(None, b"{[,"))
+        if self._parts_seen > self._max_parts:
+            raise TransientModelError(f"The server's reply has more than {self._max_parts:,} parts.")
         if time.monotonic() - self._began > self._seconds:
             raise TransientModelError(f"The server's reply did not end in {self._seconds:g} seconds.")
 
     async def aclose(self) -> None:
-        """As the body's."""
+        """Close the body."""
         await self._body.aclose()
 
     def close(self) -> None:
-        """As the body's."""
+        """Close the body."""
         self._body.close()
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Bounds of every exchange of an HTTP client, by its event hooks; ``address`` is where a server is named.
+    """Limits for every exchange of an HTTP client, applied by event hooks; ``address`` names the server URL's setting.
 
-    A reply is asked for as it is, and refused when it comes compressed, for a few bytes of it may be gigabytes. A
-    redirect is an error: with it, what was sent would go to whomever the server names, and that one be believed.
+    Replies are requested uncompressed, and refused if compressed, since a few bytes may unpack to gigabytes. A redirect
+    is an error: following it would send the request to whatever address the server names, and trust the reply.
     """
 
     seconds: float
-    most: int = MOST_BYTES
-    parts: int = MOST_PARTS
+    max_bytes: int = MAX_BYTES
+    max_parts: int = MAX_PARTS
     address: str = "OPENAI_BASE_URL"
 
-    def over(self, client: Client) -> None:
-        """Put this guard over the client, in the place of an earlier one."""
+    def attach(self, client: Client) -> None:
+        """Attach this guard to the client, replacing an earlier one."""
         asynchronous = isinstance(client, httpx.AsyncClient | httpx2.AsyncClient)
-        mine = (self.aask, self.areceive) if asynchronous else (self.ask, self.receive)
+        own = (self.on_request_async, self.on_response_async) if asynchronous else (self.on_request, self.on_response)
         hooks: Any = client.event_hooks
-        for kind, hook in zip(("request", "response"), mine, strict=True):
+        for kind, hook in zip(("request", "response"), own, strict=True):
             others = [one for one in hooks[kind] if not isinstance(getattr(one, "__self__", None), Guard)]
             hooks[kind] = [*others, hook]
         client.event_hooks = hooks
         client.follow_redirects = False
 
-    def ask(self, request: Any) -> None:
-        """Ask for a reply as it is."""
+    def on_request(self, request: Any) -> None:
+        """Request an uncompressed reply."""
         request.headers["Accept-Encoding"] = "identity"
 
-    def receive(self, response: Any) -> None:
-        """Bound the reply. Raises `ModelError` for one that is compressed, and for a redirect."""
+    def on_response(self, response: Any) -> None:
+        """Limit the reply. Raises `ModelError` for a compressed one and for a redirect."""
         if 300 <= response.status_code < 400:
             where = self._target(response)
-            raise ModelError(
-                f"The server sends its callers to {where}, and no redirect is followed: check {self.address}."
-            )
+            raise ModelError(f"The server redirects to {where}, and redirects are not followed: check {self.address}.")
         encodings = response.headers.get_list("content-encoding", split_commas=True)
         if any(one.strip().lower() not in ("", "identity") for one in encodings):
             raise ModelError(
                 "The server compresses its replies, though asked for plain ones: "
                 f"turn that off there, or check {self.address}."
             )
-        response.stream = BoundedStream(response.stream, self.most, self.seconds, self.parts)
+        response.stream = BoundedStream(response.stream, self.max_bytes, self.seconds, self.max_parts)
 
-    async def aask(self, request: Any) -> None:
-        """As `ask`, for an asynchronous client."""
-        self.ask(request)
+    async def on_request_async(self, request: Any) -> None:
+        """Do as `on_request`, for an asynchronous client."""
+        self.on_request(request)
 
-    async def areceive(self, response: Any) -> None:
-        """As `receive`, for an asynchronous client."""
-        self.receive(response)
+    async def on_response_async(self, response: Any) -> None:
+        """Do as `on_response`, for an asynchronous client."""
+        self.on_response(response)
 
     def _target(self, response: Any) -> str:
         try:
@@ -135,19 +133,19 @@ class Guard:
 
 
 def clients_of(model: object) -> list[Client]:
-    """The HTTP clients that an object holds, however deep; those that LangChain's make at the first use as well."""
+    """Find the HTTP clients that an object holds, at any depth, including those that LangChain creates on first use."""
     for kind in type(model).__mro__:
         for name, value in vars(kind).items():
             if isinstance(value, cached_property) and name.endswith("client"):
                 getattr(model, name)
-    seen, left, found = {id(model)}, [model], []
-    while left and len(seen) < MOST_OBJECTS:
-        held = left.pop()
-        if isinstance(held, CLIENTS):
-            found.append(held)
+    seen, pending, found = {id(model)}, [model], []
+    while pending and len(seen) < MAX_OBJECTS:
+        current = pending.pop()
+        if isinstance(current, CLIENTS):
+            found.append(current)
             continue
-        for one in gc.get_referents(held):
-            if id(one) not in seen and not isinstance(one, NOT_HELD):
+        for one in gc.get_referents(current):
+            if id(one) not in seen and not isinstance(one, NOT_SEARCHED):
                 seen.add(id(one))
-                left.append(one)
+                pending.append(one)
     return found

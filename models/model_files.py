@@ -1,4 +1,4 @@
-"""The embedded models' files: each fetched once, checked, and kept in a folder."""
+"""The embedded models' files: each downloaded once, verified, and kept in a folder."""
 
 import errno
 import hashlib
@@ -49,7 +49,7 @@ TOKENIZER = ModelFile(
 
 
 class Progress(Protocol):
-    """Told how far a download is, from whatever thread; ``done`` never falls."""
+    """Reports a download's progress, from any thread; ``done`` never decreases."""
 
     def __call__(self, label: str, done: int, total: int) -> None: ...
 
@@ -60,11 +60,10 @@ def ensure(
     progress: Progress | None = None,
     fetchers: Sequence[Fetcher] | None = None,
 ) -> Path:
-    """Return the file's path in ``folder``, fetched and checked if it is not there yet.
+    """Return the file's path in ``folder``; download and verify it first if it is missing.
 
-    Of several processes that ask at once one fetches and the others wait for it. An interrupted fetch goes on
-    where it stopped. Raises ModelError if no source gives the right file, RequestError if ``folder`` cannot
-    hold it.
+    If several processes ask at once, one downloads and the others wait. An interrupted download resumes where it
+    stopped. Raises ModelError if no source provides the right file, RequestError if ``folder`` cannot hold it.
     """
     from filelock import FileLock
 
@@ -72,18 +71,18 @@ def ensure(
     target = folder / file.name
     with _disk_errors(file, folder):
         make_private(folder)
-        make_contents_private(folder)  # an older version left that to the umask
-        if _is_good(file, target):
+        make_contents_private(folder)  # older versions left the modes to the umask
+        if _is_verified(file, target):
             return target
         make_private_folder(folder)
         with FileLock(folder / f".{file.name}.lock", mode=FILE_MODE):
-            if not _is_good(file, target):
+            if not _is_verified(file, target):
                 _fetch(file, target, _monotonic(file, progress), fetchers or (from_hub, from_index))
     return target
 
 
 def verify_external(path: Path) -> Path:
-    """Return the path of a user's own GGUF file, made absolute; raise ModelError if it is none."""
+    """Return the absolute path of the user's own GGUF file; raise ModelError if it is not one."""
     try:
         with open_regular(path) as stream:
             magic = stream.read(4)
@@ -97,13 +96,13 @@ def verify_external(path: Path) -> Path:
 
 
 def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fetcher]) -> None:
-    """Ask one source after the other; put the first right file into place."""
+    """Try the sources in order; move the first verified file into place."""
     staging = target.with_name(f".{file.name}.download")
     partial = staging / "partial"
     make_private_folder(staging)
     for orphan in staging.glob("part-*"):
         shutil.rmtree(orphan, ignore_errors=True)
-    _require_room(file, staging, held=size_of(partial))
+    _require_space(file, staging, downloaded=size_of(partial))
     reasons = []
     for fetch in fetchers:
         try:
@@ -116,7 +115,7 @@ def _fetch(file: ModelFile, target: Path, report: Report, fetchers: Sequence[Fet
             shutil.rmtree(staging, ignore_errors=True)
             report(file.size)
             return
-        reasons.append("a source gave a file with the wrong checksum, which was thrown away")
+        reasons.append("a source gave a file with the wrong checksum, which was discarded")
         shutil.rmtree(staging)
         make_private_folder(staging)
     raise ModelError(
@@ -138,8 +137,8 @@ def _place(file: ModelFile, partial: Path, target: Path) -> None:
             os.close(directory)
 
 
-def _is_good(file: ModelFile, target: Path) -> bool:
-    """Whether the right file is in place: by its marker, or by its checksum where the marker does not fit."""
+def _is_verified(file: ModelFile, target: Path) -> bool:
+    """Return True if the right file is in place, by its marker, or by its checksum if the marker does not match."""
     if size_of(target) != file.size:
         return False
     if read_json(_marker(target)) == _fingerprint(file, target):
@@ -148,7 +147,7 @@ def _is_good(file: ModelFile, target: Path) -> bool:
         return False
     try:
         _mark(file, target)
-    except OSError:  # a folder that cannot be written still serves; it is hashed at every start
+    except OSError:  # a read-only folder still works; the file is hashed at every start
         return True
     return True
 
@@ -166,13 +165,13 @@ def _marker(target: Path) -> Path:
     return target.with_name(f"{target.name}.verified")
 
 
-def _require_room(file: ModelFile, folder: Path, held: int) -> None:
-    needed = file.size - held + 3 * file.size // len(file.parts)  # what is missing, and wheels on their way
+def _require_space(file: ModelFile, folder: Path, downloaded: int) -> None:
+    needed = file.size - downloaded + 3 * file.size // len(file.parts)  # the missing bytes, and wheels in transit
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise RequestError(
-            f"There is no room in {folder.parent} for {file.name}: {needed // 1_000_000} MB are needed and "
-            f"{free // 1_000_000} MB free; make room, or set SELFRAG_HOME to a folder on a larger disk."
+            f"There is not enough space in {folder.parent} for {file.name}: {needed // 1_000_000} MB are needed and "
+            f"{free // 1_000_000} MB free; free some space, or set SELFRAG_HOME to a folder on a larger disk."
         )
 
 
@@ -184,7 +183,7 @@ def _disk_errors(file: ModelFile, folder: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             problem, remedy = (
                 "the disk is full",
-                "make room, or set SELFRAG_HOME to a folder on a larger disk",
+                "free some space, or set SELFRAG_HOME to a folder on a larger disk",
             )
         else:
             problem, remedy = str(error.strerror or error), "set SELFRAG_HOME to a folder that can be written"
@@ -192,7 +191,7 @@ def _disk_errors(file: ModelFile, folder: Path) -> Iterator[None]:
 
 
 def _monotonic(file: ModelFile, progress: Progress | None) -> Report:
-    """Pass on only what is more than before: sources start anew, and parts report from two threads."""
+    """Forward only growing numbers: sources start over, and parts report from two threads."""
     lock = threading.Lock()
     furthest = -1
 

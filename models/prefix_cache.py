@@ -1,4 +1,4 @@
-"""Keep on disk what the embedded model has read of each prompt's fixed part, so that no later start reads it anew."""
+"""Save the embedded model's state after each prompt's fixed part, so that no later start reads it again."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.files import NotRegularFileError, make_contents_private, make_private_folder, open_private, open_regular
 
-MOST_BYTES = 400_000_000  # some 14,000 tokens; the fixed parts of all prompts together are about 2,500
-# A prefix that is in the server's prompt cache is not read again but for its last tokens.
+MAX_BYTES = 400_000_000  # some 14,000 tokens; the fixed parts of all prompts together are about 2,500
+# Tokens; of a prefix in the server's prompt cache only the last few are read again.
 READ_AGAIN = 200
 _SLOT = "/slots/0?action="
 
-# Sends a request to the server, a POST where there is a body, and returns the reply; raises OSError for a refusal.
-Ask = Callable[[str, Mapping[str, Any] | None], str]
+# Sends a request to the server, a POST if there is a body, and returns the reply; raises OSError for a refusal.
+Request = Callable[[str, Mapping[str, Any] | None], str]
 
 
 class Prefixes:
-    """The fixed parts of ``prompts`` as the server's own state files in ``folder``, which only the user may read.
+    """The fixed parts of ``prompts``, saved as the server's own state files in ``folder``, readable by the user only.
 
-    They hold nothing that a user typed. Each is named by what it was made of (model, engine, settings, text) and
-    by its SHA-256: llama.cpp aborts the process over a file that was cut short, so only whole ones reach it.
-    Those that were not used for longest go first when ``most_bytes`` are exceeded. Whatever fails here only
-    costs time: the model then reads the prompt.
+    They hold nothing that a user typed. Each file's name holds the hash of its inputs (model, engine, settings, text)
+    and its own SHA-256: llama.cpp aborts the process on a truncated file, so only intact ones reach it. The least
+    recently used are deleted first when ``max_bytes`` is exceeded. A failure here only costs time: the model then
+    reads the prompt.
     """
 
-    def __init__(self, folder: Path, prompts: Sequence[ChatPromptTemplate], most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path, prompts: Sequence[ChatPromptTemplate], max_bytes: int = MAX_BYTES) -> None:
         self.folder = folder
         self._prompts = prompts
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._missing: list[tuple[str, ChatPromptTemplate]] = []
 
     def open(self) -> bool:
-        """Whether the folder is there and can be written to; made if need be."""
+        """Create the folder if need be; return True if it is writable."""
         try:
             make_private_folder(self.folder)
             make_contents_private(self.folder)
@@ -49,53 +49,53 @@ class Prefixes:
             return False
         return os.access(self.folder, os.W_OK | os.X_OK)
 
-    def restore(self, ask: Ask, identity: str) -> None:
-        """Give the server all that was kept for ``identity``, one after another through its slot.
+    def restore(self, request: Request, identity: str) -> None:
+        """Load all prefixes saved for ``identity`` into the server, one after another through its slot.
 
-        What a slot holds goes into the server's prompt cache when an unlike request takes the slot: here one of
-        a single token. The last prefix stays in the slot.
+        The server moves a slot's content into its prompt cache when an unlike request takes the slot: here one of a
+        single token. The last prefix stays in the slot.
         """
         self._missing, restored = [], 0
         for prompt in self._prompts:
             key = _key(identity, prompt)
             try:
-                path = next((path for path in self.folder.glob(f"{key}-*.kv") if self._whole(path)), None)
+                path = next((path for path in self.folder.glob(f"{key}-*.kv") if self._is_intact(path)), None)
                 if path is None:
                     self._missing.append((key, prompt))
                     continue
                 if restored:
-                    ask("/completion", {"prompt": [0], "n_predict": 0})
-                ask(f"{_SLOT}restore", {"filename": path.name})
+                    request("/completion", {"prompt": [0], "n_predict": 0})
+                request(f"{_SLOT}restore", {"filename": path.name})
                 restored += 1
                 os.utime(path)
             except OSError:
                 continue
 
-    def keep(self, ask: Ask) -> None:
-        """Write what `restore` missed, as long as the server has just read it; it must be idle."""
+    def keep(self, request: Request) -> None:
+        """Save the prefixes that `restore` missed, if the server has read them; it must be idle."""
         with suppress(OSError, ValueError, KeyError):
-            fixed = [(key, fixed_tokens(prompt, ask)) for key, prompt in self._missing]
-            if _tokens_read(ask) < sum(len(tokens) for _, tokens in fixed):
+            fixed = [(key, fixed_tokens(prompt, request)) for key, prompt in self._missing]
+            if _tokens_read(request) < sum(len(tokens) for _, tokens in fixed):
                 return
             for key, tokens in fixed:
-                read = json.loads(ask("/completion", {"prompt": tokens, "n_predict": 0}))
-                self._save(key, len(tokens), ask)
+                read = json.loads(request("/completion", {"prompt": tokens, "n_predict": 0}))
+                self._save(key, len(tokens), request)
                 if read["timings"]["prompt_n"] > READ_AGAIN:
-                    return  # it was not needed so far; neither, perhaps, were the others
+                    return  # it was not in use, and perhaps neither are the others
         self._prune()
 
-    def _save(self, key: str, length: int, ask: Ask) -> None:
+    def _save(self, key: str, length: int, request: Request) -> None:
         new = self.folder / f"{key}.{os.getpid()}.new"
         try:
-            os.close(open_private(new, os.O_WRONLY | os.O_TRUNC))  # the server fills it, and would make it for all
-            saved = json.loads(ask(f"{_SLOT}save", {"filename": new.name}))
+            os.close(open_private(new, os.O_WRONLY | os.O_TRUNC))  # the server itself would create it world-readable
+            saved = json.loads(request(f"{_SLOT}save", {"filename": new.name}))
             if saved["n_saved"] == length:
                 new.replace(self.folder / f"{key}-{_sha256(new)}.kv")
         finally:
             new.unlink(missing_ok=True)
 
-    def _whole(self, path: Path) -> bool:
-        """Whether the file is what was written; a damaged one is deleted."""
+    def _is_intact(self, path: Path) -> bool:
+        """Return True if the file is intact; delete a damaged one."""
         with suppress(NotRegularFileError):
             if path.stem.partition("-")[2] == _sha256(path):
                 return True
@@ -105,25 +105,25 @@ class Prefixes:
     def _prune(self) -> None:
         with suppress(OSError):
             files = sorted(self.folder.glob("*.kv"), key=lambda path: path.stat().st_mtime, reverse=True)
-            held = 0
+            total = 0
             for path in files:
-                held += path.stat().st_size
-                if held > self._most_bytes:
+                total += path.stat().st_size
+                if total > self._max_bytes:
                     path.unlink(missing_ok=True)
 
 
-def fixed_tokens(prompt: ChatPromptTemplate, ask: Ask) -> list[int]:
-    """The tokens that every use of the prompt begins with, as the model's own chat template writes it."""
-    uses = []
+def fixed_tokens(prompt: ChatPromptTemplate, request: Request) -> list[int]:
+    """Return the tokens that every use of the prompt begins with, rendered by the model's own chat template."""
+    token_lists = []
     for filler in ("0", "x"):
-        text = json.loads(ask("/apply-template", {"messages": _filled(prompt, filler)}))["prompt"]
-        said = ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})
-        uses.append(json.loads(said)["tokens"])
-    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*uses, strict=False))]
+        text = json.loads(request("/apply-template", {"messages": _filled(prompt, filler)}))["prompt"]
+        reply = request("/tokenize", {"content": text, "add_special": True, "parse_special": True})
+        token_lists.append(json.loads(reply)["tokens"])
+    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*token_lists, strict=False))]
 
 
 def file_identity(path: Path) -> str:
-    """What tells one model file from another at once: its size, its age, its head and its tail."""
+    """Identify a model file without reading all of it: by its size, modification time, head and tail."""
     status = path.stat()
     with path.open("rb") as stream:
         digest = hashlib.sha256(stream.read(1 << 20))
@@ -137,13 +137,13 @@ def _filled(prompt: ChatPromptTemplate, filler: str) -> Any:
 
 
 def _key(identity: str, prompt: ChatPromptTemplate) -> str:
-    made_of = json.dumps([identity, _filled(prompt, "")])
-    return hashlib.sha256(made_of.encode()).hexdigest()[:32]
+    source = json.dumps([identity, _filled(prompt, "")])
+    return hashlib.sha256(source.encode()).hexdigest()[:32]
 
 
-def _tokens_read(ask: Ask) -> int:
-    """How many tokens of prompts the server has read since it was started; none while it is at work."""
-    figures = dict(line.rsplit(" ", 1) for line in ask("/metrics", None).splitlines() if line[:1] != "#")
+def _tokens_read(request: Request) -> int:
+    """Return how many prompt tokens the server has read since its start; 0 while it is busy."""
+    figures = dict(line.rsplit(" ", 1) for line in request("/metrics", None).splitlines() if line[:1] != "#")
     if float(figures["llamacpp:requests_processing"]) or float(figures["llamacpp:requests_deferred"]):
         return 0
     return int(float(figures["llamacpp:prompt_tokens_total"]))

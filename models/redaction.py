@@ -1,4 +1,4 @@
-"""Keep keys and passwords out of what is shown: a server may repeat in its errors what it was sent."""
+"""Keep keys and passwords out of what is shown: a server's errors may echo what it was sent."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from urllib.parse import quote, unquote, urlsplit
 
 HIDDEN = "[key]"
-# Looks like a key, of whomever: a server may show another than ours, or a part of it.
+# Anything that looks like a key: a server may show another than ours, or a part of it.
 KEY = re.compile(r"\b(?:\w*(?:sk|key)[-_]|Bearer\s)[\w*.\-]{6,}|(?<=provided: )\S{6,}", re.IGNORECASE)
 SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-LEAST = 8  # a shorter one may be part of a word, and is hidden only where it stands alone
-KEY_LENGTH = 16  # a shorter one may be a word, as the keys of local servers are, which ask for none
+LEAST = 8  # a shorter secret may be part of a word, and is hidden only as a whole word
+KEY_LENGTH = 16  # a shorter key may be a word, as for local servers, which need no key
 
 
 class Secrets:
-    """What must not be shown: the key, what ``url`` holds before its ``@``, and what the environment holds."""
+    """What must not be shown: the key, the credentials in ``url``, and the secrets in the environment."""
 
     def __init__(self, key: str | None = None, url: str | None = None) -> None:
         self._given = tuple(filter(None, (key, *_credentials(url or ""))))
 
     def hidden(self, text: str, least: int = 0) -> str:
-        """The text without those of at least so many characters."""
+        """Return the text without the secrets of at least ``least`` characters."""
         spellings = {
-            one for secret in (*self._given, *_of_environment()) for one in _spellings(secret) if len(one) >= least
+            one for secret in (*self._given, *_environment_secrets()) for one in _spellings(secret) if len(one) >= least
         }
         for secret in sorted(spellings, key=len, reverse=True):
             if len(secret) >= LEAST:
@@ -36,19 +36,19 @@ class Secrets:
         return text
 
     def redacted(self, text: str) -> str:
-        """What others said, without them and without anything that looks like a key."""
+        """Return a foreign message without the secrets and without anything that looks like a key."""
         return KEY.sub(HIDDEN, self.hidden(text))
 
 
 def without_password(url: str) -> str:
-    """The address as it may be shown; a path with an ``@`` may be the end of a password with a ``/``."""
+    """Return the URL without credentials; a path with an ``@`` is dropped, as it may end a password with a ``/``."""
     parts = urlsplit(url)
     path = parts.path if "@" not in parts.path else ""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}"
 
 
 def _credentials(url: str) -> Iterator[str]:
-    """What stands before the last ``@`` of the host's name, its parts, and what the query names."""
+    """Yield what precedes the last ``@`` of the authority, its parts, and the query's values."""
     try:
         parts = urlsplit(url)
         before = parts.netloc.rpartition("@")[0]
@@ -62,7 +62,7 @@ def _credentials(url: str) -> Iterator[str]:
         yield user
 
 
-def _of_environment() -> Iterator[str]:
+def _environment_secrets() -> Iterator[str]:
     for name, value in os.environ.items():
         if SECRET_NAME.search(name):
             yield from (one for one in {value, value.strip()} if len(one) >= LEAST)

@@ -1,4 +1,4 @@
-"""Embedding models of a server, under the same bounds as its chat models: OpenAI's protocol or ``provider:model``."""
+"""Embedding models behind a server, with the bounds of its chat models: OpenAI's protocol or ``provider:model``."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from langchain_core.embeddings import Embeddings
 from core.errors import ModelError, RequestError
 from models.chat import RETRIES
 from models.connect import guard_provider, openai_http, remedies_of
-from models.failures import Remedies, TransientModelError, classify, said_by
+from models.failures import Remedies, TransientModelError, classify, redacted_message
 from models.http_limits import Guard
 from models.redaction import Secrets
 
-BATCH = 64  # texts a call
-BATCH_CHARACTERS = 100_000  # of a call's texts; OpenAI takes 300,000 tokens, and no language has three a character
-MOST_PARTS = BATCH * 8200  # of a reply: vectors of so many numbers
-MOST_BYTES = MOST_PARTS * 24  # each of them written in full
+BATCH = 64  # texts per call
+BATCH_CHARACTERS = 100_000  # per call; OpenAI accepts 300,000 tokens, and no language needs three per character
+MAX_PARTS = BATCH * 8200  # per reply: vectors of at most so many numbers
+MAX_BYTES = MAX_PARTS * 24  # each number written out in full
 Run = Callable[[Coroutine[Any, Any, list[list[float]]]], list[list[float]]]
-NAMED = {
+EMBEDDING_REMEDIES = {
     "model": "SELFRAG_EMBEDDING_MODEL",
     "reply": "embedding",
     "request": " (a text too long for it? lower SELFRAG_CHUNK_SIZE)",
@@ -31,9 +31,9 @@ NAMED = {
 
 
 class RemoteEmbeddings(Embeddings):
-    """Vectors from a server. ``run`` ends a coroutine on an event loop of its own, where the client's connections live.
+    """Vectors from a server. ``run`` runs a coroutine on the event loop that owns the client's connections.
 
-    Raises `ModelError` where a call fails after its retries, or gives anything but one vector for each text.
+    Raises `ModelError` if a call fails after its retries, or returns anything but one vector per text.
     """
 
     def __init__(
@@ -47,29 +47,29 @@ class RemoteEmbeddings(Embeddings):
         remedies: Remedies | None = None,
     ) -> None:
         self.name = name
-        self._ask = embed
+        self._request = embed
         self._call_seconds = call_seconds
         self._run = run
         self._secrets = secrets or Secrets()
-        self._remedies = remedies or Remedies(**NAMED)
+        self._remedies = remedies or Remedies(**EMBEDDING_REMEDIES)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed the texts, in their order."""
-        sound = [text.encode("utf-8", "replace").decode() for text in texts]
-        return [vector for batch in batches(sound) for vector in self._run(self._embed(batch))]
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        return [vector for batch in batches(clean) for vector in self._run(self._embed(batch))]
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed one text as a passage is embedded."""
+        """Embed one text in the same way as a passage."""
         return self.embed_documents([text])[0]
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
         for attempt in range(RETRIES + 1):
             try:
                 async with asyncio.timeout(self._call_seconds):
-                    return _checked(await self._ask(texts), len(texts), self.name)
+                    return _validated(await self._request(texts), len(texts), self.name)
             except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
                 failure, wait = classify(error, self.name, attempt, self._secrets, self._remedies)
-                hung = "Timeout" in type(error).__name__  # a search waits for this: it has not the time for another
+                hung = "Timeout" in type(error).__name__  # a search is waiting: no time to retry
             if not isinstance(failure, TransientModelError) or hung or attempt == RETRIES or wait > self._call_seconds:
                 raise failure
             await asyncio.sleep(wait)
@@ -79,9 +79,9 @@ class RemoteEmbeddings(Embeddings):
 def openai_embeddings(
     spec: str, *, base_url: str | None, api_key: str | None, call_seconds: float, run: Run
 ) -> RemoteEmbeddings:
-    """The model ``openai:model`` behind the OpenAI protocol; ``base_url`` None is OpenAI itself.
+    """Return the model ``openai:model`` behind the OpenAI protocol; ``base_url`` None means OpenAI itself.
 
-    LangChain's own fetches a table from elsewhere to count tokens, and warns in the words of the server.
+    LangChain's own class downloads a table to count tokens, and repeats the server's words in warnings.
     """
     from openai import AsyncOpenAI
 
@@ -91,35 +91,35 @@ def openai_embeddings(
         base_url=base_url,
         api_key=api_key or "none",
         max_retries=0,
-        http_client=openai_http(base_url, Guard(call_seconds, MOST_BYTES, MOST_PARTS)),
+        http_client=openai_http(base_url, Guard(call_seconds, MAX_BYTES, MAX_PARTS)),
     )
 
     async def embed(texts: list[str]) -> list[Any]:
         reply = await client.embeddings.with_raw_response.create(
             model=spec.removeprefix("openai:"), input=texts, encoding_format="base64"
         )
-        # The client would take seconds for a batch of vectors that are written as numbers, and nothing else go on.
-        return [_vector(one["embedding"]) for one in json.loads(reply.content)["data"]]
+        # Parsing a batch of vectors written as numbers would block the event loop for seconds in the client.
+        return [_decoded(one["embedding"]) for one in json.loads(reply.content)["data"]]
 
     return RemoteEmbeddings(embed, spec, call_seconds=call_seconds, run=run, secrets=Secrets(api_key, base_url))
 
 
 def provider_embeddings(spec: str, *, call_seconds: float, run: Run) -> RemoteEmbeddings:
-    """An embedding model by LangChain's ``provider:model``, with the provider's own settings from the environment."""
+    """Return an embedding model by LangChain's ``provider:model``, configured by the provider's own variables."""
     from langchain.embeddings import init_embeddings
 
     try:
         model = init_embeddings(spec, **_settings_of(spec.partition(":")[0]))
     except Exception as error:  # noqa: BLE001 - each provider's package raises its own
-        said = said_by(error, Secrets())
-        raise RequestError(f"The embedding model {spec} cannot be used ({said}).") from None
-    remedies = remedies_of(spec, **NAMED)
-    guard_provider(model, spec, Guard(call_seconds, MOST_BYTES, MOST_PARTS, remedies.address))
+        message = redacted_message(error, Secrets())
+        raise RequestError(f"The embedding model {spec} cannot be used ({message}).") from None
+    remedies = remedies_of(spec, **EMBEDDING_REMEDIES)
+    guard_provider(model, spec, Guard(call_seconds, MAX_BYTES, MAX_PARTS, remedies.address))
     return RemoteEmbeddings(model.aembed_documents, spec, call_seconds=call_seconds, run=run, remedies=remedies)
 
 
 def _settings_of(provider: str) -> dict[str, Any]:
-    """No retries but ours, which are counted, and no table or tokenizer from elsewhere to count tokens with."""
+    """Turn off retries other than ours, which are counted, and downloads of tokenizers for counting tokens."""
     if provider == "azure_openai":
         return {"max_retries": 0, "check_embedding_ctx_length": False}
     if provider == "cohere":
@@ -134,7 +134,7 @@ def _settings_of(provider: str) -> dict[str, Any]:
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in as few calls as `BATCH` and `BATCH_CHARACTERS` allow."""
+    """Split the texts into as few calls as `BATCH` and `BATCH_CHARACTERS` allow."""
     batch: list[str] = []
     for text in texts:
         if batch and (len(batch) == BATCH or sum(map(len, batch)) + len(text) > BATCH_CHARACTERS):
@@ -145,18 +145,18 @@ def batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _vector(written: Any) -> Any:
-    """The numbers, which a server may send as their bytes."""
-    return np.frombuffer(b64decode(written), "<f4") if isinstance(written, str) else written
+def _decoded(encoded: Any) -> Any:
+    """Decode a vector, which a server may send as base64."""
+    return np.frombuffer(b64decode(encoded), "<f4") if isinstance(encoded, str) else encoded
 
 
-def _checked(raw: Any, count: int, name: str) -> list[list[float]]:
-    """The vectors, if they are one for each text, all as long, and of finite numbers."""
+def _validated(raw: Any, count: int, name: str) -> list[list[float]]:
+    """Return the vectors; raise `ModelError` unless there is one per text, of one length and of finite numbers."""
     vectors: Any = np.empty(0)
     try:
         with np.errstate(over="ignore"):
             vectors = np.asarray(raw, dtype=np.float32)
-    except (ValueError, TypeError, OverflowError):  # lists of several lengths, or of what is no number
+    except (ValueError, TypeError, OverflowError):  # lists of different lengths, or not of numbers
         pass
     if vectors.ndim != 2 or len(vectors) != count or not vectors.size or not np.isfinite(vectors).all():
         raise ModelError(f"{name} did not give one vector of finite numbers for each text: name another model.")

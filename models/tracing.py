@@ -17,9 +17,9 @@ _enabled: ContextVar[bool | None] = ContextVar("selfrag_tracing", default=None)
 
 @contextmanager
 def tracing(enabled: bool | None = None) -> Iterator[None]:
-    """Trace what runs within, or do not, whatever the environment and a surrounding trace say.
+    """Turn tracing on or off within the block, whatever the environment and an enclosing trace say.
 
-    Without ``enabled`` it is as an outer `tracing` says, and off where there is none.
+    Without ``enabled`` the enclosing `tracing` decides; without one, tracing is off.
     """
     wanted = bool(_enabled.get()) if enabled is None else enabled
     if wanted is _enabled.get():
@@ -34,9 +34,9 @@ def tracing(enabled: bool | None = None) -> Iterator[None]:
 
 
 def without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """The config without the LangSmith tracers that its callbacks inherited from a surrounding run.
+    """Return the config without the LangSmith tracers that its callbacks inherited from an enclosing run.
 
-    Those in a plain list were given to this very call, and stay.
+    Tracers in a plain list were passed to this very call, and stay.
     """
     from langchain_core.tracers import LangChainTracer
 
@@ -63,9 +63,9 @@ def _untraced() -> Iterator[None]:
     from langchain_core.tracers.context import tracing_v2_callback_var
     from langsmith import tracing_context
 
-    # LangChain fails where its oldest variables are set and nothing is traced.
-    oldest = env_var_is_set("LANGCHAIN_TRACING") or env_var_is_set("LANGCHAIN_HANDLER")
-    tracer = tracing_v2_callback_var.set(cast("Any", _Silent()) if oldest else None)
+    # LangChain fails if its legacy variables are set and no tracer is.
+    legacy = env_var_is_set("LANGCHAIN_TRACING") or env_var_is_set("LANGCHAIN_HANDLER")
+    tracer = tracing_v2_callback_var.set(cast("Any", _NoOpTracer()) if legacy else None)
     inherited = var_child_runnable_config.get()
     config = var_child_runnable_config.set(inherited and without_tracers(inherited))
     try:
@@ -76,8 +76,8 @@ def _untraced() -> Iterator[None]:
         tracing_v2_callback_var.reset(tracer)
 
 
-class _Silent(BaseCallbackHandler):
-    """A tracer that is told nothing."""
+class _NoOpTracer(BaseCallbackHandler):
+    """A tracer that ignores every event."""
 
     ignore_llm = ignore_chat_model = ignore_chain = ignore_agent = True
     ignore_retriever = ignore_retry = ignore_custom_event = True

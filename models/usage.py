@@ -12,7 +12,7 @@ from core.types import LimitReason, Usage, add_usage, no_usage
 
 
 class LimitReachedError(Exception):
-    """A model call was not made because it could have crossed a limit; ``reason`` is the stop reason."""
+    """A model call was refused because it could have exceeded a limit; ``reason`` is the stop reason."""
 
     def __init__(self, reason: LimitReason) -> None:
         super().__init__(reason)
@@ -21,7 +21,7 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True)
 class Reserve:
-    """What a node leaves to others: so many calls, and this share of all tokens and of all seconds."""
+    """What a node leaves for others: a number of calls, and a share of all tokens and of all seconds."""
 
     calls: int = 0
     share: float = 0.0
@@ -32,10 +32,10 @@ NOTHING_RESERVED = Reserve()
 
 @dataclass
 class Budget:
-    """The budget of one question. A call is admitted if the most it can cost fits, and then charged what it did cost.
+    """The budget of one question. A call is admitted if its maximum cost fits, and charged its actual cost.
 
-    ``began`` is in seconds of ``time.monotonic()``. The most that running calls can cost is held, so that concurrent
-    calls cannot exceed a limit together. A budget belongs to one event loop.
+    ``began`` is in seconds of ``time.monotonic()``. The maximum cost of running calls is held, so that concurrent calls
+    cannot exceed a limit together. A budget belongs to one event loop.
     """
 
     calls: int
@@ -47,10 +47,10 @@ class Budget:
     held_tokens: int = 0
     _charged: asyncio.Event = field(default_factory=asyncio.Event, repr=False, compare=False)
 
-    async def admit(self, most: int, reserve: Reserve = NOTHING_RESERVED) -> None:
-        """Hold one call of at most ``most`` tokens, input and output together, or raise `LimitReachedError`.
+    async def admit(self, bound: int, reserve: Reserve = NOTHING_RESERVED) -> None:
+        """Hold one call of at most ``bound`` tokens, input and output together, or raise `LimitReachedError`.
 
-        A call that would fit but for what running calls hold waits until these are charged, mostly far less.
+        A call that would fit but for what running calls hold waits until these are charged, usually far less.
         """
         while True:
             if self.seconds_left(reserve) <= 0:
@@ -58,23 +58,23 @@ class Budget:
             if self.calls_made() + 1 + reserve.calls > self.calls:
                 raise LimitReachedError("limit_calls")
             free = self.tokens * (1 - reserve.share) - self.spent["input_tokens"] - self.spent["output_tokens"]
-            if most > free:
+            if bound > free:
                 raise LimitReachedError("limit_tokens")
-            if most + self.held_tokens <= free:
+            if bound + self.held_tokens <= free:
                 break
             self._charged.clear()
             await self._charged.wait()
         self.held_calls += 1
-        self.held_tokens += most
+        self.held_tokens += bound
 
     def calls_made(self) -> int:
-        """Calls so far, running ones among them."""
+        """Return the number of calls so far, including running ones."""
         return self.spent["model_calls"] + self.held_calls
 
-    def charge(self, most: int, cost: Usage) -> None:
-        """Replace a held call by its cost."""
+    def charge(self, bound: int, cost: Usage) -> None:
+        """Replace a held call by its actual cost."""
         self.held_calls -= 1
-        self.held_tokens -= most
+        self.held_tokens -= bound
         self.spent = add_usage(self.spent, cost)
         self._charged.set()
 
@@ -84,46 +84,46 @@ class Budget:
             self.spent = spent
 
     def seconds_left(self, reserve: Reserve = NOTHING_RESERVED) -> float:
-        """Seconds until the limit, less the reserve; negative after it."""
+        """Return the seconds until the limit, less the reserve; negative after it."""
         return self.seconds * (1 - reserve.share) - self.seconds_spent()
 
     def seconds_spent(self) -> float:
-        """Seconds since the question was asked, without those between an interruption and its resumption."""
+        """Return the seconds since the question was asked, not counting interruptions."""
         return time.monotonic() - self.began
 
 
 @dataclass
 class NodeBudget:
-    """One node's view of the budget: what it leaves to others, what it spent, and the limit that it reached, if any."""
+    """One node's view of the budget: its reserve for others, what it spent, and the limit that it reached, if any."""
 
     total: Budget
     reserve: Reserve = NOTHING_RESERVED
     spent: Usage = field(default_factory=no_usage)
     limit: LimitReason | None = None
-    made: int = 0  # calls of this node, running ones among them
+    made: int = 0  # calls of this node, including running ones
 
     def __post_init__(self) -> None:
-        """Remember how many calls were made before this node began."""
+        """Record how many calls were made before this node began."""
         self._before = self.total.calls_made()
 
-    async def admit(self, most: int) -> None:
-        """As `Budget.admit`, less the reserve; what concurrent nodes called since is taken from the reserve."""
+    async def admit(self, bound: int) -> None:
+        """Admit a call as `Budget.admit`, less the reserve; calls of concurrent nodes since then reduce the reserve."""
         by_others = self.total.calls_made() - self._before - self.made
         reserve = replace(self.reserve, calls=max(0, self.reserve.calls - by_others))
         try:
-            await self.total.admit(most, reserve)
+            await self.total.admit(bound, reserve)
         except LimitReachedError as reached:
             self.limit = reached.reason
             raise
         self.made += 1
 
-    def charge(self, most: int, cost: Usage) -> None:
-        """As `Budget.charge`; added to what this node spent."""
-        self.total.charge(most, cost)
+    def charge(self, bound: int, cost: Usage) -> None:
+        """Charge a call as `Budget.charge`, and add its cost to what this node spent."""
+        self.total.charge(bound, cost)
         self.spent = add_usage(self.spent, cost)
 
     def seconds_left(self) -> float:
-        """Seconds that this node may still take."""
+        """Return the seconds that this node may still take."""
         return self.total.seconds_left(self.reserve)
 
     def out_of_time(self) -> LimitReachedError:
@@ -133,5 +133,5 @@ class NodeBudget:
 
 
 def unlimited() -> NodeBudget:
-    """Return a budget without limits, of a model that is tried outside of a question."""
+    """Return a budget without limits, for a model tried outside of a question."""
     return NodeBudget(Budget(calls=sys.maxsize, tokens=sys.maxsize, seconds=math.inf))

@@ -17,9 +17,9 @@ from prompts.delimiters import as_data
 
 
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Rate every draft at once, from 1 to 5, leaving the calls that the support check beside this needs.
+    """Rate all drafts concurrently, from 1 to 5, reserving the calls that the concurrent support check needs.
 
-    Where calls are short, an answer that is checked and not rated beats one that is rated and not checked.
+    If calls are short, an answer that is checked but not rated is better than one rated but not checked.
     """
     if services.budget:
         checked = [draft["text"] for draft in state["drafts"] if draft["passages"] and not draft["declined"]]

@@ -1,4 +1,4 @@
-"""Run calls side by side, and long rules off the event loop."""
+"""Run calls concurrently, and long text rules off the event loop."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-SHORT = 10_000  # characters, which take milliseconds
+SHORT = 10_000  # characters, processed within milliseconds
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
-    """The results in order. The first error ends the others before it is raised."""
+    """Return the results in order; the first error cancels the other calls before it is raised."""
     tasks = [asyncio.ensure_future(call) for call in calls]
     try:
         return await asyncio.gather(*tasks)
@@ -26,9 +26,9 @@ async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
 
 
 async def gather_successful(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:
-    """The results, in order, of the calls that raised none of ``failures``; raises the first where all did.
+    """Return the results, in order, of the calls that raised none of ``failures``; if all did, raise the first.
 
-    Any other error ends the calls, as in `gather`.
+    Any other error cancels the calls, as in `gather`.
     """
 
     async def attempt(call: Awaitable[T]) -> tuple[list[T], Exception | None]:
@@ -45,15 +45,15 @@ async def gather_successful(calls: Iterable[Awaitable[T]], failures: tuple[type[
     return results
 
 
-# One thread: more of them would only share the interpreter's lock, and leave less of it to the event loop. What waits
-# for it when its question ends is never begun.
+# One thread: more would only compete for the GIL, at the event loop's expense. Work still queued when its question
+# ends is never started.
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rules")
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` returns; where it reads a long text, of ``size`` characters, it does so in a thread.
+    """Call ``work``, in a thread if it reads a long text, of ``size`` characters.
 
-    Other questions go on meanwhile, and the limit of seconds ends this one.
+    Other questions go on meanwhile, and the time limit can end this one.
     """
     if size <= SHORT:
         return work(*args, **kwargs)

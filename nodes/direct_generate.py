@@ -14,7 +14,7 @@ from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS
 
 
 async def direct_generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Write one draft that cites nothing."""
+    """Write one draft without citations."""
     text = await services.generator.write(DIRECT_GENERATE, max_tokens=MAX_TOKENS, question=as_data(state["question"]))
     draft = Draft(text=text, passages=[], relevance=0.0, declined=False)
     route = "direct" if state["route"] == "direct" else "fallback"

@@ -1,4 +1,4 @@
-"""Say what the best candidate deserves, and no more."""
+"""Report the best candidate with the outcome that its checks justify."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = {
 
 
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Write the outcome, the reason for stopping, the answer and its citations."""
+    """Set the outcome, the reason for stopping, the answer and its citations."""
     outcome, reason = outcome_of(state, runtime.context)
     best = state["best"]
     if best is not None and outcome in ("grounded", "partially_grounded", "direct"):
@@ -40,7 +40,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 
 def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
-    """The sentence that says that there is no answer, and why."""
+    """Write the sentence that says that there is no answer, and why."""
     asked = " ".join(question.split())
     asked = asked if len(asked) <= 200 else asked[:199] + "…"
     why = {
@@ -54,13 +54,13 @@ def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
         "model_failed": "the model failed before an answer was confirmed",
     }[reason]
     judged = reason in ("nothing_relevant", "declined", "claims_unsupported")
-    if outcome == "abstained" and judged:  # a run that was cut short knows nothing of the documents
+    if outcome == "abstained" and judged:  # an interrupted run cannot speak for the documents
         return f"The documents do not answer “{asked}”: {why}."
     return f"No answer to “{asked}”: {why}."
 
 
 def marked(best: Candidate, numbers: Sequence[int | None] = ()) -> str:
-    """The draft, with what is not supported marked where it stands, and each claim's number behind it, if any."""
+    """Return the draft with a mark after each unsupported claim and, if given, each claim's number after it."""
     text = best["draft"]["text"]
     ends = places(text, [claim["text"] for claim in best["claims"]])
     notes = [
@@ -73,7 +73,7 @@ def marked(best: Candidate, numbers: Sequence[int | None] = ()) -> str:
 
 
 def citations_of(best: Candidate) -> list[Citation]:
-    """The quotes of the claims that hold, each once, numbered from 1 in the order of the claims."""
+    """Return the quotes of the supported claims, each once, numbered from 1 in the order of the claims."""
     passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
     citations: list[Citation] = []
     seen: set[tuple[str, int, int]] = set()

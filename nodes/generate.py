@@ -1,4 +1,4 @@
-"""Write the draft, or one draft for each relevant passage; redraft with what the checks found."""
+"""Write the draft, or one draft for each relevant passage; redraft with the findings of the checks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 
-MOST_COMPLAINTS = 100  # of a draft: one with more is no answer that could be mended
+MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 
 
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Write this round's drafts. A redraft that says what was said before is dropped: it would loop.
+    """Write this round's drafts. A redraft that repeats an earlier draft is dropped: the run would loop.
 
-    So would a first draft from passages that an earlier query found as well and that were drafted from then. Of several
-    drafts those that fail are left out, unless all do: then it raises the first failure.
+    Passages already drafted from for an earlier query are skipped for the same reason. If some of several drafts fail
+    they are left out; if all fail, the first failure is raised.
     """
     last, failed = _last_of_this_query(state, runtime.context), 0
     drafted = state["drafted"]
@@ -79,7 +79,7 @@ def _redraft(state: SelfRAGState, services: Services, last: Candidate) -> Awaita
 
 
 def _complaint(claim: Claim) -> str:
-    """A claim that failed, and why, as a line of the redraft's instructions."""
+    """Format a failed claim, and why it failed, as a line of the redraft's instructions."""
     reason = claim["verdict"]["reason"]
     return as_data(f"- {whole(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
@@ -100,13 +100,13 @@ def _remembered(draft: Draft) -> Drafted:
 
 
 def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | None:
-    """The best of the last round's drafts, the one to mend; None before the first draft of a query.
+    """Return the best of the last round's drafts, the one to revise; None before a query's first draft.
 
-    The best of all would do worse: while it stays the best, each redraft would be asked for the same.
+    The best of all rounds would do worse: while it stays the best, every redraft would get the same instructions.
     """
     return best_of(round_of(state, context.weights), context.constraints)
 
 
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
-    """What the generator reads, and the critic after it, whole."""
+    """Return what the generator reads, and the critic after it, unabridged."""
     return {"question": as_data(state["question"]), "passages": numbered(passages)}

@@ -1,4 +1,4 @@
-"""Judge each passage by itself (ISREL) and keep those that are relevant to the question."""
+"""Judge each passage on its own (ISREL) and keep those relevant to the question."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.types import Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from models.calibration import relevance_evidence
+from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
 from prompts.delimiters import as_data
 from prompts.grade_documents import RELEVANCE
@@ -20,10 +20,11 @@ NOT_GRADED = Verdict(
 
 
 async def grade_documents(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Grade all passages at once, each whole; one graded for an earlier query keeps its verdict.
+    """Grade all passages concurrently, each unabridged; one graded for an earlier query keeps its verdict.
 
-    Of the question's own search those that cannot matter are not graded. Of a rewritten query's all are, those left
-    out before among them: the first search did not lead to an answer, so that its comparisons count for little.
+    In the search with the question itself, passages that cannot matter are not graded. In a search with a rewritten
+    query all are, including those left out before: the first search led to no answer, so its comparisons count for
+    little.
     """
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
@@ -40,7 +41,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         )
         for passage in ungraded
     )
-    evidence = await off_loop(size, relevance_evidence, state["question"], ungraded, verdicts)
+    evidence = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
     verdicts = services.fits.relevant(verdicts, evidence)
     graded = {
         passage["id"]: RELEVANCE.apply_threshold(verdict, context.effective_thresholds.relevant)
@@ -62,7 +63,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:
-    """The ids of the passages not worth a call, in the question's own search; none in another query's."""
+    """Return the ids of the passages not worth a call; none unless the search was for the question itself."""
     if state["searched"] > 1:
         return set()
     levels = context.effective_thresholds

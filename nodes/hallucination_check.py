@@ -11,18 +11,18 @@ from graph.context import Context, Services, Thresholds
 from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, whole
 from grounding.quotes import find_quote, missing_facts
-from models.calibration import support_evidence
+from models.calibration import support_features
 from nodes.concurrency import gather, off_loop
 from nodes.generate import inputs_of
 from prompts.delimiters import as_data
 from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 
-MOST_CLAIMS = MAX_TOKENS  # of a draft that keeps to its bound each takes a token at least
+MOST_CLAIMS = MAX_TOKENS  # a draft within its limit cannot have more: each claim takes at least one token
 
 
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Give every claim, all at once, a verdict and the verbatim quote that carries it."""
+    """Give every claim, concurrently, a verdict and the verbatim quote that supports it."""
     explain = runtime.context.explain or state["drafts_left"] > 0
     levels = runtime.context.effective_thresholds
     claims = await gather(_claims_of(draft, state, services, levels, explain) for draft in state["drafts"])
@@ -46,17 +46,17 @@ async def _claims_of(
     found = await off_loop(len(text), statements, text)
 
     async def claim(one: Statement) -> Claim:
-        """Code rules out what it can before the critic is asked: facts that stand nowhere, and no quote at all."""
+        """Check one claim: rules first, which save the critic's call if a fact is in no passage or no quote fits."""
         ruled = await off_loop(size, rule, one, passages, state["question"], state["passages"])
         if isinstance(ruled, str):
             return _unsupported(one, ruled)
-        # A pronoun's sentence goes before it, so that the critic knows what is spoken of.
+        # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
         shown = whole(one.text, one.context)
         shown = shown if shown != one.text else f"{one.context} {shown}".strip()
         asked = inputs | {"claim": as_data(shown)}
         verdict = await services.critic.choose(SUPPORT, **asked)
         verdict = apply_support_threshold(
-            services.fits.supported(verdict, support_evidence(verdict, graded)), levels.supported
+            services.fits.supported(verdict, support_features(verdict, graded)), levels.supported
         )
         if explain and SUPPORT.leaning(verdict) != "fully supported":
             verdict = await services.critic.explain(SUPPORT, verdict, **asked)
@@ -67,7 +67,7 @@ async def _claims_of(
 
 
 def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list[Passage]) -> Quote | str:
-    """The quote that carries the statement, or why none can."""
+    """Return the quote that supports the statement, or the reason why none can."""
     if len(one.context) + len(one.text) > LONGEST_CLAIM:
         return "The statement is too long to check."
     missing = missing_facts(whole(one.text, one.context), passages, question, elsewhere=elsewhere)
@@ -77,7 +77,7 @@ def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list
 
 
 def apply_support_threshold(verdict: Verdict, least: float) -> Verdict:
-    """The verdict, with ``no support`` for one whose P(full) + P(partial) is below ``least``, if that is above 0."""
+    """Relabel the verdict by ``least``, a threshold for P(full) + P(partial); 0 leaves it unchanged."""
     probabilities = verdict["probabilities"]
     if not least or not probabilities:
         return verdict

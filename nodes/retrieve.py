@@ -1,4 +1,4 @@
-"""Search the documents for the present query."""
+"""Search the documents for the current query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph.state import SelfRAGState
 
 
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Find at most ``k`` passages for the last query, best first; a filter is named where there is one only."""
+    """Find at most ``k`` passages for the last query, best first; a filter is passed only if there is one."""
     context, query = runtime.context, state["queries"][-1]
     within = {"filter": context.filter} if context.filter else {}
     found = await services.retriever.ainvoke(query, k=context.k, **within)
@@ -27,7 +27,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
 
 def as_passage(document: Document) -> Passage:
-    """A LangChain document as the state holds it; one without an id is known by its text."""
+    """Convert a LangChain document to a passage of the state; one without an id is identified by its text."""
     metadata = document.metadata
     identity = document.id or metadata.get("id") or document.page_content
     return Passage(

@@ -16,7 +16,7 @@ LONGEST_QUERY = 300
 
 
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Add a query that was not tried yet; when the model finds none, no rewrites are left."""
+    """Add a query that was not tried yet; if the model finds none, no rewrites are left."""
     tried = state["queries"]
     written = await services.generator.write(
         REWRITE_QUERY,
@@ -38,7 +38,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
 
 
 def cleaned(written: str) -> str:
-    """The first line without a label, a bullet or quotation marks."""
+    """Return the first line without a label, a bullet or quotation marks."""
     line = next((line.strip() for line in written.splitlines() if line.strip()), "")
     line = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line)
     line = re.sub(r"^(?:new |search |rewritten |other )*query\s*:\s*", "", line, flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Keep the best candidate by score. No model is called."""
+"""Keep the best candidate by score, without a model call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph.state import SelfRAGState
 
 
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Rank this round's drafts with the best so far; accept it when it is supported and useful."""
+    """Rank this round's drafts with the best so far; accept the best if it is supported and useful."""
     context = runtime.context
     round_ = round_of(state, context.weights)
     before = [state["best"]] if state["best"] else []

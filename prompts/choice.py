@@ -1,4 +1,4 @@
-"""A choice that a critic makes, and the verdict that it returns: the reflection tokens of Self-RAG."""
+"""A choice that a critic makes among labels, and its verdict: the reflection tokens of Self-RAG."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from core.types import UNKNOWN, Verdict
 
 @dataclass(frozen=True)
 class Choice:
-    """A question put to a critic whose answer is one of a few labels.
+    """A question to a critic whose answer is one of a few labels.
 
-    ``replies`` maps each word that the model may reply to the label it stands for; its first token
-    identifies it, so no word may begin another. ``weights`` gives each label's share in the score;
-    ``cautious`` is the label that an unknown verdict leans to. A choice of two labels with a ``positive`` one
-    is decided by its score against a threshold, any other by the most probable label.
+    ``replies`` maps each word that the model may reply to its label; the first token identifies the word, so no word
+    may begin another. ``weights`` gives each label's share in the score; ``cautious`` is the label that stands in for
+    an unknown verdict. A choice of two labels with a ``positive`` one is decided by its score against a threshold, any
+    other by the most probable label.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Choice:
     positive: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse replies that one generated token cannot tell apart, and scores that do not fit the labels."""
+        """Reject replies that one generated token cannot distinguish, and weights that do not fit the labels."""
         words = list(self.replies)
         for word in words:
             clash = [other for other in words if other.startswith(word) or word.startswith(other)]
@@ -43,17 +43,17 @@ class Choice:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, each once, in the order in which they were given."""
+        """Return the labels, each once, in the order given."""
         return tuple(dict.fromkeys(self.replies.values()))
 
     def label_of(self, reply: str) -> str:
-        """The label that a whole reply stands for; ``unknown`` when it is none of them."""
+        """Return the label for a whole reply; ``unknown`` if it is none of them."""
         word = reply.strip().strip("\"'`.*,:;!()[]").casefold()
         by_label = {label.casefold(): label for label in self.labels}
         return self.replies.get(word) or by_label.get(word) or UNKNOWN
 
     def apply_threshold(self, verdict: Verdict, threshold: float) -> Verdict:
-        """The verdict with the label that ``threshold`` gives it; unknown stays unknown."""
+        """Relabel the verdict by ``threshold``; unknown stays unknown."""
         if verdict["label"] == UNKNOWN or self.positive is None:
             return verdict
         negative = next(label for label in self.labels if label != self.positive)
@@ -61,22 +61,22 @@ class Choice:
         return Verdict(label=label, probabilities=verdict["probabilities"], reason=verdict["reason"])
 
     def leaning(self, verdict: Verdict) -> str:
-        """The verdict's label; the cautious one for unknown."""
+        """Return the verdict's label; the cautious one for unknown."""
         return self.cautious if verdict["label"] == UNKNOWN else verdict["label"]
 
     def score(self, verdict: Verdict) -> float:
-        """Σ weight · probability; with no probabilities the label counts as 1, unknown as the cautious label."""
+        """Return Σ weight · probability; without probabilities the label counts as 1, unknown as the cautious label."""
         if verdict["probabilities"]:
             return sum(self.weights[label] * p for label, p in verdict["probabilities"].items())
         return self.weights[self.leaning(verdict)]
 
     def unknown(self, reason: str | None = None) -> Verdict:
-        """The verdict of a critic that gave none."""
+        """Return the verdict for a critic that gave none."""
         return Verdict(label=UNKNOWN, probabilities=None, reason=reason)
 
 
 def _prepared(messages: ChatPromptTemplate) -> ChatPromptTemplate:
-    """The same prompt with what never changes formatted once: a choice is asked often, and mostly examples."""
+    """Format the constant messages once: a choice is asked often, and consists mostly of examples."""
     made = [
         one.format_messages()[0] if isinstance(one, BaseMessagePromptTemplate) and not one.input_variables else one
         for one in messages.messages

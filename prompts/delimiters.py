@@ -1,4 +1,4 @@
-"""Passages as a prompt shows them: numbered, delimited, and unable to forge their delimiters."""
+"""Render passages for a prompt: numbered, delimited, and unable to forge the delimiters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from core.text import clean
 from core.types import Passage
 
-# Other characters that pass for these: brackets, strokes, and letters of our delimiters in other alphabets.
+# Lookalikes of each first character: brackets, strokes, and letters of our delimiters in other alphabets.
 LOOKALIKES = {
     one[0]: one[1:]
     for one in (
@@ -17,7 +17,7 @@ LOOKALIKES = {
         "aаαɑ cсϲ eеε gɡց iіιı lӏ mм nпոν oоοօ pрρ qԛգ sѕꜱ tтτ uυսս wԝѡ"
     ).split()
 }
-# Letters of other shapes that Unicode itself calls compatible: full-width, mathematical, circled.
+# Letter shapes that Unicode itself treats as compatible: full-width, mathematical, circled.
 STYLED = (*range(0x2100, 0x2150), *range(0x2460, 0x2500), *range(0xFE50, 0xFF5F), *range(0x1D400, 0x1D800))
 
 
@@ -34,10 +34,10 @@ PLAIN = _plain_forms()
 
 ACCENTS = "\u0300-\u036f"
 NAMES = "|".join(f"[{ACCENTS}]*".join(name) for name in ("passage", "question", "answer", "claim"))
-# At the end of a text as well: what a prompt goes on with may be such a name.
+# At the end of a text as well: the prompt may continue with such a name.
 DELIMITER = re.compile(rf"(?:<|&(?:lt|\#0*60|\#x0*3c);?)(?=[\s/\\{ACCENTS}]*(?:{NAMES}|\Z))", re.IGNORECASE)
 
-# What chat templates put between turns: a server reads it in a message's text as it reads its own.
+# Control tokens of chat templates: a server interprets those in a message's text like its own.
 CONTROL = re.compile(
     r"""<(?=
         \s*\| [^|<>\n]{1,60} (?:\|\s*)? >     # <|im_end|>, <|eot_id|>, <｜User｜>, <|START_OF_TURN_TOKEN|>, <|turn>
@@ -61,14 +61,14 @@ HARMLESS = {"<": "‹", "[": "⁅"}
 
 
 def as_data(text: str) -> str:
-    """The text without hidden characters, and with anything that imitates a delimiter made harmless.
+    """Remove hidden characters from the text, and defuse anything that imitates a delimiter.
 
-    Delimiters are our own tags, in whatever letters look like theirs, and the control tokens of chat templates.
-    Doing it twice changes nothing.
+    Delimiters are our own tags, in any letters that look like theirs, and the control tokens of chat templates. The
+    function is idempotent.
     """
     shown = clean(text)
     for pattern in (DELIMITER, CONTROL):
-        # In its plain form each character has the place that it has in the text.
+        # The plain form keeps every character's position.
         plain = shown if shown.isascii() else shown.translate(PLAIN)
         parts, position = [], 0
         for match in pattern.finditer(plain):
@@ -79,7 +79,7 @@ def as_data(text: str) -> str:
 
 
 def numbered(passages: Sequence[Passage]) -> str:
-    """All passages, whole, each between its own delimiters."""
+    """Render all passages, unabridged, each between its own delimiters."""
     return "\n".join(
         f'<passage id="{number}">\n{as_data(passage["text"])}\n</passage>' for number, passage in enumerate(passages, 1)
     )

@@ -1,4 +1,4 @@
-"""Answer without documents what needs none."""
+"""Answer a question that needs no documents."""
 
 from langchain_core.prompts import ChatPromptTemplate
 

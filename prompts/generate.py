@@ -1,4 +1,4 @@
-"""Write an answer from the passages, and write it anew when a check failed."""
+"""Write an answer from the passages, and rewrite it after a failed check."""
 
 from langchain_core.prompts import ChatPromptTemplate
 

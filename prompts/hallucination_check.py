@@ -1,8 +1,7 @@
 """Judge whether the passages state one claim of the draft, as an answer to the question (ISSUP).
 
-It has examples of its own and reads the passages again. Continuing the generator's messages instead spares that
-reading, but then the small model believes what it has just written: it told right answers from wrong ones no better
-than chance.
+It has examples of its own and reads the passages again. Continuing the generator's messages would save that reading,
+but then the small model believes what it has just written: it told right from wrong answers no better than chance.
 """
 
 from langchain_core.prompts import ChatPromptTemplate

@@ -1,4 +1,4 @@
-"""Write another search query when nothing that was found answers the question."""
+"""Write another search query when no passage found answers the question."""
 
 from langchain_core.prompts import ChatPromptTemplate
 

@@ -34,7 +34,7 @@ from evaluation.selection import select
 from evaluation.statistics import auc
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_evidence, support_evidence
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_features, support_features
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
@@ -114,7 +114,7 @@ def graded(example: Example, trace: Any) -> list[tuple[Any, dict[str, float]]]:
     """Each graded passage of a trace with its evidence, as the graph's node has it."""
     verdicts = trace["verdicts"]
     passages = [one for one in trace["passages"] if verdicts[one["id"]]["probabilities"]]
-    evidence = relevance_evidence(example.question, passages, [verdicts[one["id"]] for one in passages])
+    evidence = relevance_features(example.question, passages, [verdicts[one["id"]] for one in passages])
     return list(zip(passages, evidence, strict=True))
 
 
@@ -158,7 +158,7 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) 
         right = example.answerable is True and right_answer(
             trace["drafts"][0]["text"], example.references, example.question
         )
-        rows.evidence.append(support_evidence(judged["verdict"], read))
+        rows.evidence.append(support_features(judged["verdict"], read))
         rows.labels.append(right)
         rows.groups.append(group_of(example, traces))
         rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")

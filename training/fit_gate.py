@@ -33,7 +33,7 @@ from core.types import Passage
 from evaluation.datasets import load
 from evaluation.records import Dataset, Example
 from evaluation.scores import holds_gold
-from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_evidence, too_unlikely
+from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
 from retrieval.index.store import PassageStore
 from training.fit_critic import predictor, solve
@@ -122,7 +122,7 @@ def search_of(example: Example, passages: PassageStore, k: int) -> Search:
     """The search of one example. A passage of an example without gold spans counts as not gold."""
     found = [as_passage(document) for document in passages.similarity_search(example.question, k)]
     gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in found]
-    return Search(example, found, search_evidence(example.question, found), gold)
+    return Search(example, found, search_features(example.question, found), gold)
 
 
 def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:

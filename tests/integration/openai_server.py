@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.critic import WHY
+from models.critic import EXPLAIN_PROMPT
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -54,7 +54,7 @@ class Asked:
 def recognise(messages: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str]]:
     """Which prompt the messages are, and its inputs. Raises LookupError for none of ours."""
     texts = [str(message["content"]) for message in messages]
-    if texts[-1] == WHY:
+    if texts[-1] == EXPLAIN_PROMPT:
         return "reason", {}
     texts[-1] = IN_WORDS.sub("", texts[-1])
     for name, prompt in PROMPTS.items():

@@ -104,7 +104,7 @@ async def test_nothing_is_sent_where_a_redirect_leads(make: Make, status: int) -
         with loopback(lambda sent: moved) as server:
             error = await failure(make(server.url))
         assert other.sent == []
-    assert f"sends its callers to {other.url}/v1/chat/completions, and no redirect is followed" in str(error)
+    assert f"redirects to {other.url}/v1/chat/completions, and redirects are not followed" in str(error)
     assert not isinstance(error, TransientModelError)
     assert len(server.sent) == 1
 

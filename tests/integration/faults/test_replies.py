@@ -42,11 +42,11 @@ class Case(NamedTuple):
 
 LATE = Case(None, 3, "unknown", 3, "did not answer in time", estimated=True)
 FAILED = Case(None, 3, "unknown", 3, "failed: ", estimated=True)
-GARBLED = Case(None, 3, "unknown", 3, "sent what is no chat completion", estimated=True)
+GARBLED = Case(None, 3, "unknown", 3, "sent no valid chat completion", estimated=True)
 HUNG_UP = Case(None, 3, "unknown", 3, "hung up", estimated=True)
 ENDLESS = Case(None, 1, "unknown", 1, "longer than 2,000,000 bytes", estimated=True)
 REFUSED_FOR_LONG = Case(None, 1, "unknown", 1, "slow down", estimated=True)
-SILENT = Case(None, 1, "unknown", 2, "answered with nothing")
+SILENT = Case(None, 1, "unknown", 2, "gave an empty answer")
 SOUND = Case(ANSWER, 1, "relevant", 1)
 UNCOUNTED = SOUND._replace(estimated=True)
 BY_SCHEMA = Case(ANSWER, 1, "relevant", 2)

@@ -23,7 +23,7 @@ from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Services
 from graph.state import SelfRAGState
 from models.chat import Chat
-from models.critic import WHY, Critic
+from models.critic import EXPLAIN_PROMPT, Critic
 from models.generator import Generator
 from models.usage import Budget
 from prompts.direct_generate import DIRECT_GENERATE
@@ -50,7 +50,7 @@ KINDS = {
 def kind_of(messages: Sequence[BaseMessage]) -> str:
     """Which prompt of ours the messages are."""
     kind, last = KINDS[messages[0].text], messages[-1].text
-    if last == WHY:
+    if last == EXPLAIN_PROMPT:
         return "reason"
     if kind == "draft" and len(messages) > 2:
         return "mend" if last.startswith("The passages do not support") else "improve"

@@ -22,7 +22,7 @@ from tests.integration.loopback import Loopback, Sent, json_reply, loopback
 from tests.integration.misbehaviour import HANG, Wire, whole
 
 KEY = "swordfish-in-the-lake"
-NO_VECTORS = r"openai:small (did not give one vector|sent what is no embedding)"
+NO_VECTORS = r"openai:small (did not give one vector|sent no valid embedding)"
 Embed = Callable[..., list[list[float]]]
 
 
@@ -146,7 +146,7 @@ def test_a_compressed_reply_a_redirect_and_one_without_end_are_errors(embed: Emb
         assert "compresses its replies" in str(failure(embed, server))
     with loopback(lengths) as other:
         with loopback(lambda sent: whole(b"", 308, location=other.url)) as server:
-            assert "no redirect is followed" in str(failure(embed, server))
+            assert "redirects are not followed" in str(failure(embed, server))
         assert other.sent == []
     pour = Wire((b" " * 65_536,), headers={"Content-Type": "application/json"}, framing="none", end="drip")
     with loopback(lambda sent: pour) as server:

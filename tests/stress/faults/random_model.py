@@ -11,7 +11,7 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.critic import WHY
+from models.critic import EXPLAIN_PROMPT
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -39,7 +39,7 @@ def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])
     read = sum(len(str(one["content"])) // 4 + 4 for one in messages)
     top = None
-    if last == WHY:
+    if last == EXPLAIN_PROMPT:
         text = "The passages do not say so."
     elif system in VERDICTS:
         text, top = _verdict(VERDICTS[system], request, dice)

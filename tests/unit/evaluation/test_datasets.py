@@ -156,11 +156,11 @@ def test_half_characters_are_mended(read: Any) -> None:
         ("", ("set.any is empty",)),
         ("  \n", ("set.any is empty",)),
         (b"%PDF-1.4\x01\x02\x03\x04\x05\x06\x01\x02", ("set.any is not text",)),
-        ('{"question": "Why?"}\n{"question": "Who?"\n', ("set.any, line 2", "no JSON", "one object a line")),
-        ('{"question": "Why?\n{"question": "Who?"}\n', ("set.any, line 1", "no JSON")),
-        ('{"question": "Why?"}\n[1]\n', ("set.any, line 2", "no object")),
-        ('[{"question": "Why?"},\n oops]', ("set.any, line 2", "no JSON")),
-        ('["Why?"]', ("set.any, entry 1", "no object")),
+        ('{"question": "Why?"}\n{"question": "Who?"\n', ("set.any, line 2", "not JSON", "one object per line")),
+        ('{"question": "Why?\n{"question": "Who?"}\n', ("set.any, line 1", "not JSON")),
+        ('{"question": "Why?"}\n[1]\n', ("set.any, line 2", "not an object")),
+        ('[{"question": "Why?"},\n oops]', ("set.any, line 2", "not JSON")),
+        ('["Why?"]', ("set.any, entry 1", "not an object")),
         ("[" * 100_000, ("set.any",)),
         ("[]", ("set.any holds no question",)),
         ('{"query": "Why?"}', ("set.any, line 1", "question is missing")),
@@ -173,9 +173,9 @@ def test_half_characters_are_mended(read: Any) -> None:
         ('{"question": "Why?", "page": 0}', ("set.any, line 1", "page is 0")),
         ("context,answer\na,b\n", ("set.any, line 1", "column question is missing", "context, answer", "route")),
         ("OPENAI_API_KEY=swordfish\n", ("set.any, line 1", "the columns are no names")),
-        ("question,question\na,b\n", ("set.any, line 1", "question is there twice")),
+        ("question,question\na,b\n", ("set.any, line 1", "question appears twice")),
         ("question,answer\nWhy?,so,so\n", ("set.any, line 2", "3 cells", "quotation marks")),
-        ('question,answer\nWhy?,"so\n', ("set.any, line 2", "no table")),
+        ('question,answer\nWhy?,"so\n', ("set.any, line 2", "not a table")),
         ('{"question": "\\u200b\\u3164"}', ("set.any, line 1", "question is missing or empty")),
         ("question,answer\n\u2060,so\n", ("set.any, line 2", "question is missing or empty")),
         ("question,answer\nWhy?,so\n\n,so\n", ("set.any, line 4", "question is missing or empty")),
@@ -261,7 +261,7 @@ def test_numbers_of_fields_that_are_not_read_are_no_reason_to_refuse(read: Any) 
 
 
 def test_a_cell_that_is_too_long_is_named(read: Any) -> None:
-    with pytest.raises(RequestError, match=r"set\.any, line 1: this is no table \(field larger than"):
+    with pytest.raises(RequestError, match=r"set\.any, line 1: not a table \(field larger than"):
         read("question" * 100_000)
 
 

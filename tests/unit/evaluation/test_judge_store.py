@@ -24,7 +24,7 @@ async def yes() -> str:
 async def test_a_reply_is_on_the_disk_at_once(tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
     with Replies(path) as replies:
-        assert await replies.once("a", {"kind": "test"}, yes) == "yes"
+        assert await replies.get_or_ask("a", {"kind": "test"}, yes) == "yes"
         assert lines_of(path) == ['{"key": "a", "kind": "test", "reply": "yes"}']
 
 
@@ -32,8 +32,8 @@ async def test_a_damaged_line_in_the_middle_is_passed_over(tmp_path: Path) -> No
     path = tmp_path / "replies.jsonl"
     damage(path)
     with Replies(path) as replies:
-        assert await replies.once("a", {}, yes) == "no"
-        assert await replies.once("b", {}, yes) == "yes"
+        assert await replies.get_or_ask("a", {}, yes) == "no"
+        assert await replies.get_or_ask("b", {}, yes) == "yes"
 
 
 def damage(path: Path) -> None:
@@ -60,11 +60,11 @@ async def test_a_torn_reply_is_cut_off_and_a_foreign_line_kept(tmp_path: Path) -
     path = tmp_path / "replies.jsonl"
     path.write_text('{"key": "a", "reply": "no"}\n{"key": "b", "repl')
     with Replies(path) as replies:
-        assert await replies.once("a", {}, yes) == "no"
+        assert await replies.get_or_ask("a", {}, yes) == "no"
     assert lines_of(path) == ['{"key": "a", "reply": "no"}']
     path.write_text("a line of mine")
     with Replies(path) as replies:
-        assert await replies.once("a", {}, yes) == "yes"
+        assert await replies.get_or_ask("a", {}, yes) == "yes"
     assert lines_of(path)[0] == "a line of mine"
 
 

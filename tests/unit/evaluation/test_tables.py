@@ -9,8 +9,8 @@ import pytest
 
 from evaluation.metrics import summarise
 from evaluation.records import Gold
-from evaluation.summary import TELLING
-from evaluation.tables import guarded, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from evaluation.summary import MAIN_METRICS
+from evaluation.tables import escape_formula, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
 from tests.unit.evaluation.made import cost, seen
 from tests.unit.evaluation.records import example, record
 
@@ -50,7 +50,7 @@ def test_the_table_has_a_row_for_each_telling_metric_that_is_known() -> None:
     rows = table_rows(SUMMARY)
     assert rows[0] == ["", "self-rag", "a|b"]
     assert {len(row) for row in rows} == {3}
-    assert len(rows) <= len(TELLING) + 3
+    assert len(rows) <= len(MAIN_METRICS) + 3
     found = {row[0]: row[1:] for row in rows}
     assert found["Abstention F1"] == ["1.00 [1.00, 1.00]", "0.00 [0.00, 0.00]"]
     assert "Routing accuracy" not in found
@@ -76,12 +76,12 @@ def test_markdown_keeps_its_columns() -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "\r=1", "＝1", "\n=1"])
 def test_text_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
-    assert guarded(text) == "'" + text
+    assert escape_formula(text) == "'" + text
 
 
 @pytest.mark.parametrize("cell", ["a=1", "", -1.5, 3, None])
 def test_other_cells_stay_as_they_are(cell: object) -> None:
-    assert guarded(cell) == cell
+    assert escape_formula(cell) == cell
 
 
 def test_the_files_hide_nothing_and_their_formulas_are_guarded_behind_what_is_hidden() -> None:

@@ -19,13 +19,13 @@ from grounding.names import Lexicon, missing_names, names
 from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
 from grounding.stems import fold
-from models.chat import MOST_CHARACTERS
+from models.chat import MAX_CHARACTERS_PER_TOKEN
 from models.critic import by_reply
 from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 from tests.scripted import passage
 
-LONGEST_DRAFT = MAX_TOKENS * MOST_CHARACTERS
+LONGEST_DRAFT = MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN
 PASSAGES = 60_000  # characters: more of them are beyond the default limit of tokens
 MARKS = "a" + "\u0301" * (PASSAGES // 2) + "\u0316" * (PASSAGES // 2)
 SECONDS = 2.0  # of the processor: another program's work does not count

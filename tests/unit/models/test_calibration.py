@@ -4,7 +4,7 @@ from app.compose import calibration_of, services_of
 from app.settings import Settings
 from core.types import Verdict
 from graph.context import Thresholds
-from models.calibration import EMBEDDED, MINILM, relevance_evidence, support_evidence
+from models.calibration import EMBEDDED, MINILM, relevance_features, support_features
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
 from tests.scripted import ScriptedRetriever, passage
 
@@ -29,13 +29,13 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
     assert fits.relevance is not None
     assert fits.support is not None
     passages = [passage("The tower is 80 m tall.", similarity=0.8), passage("Rent is paid monthly.", similarity=0.1)]
-    sure, doubtful = relevance_evidence("How tall is the tower?", passages, [SURE, DOUBTFUL])
+    sure, doubtful = relevance_features("How tall is the tower?", passages, [SURE, DOUBTFUL])
     assert fits.relevance.probability(sure) > levels["relevant"] > fits.relevance.probability(doubtful)
     for relevance, holds in ((0.95, True), (0.02, False)):
         grade = Verdict(
             label="relevant", probabilities={"relevant": relevance, "irrelevant": 1 - relevance}, reason=None
         )
-        evidence = support_evidence(SUPPORTED, [grade])
+        evidence = support_features(SUPPORTED, [grade])
         assert (fits.support.probability(evidence) >= levels["supported"]) == holds
 
 

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatResult
 
 from core.errors import ModelError
 from models import failures
-from models.chat import Chat, answer_of, likely_tokens, text_of, usage_of
+from models.chat import Chat, answer_of, estimated_tokens, text_of, usage_of
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
 from models.redaction import Secrets
 from models.usage import LimitReachedError, NodeBudget
@@ -73,7 +73,7 @@ async def test_usage_that_is_absent_or_absurd_is_estimated(usage: tuple[int | No
     budget = roomy_budget()
     await ask(ScriptedChat(script=[reply("Air scatters blue light.", read=read, written=written)]), budget)
     assert budget.spent["estimated"]
-    assert 0 < budget.spent["input_tokens"] <= likely_tokens(ASK, 0)
+    assert 0 < budget.spent["input_tokens"] <= estimated_tokens(ASK, 0)
     assert 0 < budget.spent["output_tokens"] < 24
 
 
@@ -266,7 +266,7 @@ def test_thoughts_are_not_part_of_the_text(content: Any, text: str) -> None:
         (AIMessage("Air", response_metadata={"finish_reason": "content_filter"}), "content filter stopped"),
         (AIMessage("Air", response_metadata={"finish_reason": "SAFETY"}), "content filter stopped"),
         (AIMessage("Air", response_metadata={"stop_reason": "refusal"}), "content filter stopped"),
-        (AIMessage("Air", response_metadata={"model_provider": "openai"}), "ends in the middle"),
+        (AIMessage("Air", response_metadata={"model_provider": "openai"}), "is cut off"),
         (AIMessage("x" * 449), "449 characters where 7 tokens were asked for"),
         (AIMessage(f"<think>{'x' * 449}</think>Air."), "characters where 7 tokens"),
     ],
@@ -297,7 +297,7 @@ def test_what_is_an_answer_is_given(message: AIMessage) -> None:
 def test_a_body_that_is_no_completion_is_named_and_asked_for_again(error: Exception) -> None:
     failure, wait = classify(error, "the model", 0)
     assert isinstance(failure, TransientModelError)
-    assert "sent what is no chat completion" in str(failure)
+    assert "sent no valid chat completion" in str(failure)
     assert wait == failures.BACKOFF_SECONDS
 
 
@@ -318,7 +318,7 @@ async def test_half_a_character_in_a_reply_is_replaced() -> None:
 
 async def test_an_option_that_a_client_does_not_know_is_a_request_in_another_form() -> None:
     model = ScriptedChat(script=[TypeError("create() got an unexpected keyword argument 'logprobs'")] * 3)
-    with pytest.raises(UnusableRequestError, match="the model cannot be asked so"):
+    with pytest.raises(UnusableRequestError, match="the model does not support this request"):
         await ask(model)
     assert len(model.calls) == 1
 
@@ -375,7 +375,7 @@ def test_a_key_that_no_header_can_hold_is_named(error: Exception) -> None:
     wrapped.__cause__ = error
     failure, _ = classify(wrapped, "the model", 0)
     assert not isinstance(failure, TransientModelError)
-    assert str(failure) == "A header for the model would hold a character that none may: check OPENAI_API_KEY."
+    assert str(failure) == "The key for the model is not valid in an HTTP header: check OPENAI_API_KEY."
 
 
 def test_an_error_is_one_short_line() -> None:

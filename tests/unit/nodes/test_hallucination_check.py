@@ -6,7 +6,7 @@ import pytest
 from graph.context import Thresholds
 from grounding.claims import LONGEST_CLAIM
 from models.calibration import Fit, Fits
-from models.chat import MOST_CHARACTERS
+from models.chat import MAX_CHARACTERS_PER_TOKEN
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
 from tests.scripted import ScriptedCritic, draft, roomy_budget, runtime, services, state, verdict
@@ -177,7 +177,7 @@ async def test_the_event_loop_turns_while_the_longest_draft_is_read(unit: str) -
             await asyncio.sleep(0)
 
     paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
-    text = "\n\n".join([paragraph] * (MAX_TOKENS * MOST_CHARACTERS // LONGEST_CLAIM))
+    text = "\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM))
     begun = state(drafts=[draft(text, [SKY] * 4)], drafts_left=0)
     meanwhile = asyncio.ensure_future(others())
     update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
