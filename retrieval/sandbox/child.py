@@ -172,7 +172,9 @@ def _dying_with_parent(requests: IO[bytes]) -> Iterator[None]:
     """Have the system end this process, however busy, when the parent is gone.
 
     The parent sends nothing while a file is read, so the only event on the pipe is its end. The system then sends
-    SIGIO to the pipe's owner, which ends a process that does not handle it.
+    SIGIO to the pipe's owner, which ends a process that does not handle it. A write signals at its end, when the reader
+    may long have what was written: so the parent passes the open file after the request is written, and only then is
+    the flag set.
     """
     if fcntl is None:
         yield

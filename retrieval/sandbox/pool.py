@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from threading import Condition, Thread, current_thread
+from queue import SimpleQueue
+from threading import Condition, RLock, Thread, current_thread
 from types import TracebackType
 
 from core.errors import RequestError
@@ -73,11 +74,18 @@ class Readers:
 
 
 class _Run:
-    """One call of ``read``, with a thread per process."""
+    """One call of ``read``, with a thread per process.
+
+    Ctrl-C may interrupt the caller between any two steps of Python code, and ``Condition`` has such steps between
+    taking its lock and the block that releases it. So the caller takes the lock itself, and waits on a queue; both are
+    written in C.
+    """
 
     def __init__(self, paths: Sequence[bytes], processes: Sequence[ReaderProcess]) -> None:
         self._paths = paths
-        self._changed = Condition()
+        self._lock = RLock()
+        self._changed = Condition(self._lock)  # what the threads wait on
+        self._news: SimpleQueue[None] = SimpleQueue()  # what the caller waits on
         self._next = 0  # index of the next file to read
         self._consumed = 0  # number of files that the caller has received
         self._done: dict[int, Reading | Exception] = {}
@@ -96,25 +104,30 @@ class _Run:
 
     def wait_for(self, index: int) -> Reading:
         """Wait for the file with this index and return its outcome."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopped or index in self._done)
-            if self._stopped:
-                raise RuntimeError("These files are no longer read: the readers were closed or given others.")
-            outcome = self._done.pop(index)
-            self._consumed = index + 1
-            self._changed.notify_all()
+        while (outcome := self._take(index)) is None:
+            self._news.get()
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
+    def _take(self, index: int) -> Reading | Exception | None:
+        with self._lock:
+            if self._stopped:
+                raise RuntimeError("These files are no longer read: the readers were closed or given others.")
+            if index in self._done:
+                self._consumed = index + 1
+                self._changed.notify_all()
+            return self._done.pop(index, None)
+
     def stop(self) -> None:
         """Discard what is not consumed yet, and kill the busy processes."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._done.clear()
             for process in self._busy:
                 process.kill()
             self._changed.notify_all()
+        self._news.put(None)
         for thread in self._threads:
             if thread.ident is not None and thread is not current_thread():
                 thread.join()
@@ -125,17 +138,18 @@ class _Run:
                 outcome: Reading | Exception = process.read(self._paths[index])
             except Exception as error:  # noqa: BLE001 - raised again in wait_for
                 outcome = error
-            with self._changed:
+            with self._lock:
                 self._busy.discard(process)
                 if not self._stopped:
                     self._done[index] = outcome
                 self._changed.notify_all()
+            self._news.put(None)
         if process.killed:
             process.close()
 
     def _next_index(self, process: ReaderProcess) -> int | None:
         """Wait until the next file may be read; return its index, or None when there is none left."""
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(self._may_continue)
             if self._stopped or self._next == len(self._paths):
                 return None

@@ -71,6 +71,8 @@ class ReaderProcess:
             used = self._process is not None
             reading = self._request(path, descriptor)
             if reading is None and used:  # it died before it had the file: an earlier file may be the cause
+                if descriptor is not None:
+                    os.lseek(descriptor, 0, os.SEEK_SET)
                 reading = self._request(path, descriptor)
         finally:
             if descriptor is not None:
@@ -127,9 +129,10 @@ class ReaderProcess:
         timeout = _Timeout(process, self._limits.seconds)
         try:
             with timeout:
+                send(requests, _absolute(path))
+                # Last, as a write to the pipe may still signal a reader that has been answered: see _dying_with_parent.
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
-                send(requests, _absolute(path))
                 first = read_message(replies)
                 reading = read_start(reading, first)
                 reading, worn = read_outcome(reading, first, replies, self._limits)

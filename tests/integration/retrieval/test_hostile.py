@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -193,6 +194,38 @@ def test_a_process_that_was_killed_while_idle_costs_no_file(tmp_path: Path) -> N
         os.kill(int(text(first)), signal.SIGKILL)
         (second,) = readers.read(paths[1:])
     assert second.status == "read"
+
+
+def test_a_process_that_ends_while_it_takes_a_file_costs_no_file(tmp_path: Path) -> None:
+    body = """
+        really_read, taken = reader.read_opened, []
+        def read_opened(descriptor, path):
+            data = really_read(descriptor, path)
+            taken.append(path)
+            return data if len(taken) == 1 else os._exit(0)
+        reader.read_opened = read_opened
+    """
+    first, second = read(write(tmp_path / "d", ["a.txt", "b.txt"]), None, child(tmp_path, body))
+    assert (text(first), text(second)) == ("This is a.txt.", "This is b.txt.")
+
+
+def test_a_file_is_passed_when_its_request_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a write signals whoever reads the pipe, and may come late; a reader with a file dies of a signal."""
+    done: list[str] = []
+
+    def send(stream: IO[bytes], payload: bytes) -> None:
+        really_send(stream, payload)
+        done.append("written")
+
+    def send_fds(channel: socket.socket, data: list[bytes], descriptors: list[int]) -> int:
+        done.append("passed")
+        return really_pass(channel, data, descriptors)
+
+    really_send, really_pass = reader_process.send, socket.send_fds
+    monkeypatch.setattr(reader_process, "send", send)
+    monkeypatch.setattr(socket, "send_fds", send_fds)
+    read(write(tmp_path / "d", ["a.txt", "b.txt"]))
+    assert done == ["written", *["written", "passed"] * 2]  # the rules come first
 
 
 def test_what_a_parser_prints_is_no_reply(tmp_path: Path) -> None:

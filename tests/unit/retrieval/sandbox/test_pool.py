@@ -1,9 +1,13 @@
 """Many files read by processes: in order, ahead of their user, and not too far ahead."""
 
 import os
+import sys
+import threading
 import time
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -198,3 +202,56 @@ def test_a_process_that_cannot_be_started_is_named_in_one_sentence(tmp_path: Pat
 def test_no_files_need_no_process() -> None:
     with Readers() as readers:
         assert list(readers.read([])) == []
+
+
+class Instant:
+    """A process that has read a file at once."""
+
+    def __init__(self, limits: ReadLimits, command: object) -> None:
+        self.killed = False
+
+    def read(self, path: bytes) -> Reading:
+        time.sleep(0.001)  # so that the caller waits, too
+        return Reading(path, "read")
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def close(self) -> None:
+        pass
+
+
+def interrupted(step: int) -> bool:
+    """Read files and interrupt whoever waits for the second, at a step; return False if there were no more steps."""
+    left = step
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        frame.f_trace_lines = False  # Python looks for signals where a function begins and ends
+        if frame.f_code.co_filename in (pool.__file__, threading.__file__):
+            left -= 1
+            if not left:
+                raise KeyboardInterrupt
+            return trace
+        return None
+
+    with Readers(workers=1) as readers:
+        readings = readers.read([b"a", b"b", b"c"])
+        next(readings)  # Thread.start itself does not stand an interrupt at any step
+        sys.settrace(trace)
+        try:
+            assert len(list(readings)) == 2
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+    return False
+
+
+@pytest.mark.timeout(60)
+def test_ctrl_c_at_any_step_ends_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "ReaderProcess", Instant)
+    before = threading.active_count()
+    steps = next(step for step in count(1) if not interrupted(step))
+    assert steps > 20
+    assert threading.active_count() == before
