@@ -21,12 +21,10 @@ from graph.context import Context, RetrieverLike
 from graph.initial_state import require_question
 from graph.state import SelfRAGState
 from nodes.concurrency import gather
-from retrieval.adapter import RetrieverAdapter
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
-    from langchain_core.retrievers import BaseRetriever
 
     from retrieval.library.library import Library
 
@@ -76,7 +74,7 @@ class SelfRAG:
     def __init__(
         self,
         *,
-        retriever: BaseRetriever | RetrieverLike,
+        retriever: RetrieverLike,
         model: BaseChatModel | None = None,
         critic: BaseChatModel | None = None,
         settings: Settings | None = None,
@@ -88,12 +86,9 @@ class SelfRAG:
         ``settings``, which are read from the environment and ``.env`` if not given. ``screen`` shows downloads.
         Raises `RequestError` for a setting that is wrong, and `ModelError` where no model can be had.
         """
-        from langchain_core.retrievers import BaseRetriever
-
         settings = settings or load_settings()
-        search = RetrieverAdapter(retriever) if isinstance(retriever, BaseRetriever) else retriever
         with (screen or Screen(quiet=True)).downloads() as progress:
-            self.services = compose.services_of(settings, search, progress, model=model, critic=critic)
+            self.services = compose.services_of(settings, retriever, progress, model=model, critic=critic)
         self.context = compose.context_of(settings)
         self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
         self.library: Library | None = None
@@ -161,7 +156,6 @@ class SelfRAG:
 
     async def aask(self, question: str, context: Context | None = None) -> Result:
         """As `ask`."""
-        require_question(question)
         state = await self.graph.ainvoke({"question": question}, context=self._context(context))
         return result_of(cast("SelfRAGState", state))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -10,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from graph.compiled import SelfRAGGraph
 from graph.context import MOST_STEPS, Context, Services
 from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
-from graph.node_wrapper import wrap_node
+from graph.node_wrapper import WrappedNode
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.decide import decide
@@ -22,6 +23,7 @@ from nodes.hallucination_check import hallucination_check
 from nodes.retrieve import retrieve
 from nodes.rewrite_query import rewrite_query
 from nodes.select import select
+from retrieval.adapter import adapted
 
 __all__ = ["SelfRAGGraph", "build_graph"]
 
@@ -32,13 +34,14 @@ def build_graph(
     """Compile the graph over ``services``; with ``tracing`` LangSmith is sent what it does, without it never.
 
     Its input is ``{"question": str}``, its context a `Context`, both for ``invoke``, ``ainvoke``, ``stream``
-    and ``astream``. LangGraph's own recursion limit is the second fence: more steps than any limits allow.
+    and ``astream``. LangGraph's own recursion limit is set above the steps that any limits allow.
     """
+    services = replace(services, retriever=adapted(services.retriever))
     graph = StateGraph(SelfRAGState, context_schema=Context)
     for node in (decide, retrieve, grade_documents, rewrite_query, generate):
-        graph.add_node(node.__name__, wrap_node(node, services))
+        graph.add_node(node.__name__, WrappedNode(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, finish):
-        graph.add_node(node.__name__, wrap_node(node, services))
+        graph.add_node(node.__name__, WrappedNode(node, services))
 
     graph.add_edge(START, "decide")
     graph.add_conditional_edges("decide", after_decide, ["retrieve", "direct_generate", "finish"])

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable
 from typing import Any, Protocol
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Overwrite
 
@@ -48,23 +48,40 @@ RESERVES = {
 }
 
 
-def wrap_node(node: Node, services: Services) -> RunnableLambda[SelfRAGState, Update]:
-    """Return the node as LangGraph runs it, sync or async: budgeted, timed, its failures written to the state."""
-    name = node.__name__
+class WrappedNode(Runnable[SelfRAGState, Update]):
+    """A node as LangGraph runs it, sync or async: budgeted, timed, its failures written to the state.
 
-    async def run(state: SelfRAGState, runtime: Runtime[Context]) -> Update:
-        began = time.perf_counter()
-        context = services.completed(runtime.context)
+    A ``RunnableLambda`` would do, but LangChain caches its functions, and with them the services, until the process
+    ends.
+    """
+
+    def __init__(self, node: Node, services: Services) -> None:
+        self.name = node.__name__
+        self._node = node
+        self._services = services
+
+    def invoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
+        """Run the node on the execution's own event loop, and wait for it."""
+        return current_execution().wait_for(self._run(input, get_runtime(Context)))
+
+    async def ainvoke(self, input: SelfRAGState, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002
+        """Run the node on the caller's event loop."""
+        return await self._run(input, get_runtime(Context))
+
+    async def _run(self, state: SelfRAGState, runtime: Runtime[Context]) -> Update:
+        began, name = time.perf_counter(), self._node.__name__
+        context = self._services.completed(runtime.context)
         fresh = initial_state(state, context) if name == FIRST else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         context = with_checkpointed_filter(context, now)
-        shared = current_execution().run_of(now, context, services.retriever)
+        shared = current_execution().run_of(now, context, self._services.retriever)
         budget = NodeBudget(shared.budget, RESERVES.get(name, NOTHING_RESERVED))
+        services, runtime = shared.services_for(self._services, budget), runtime.override(context=context)
         failure: str | None = None
         alarm = asyncio.timeout(max(0.0, budget.seconds_left()) + GRACE_SECONDS)
         try:
             async with alarm:
-                update = await node(now, shared.services_for(services, budget), runtime.override(context=context))
+                update = await self._node(now, services, runtime)
         except LimitReachedError:
             update = {}
         except TimeoutError:  # of a search, which may embed the query on another machine
@@ -81,23 +98,11 @@ def wrap_node(node: Node, services: Services) -> RunnableLambda[SelfRAGState, Up
             seconds=round(time.perf_counter() - began, 4),
             decided=update.pop("decided", {}) | ({"stop": stops[0]["reason"], "failure": failure} if stops else {}),
         )
-        spent = budget.spent
-        log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], _why(stops))
+        spent, why = budget.spent, f", stopped by {stops[0]['reason']}" if stops else ""
+        log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], why)
         reduced: Update = {"usage": spent, "path": [step], "stops": stops}
         if name == FIRST:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
         if name == LAST:
             update["seconds"] = shared.budget.seconds_spent()
         return {**fresh, **update, **reduced}
-
-    async def in_loop(state: SelfRAGState) -> Update:
-        return await run(state, get_runtime(Context))
-
-    def in_thread(state: SelfRAGState) -> Update:
-        return current_execution().wait_for(run(state, get_runtime(Context)))
-
-    return RunnableLambda(in_thread, in_loop, name=name)
-
-
-def _why(stops: list[Stop]) -> str:
-    return f", stopped by {stops[0]['reason']}" if stops else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -13,6 +13,7 @@ from langchain_core.runnables.config import run_in_executor
 from core.errors import RequestError
 from retrieval.filters import Filter
 
+T = TypeVar("T")
 ARGUMENTS = {"k", "filter"}
 
 
@@ -37,6 +38,11 @@ class RetrieverAdapter:
             arguments = {name: given[name] for name in given.keys() & self._sync}
             found = await run_in_executor(None, self._retriever.invoke, input, **arguments)
         return found[:k]
+
+
+def adapted(retriever: T) -> T | RetrieverAdapter:
+    """Return the adapter of a LangChain retriever; anything else is searched as it is."""
+    return RetrieverAdapter(retriever) if isinstance(retriever, BaseRetriever) else retriever
 
 
 def accepted(search: Callable[..., Any]) -> set[str]:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
 
 from core.errors import RequestError
@@ -14,7 +20,7 @@ from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, critic, thread
-from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 
 
 def asking(question: str = QUESTION) -> SelfRAGState:
@@ -44,6 +50,30 @@ def test_invoke() -> None:
 
 def test_stream() -> None:
     assert in_order([node for update in graph().stream(asking(), stream_mode="updates") for node in update])
+
+
+class OtherArguments(BaseRetriever):
+    """A LangChain retriever that takes arguments, and no ``k``."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, fetch: int = 2
+    ) -> list[Document]:
+        return [document(AIR), document(SALT)][:fetch]
+
+
+def test_a_graph_searches_with_any_langchain_retriever() -> None:
+    made = services(ScriptedGenerator(drafts=[GOOD]), critic())
+    assert build_graph(replace(made, retriever=OtherArguments())).invoke(asking())["outcome"] == "grounded"
+
+
+async def test_a_graph_that_nobody_holds_gives_up_its_models() -> None:
+    retriever = ScriptedRetriever(always=[AIR, SALT])
+    made = graph(retriever=retriever, generator=ScriptedGenerator(drafts=[GOOD] * 2))
+    assert made.invoke(asking())["outcome"] == (await made.ainvoke(asking()))["outcome"] == "grounded"
+    gone = weakref.ref(retriever)
+    del made, retriever
+    gc.collect()
+    assert gone() is None
 
 
 async def test_ainvoke() -> None:

@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 from core.errors import ModelError, RequestError
 from graph.context import Context, Limits, Services
 from graph.initial_state import LONGEST_QUESTION, initial_state, require_question
-from graph.node_wrapper import wrap_node
+from graph.node_wrapper import WrappedNode
 from graph.state import SelfRAGState
 from models.usage import LimitReachedError
 from tests.scripted import ScriptedGenerator, services, state
@@ -24,7 +24,7 @@ async def through(node: Node, made: Services | None = None) -> dict[str, Any]:
     """The state after a graph of this one node."""
     graph = StateGraph(SelfRAGState, context_schema=Context)
     made = made or services()
-    graph.add_node(node.__name__, wrap_node(node, made))
+    graph.add_node(node.__name__, WrappedNode(node, made))
     graph.add_edge(START, node.__name__)
     graph.add_edge(node.__name__, END)
     begun = state()
