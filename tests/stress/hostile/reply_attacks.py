@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 import zstandard
 
@@ -117,7 +118,9 @@ WIRES: dict[str, Carry] = {
     "307 to itself": _redirect(307, lambda world: f"{world.server.base_url}/chat/completions"),
     "307 to a file": _redirect(307, lambda world: "file:///etc/passwd"),
     "307 to half an address": _redirect(307, lambda world: "http://[::1"),
-    "307 with the key": _redirect(307, lambda world: f"http://{world.key}@127.0.0.1:{world.other.port}/{world.key}"),
+    "307 with the key": _redirect(
+        307, lambda world: f"http://{quote(world.key, safe='')}@127.0.0.1:{world.other.port}/{world.key}"
+    ),
     "307 to nowhere": _redirect(307, lambda world: ""),
     "307 to many": _redirect(307, lambda world: _elsewhere(world) + "/x" * 30_000),
     "401 with the key": _refused(401),
