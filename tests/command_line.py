@@ -24,7 +24,12 @@ from models.embeddings import MiniLM
 ROOT = Path(__file__).resolve().parents[1]
 # The user's own cache, so that the models are fetched once and not for every run.
 MODELS_FOLDER = Path(platformdirs.user_cache_dir("selfrag", appauthor=False)) / "models"
-load_once = functools.cache(MiniLM)
+_loaded = functools.cache(MiniLM)
+
+
+def load_once(model: Path, tokenizer: Path) -> MiniLM:
+    """Return the embedding model, whichever home links to its files; each would take 100 MB."""
+    return _loaded(model.resolve(), tokenizer.resolve())
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -278,7 +279,12 @@ def _readable_by_all() -> Iterator[None]:
 
 
 def open_to_others(folder: Path) -> list[str]:
-    return sorted(path.name for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077)
+    """Return the names of the files and folders that others may read, while a download adds and removes some."""
+    found = []
+    for path in (folder, *folder.rglob("*")):
+        with suppress(FileNotFoundError):
+            found += [path.name] if path.stat().st_mode & 0o077 else []
+    return sorted(found)
 
 
 @pytest.mark.usefixtures("_readable_by_all")
