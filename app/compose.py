@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from models.prefix_cache import Prefixes
     from retrieval.filters import Filter
 
+CALLERS = "the caller's own"  # the name of a model that no setting names
 REMOTE_CALL_SECONDS = 60.0
 EMBEDDED_CALL_SECONDS = 300.0
 EMBEDDED_CONCURRENCY = 16  # it reads one prompt at a time; the server has a thread for each connection
@@ -44,28 +45,32 @@ def services_of(
     from models.critic import Critic
     from models.generator import Generator
 
+    if model:
+        settings = settings.model_copy(update={"selfrag_chat_model": CALLERS, "selfrag_critic_model": None})
+    if critic:
+        settings = settings.model_copy(update={"selfrag_critic_model": CALLERS})
     writer = chat_over(model, settings) if model else chat_of(settings.chat_model, settings, progress)
     name = critic_name(settings)
     if critic:
         judge = chat_over(critic, settings)
     else:
-        judge = writer if model or name == settings.chat_model else chat_of(name, settings, progress)
-    unbound = services_without_models(settings, retriever, calibrated=not (model or critic))
+        judge = writer if name == settings.chat_model else chat_of(name, settings, progress)
+    unbound = services_without_models(settings, retriever)
     return replace(unbound, generator=Generator(writer), critic=Critic(judge))
 
 
-def services_without_models(settings: Settings, retriever: RetrieverLike, *, calibrated: bool = True) -> Services:
+def services_without_models(settings: Settings, retriever: RetrieverLike) -> Services:
     """As `services_of`, but nothing is loaded: enough for the fingerprint of a system, and not for a question."""
     from models.calibration import MINILM
 
     nothing: Any = None
-    calibration = calibration_of(critic_name(settings), settings) if calibrated else None
-    levels = calibration.thresholds if calibration else {}
+    calibration = calibration_of(critic_name(settings), settings)
+    calibrated = calibration.thresholds if calibration else {}
     gate = None if settings.selfrag_embedding_model else MINILM
     thresholds = Thresholds(
-        retrieve=_first(settings.selfrag_threshold_retrieve, levels.get("retrieve"), 0.5),
-        relevant=_first(settings.selfrag_threshold_relevant, levels.get("relevant"), 0.5),
-        supported=_first(settings.selfrag_threshold_supported, levels.get("supported"), 0.0),
+        retrieve=_first(settings.selfrag_threshold_retrieve, calibrated.get("retrieve"), 0.5),
+        relevant=_first(settings.selfrag_threshold_relevant, calibrated.get("relevant"), 0.5),
+        supported=_first(settings.selfrag_threshold_supported, calibrated.get("supported"), 0.0),
         graded=gate.thresholds["graded"] if gate else 0.0,
         similar=gate.thresholds["similar"] if gate else -1.0,
     )

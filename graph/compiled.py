@@ -1,4 +1,4 @@
-"""The compiled graph: what a run of it holds ends with its stream, and nothing of it is traced unasked."""
+"""The compiled graph: its executions end with their streams, and are traced only on request."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from langgraph.types import Overwrite, StateUpdate
 
 from graph.context import Context
 from graph.execution import Execution
+from graph.node_wrapper import FIRST
 from graph.state import SelfRAGState
 from models.tracing import tracing, without_tracers
 
@@ -97,19 +98,19 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
 
     @contextmanager
     def _entered(self, execution: Execution) -> Iterator[None]:
-        """While the graph is at work, and not while the caller looks at what came of it."""
+        """Set the execution and tracing while the graph runs, and not while the caller handles a chunk."""
         with execution.current(), tracing(self.tracing):
             yield
 
 
 def unwrapped(chunk: Any) -> Any:
-    """Return what is streamed with the values that ``decide`` overwrites as they are.
+    """Return what is streamed with the values that the first node overwrites as they are.
 
     Chunks are ``(namespace, mode, chunk)``, ``(mode, chunk)`` or an update by node; deeper there is no `Overwrite`.
     """
     if isinstance(chunk, tuple):
         return tuple(map(unwrapped, chunk))
-    if not isinstance(chunk, dict) or not isinstance(chunk.get("decide"), dict):
+    if not isinstance(chunk, dict) or not isinstance(chunk.get(FIRST), dict):
         return chunk
-    update = {key: value.value if isinstance(value, Overwrite) else value for key, value in chunk["decide"].items()}
-    return {**chunk, "decide": update}
+    update = {key: value.value if isinstance(value, Overwrite) else value for key, value in chunk[FIRST].items()}
+    return {**chunk, FIRST: update}

@@ -19,16 +19,16 @@ class VerdictCache:
     """The verdicts of one question, by prompt and inputs. A second request for one under way awaits the first."""
 
     def __init__(self) -> None:
-        self._given: dict[Key, Verdict] = {}
-        self._turns: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._verdicts: dict[Key, Verdict] = {}
+        self._locks: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def of(self, critic: CriticLike, choice: Choice, inputs: dict[str, Any]) -> Verdict:
         """Return the cached verdict, or ask the critic. ``unknown`` is not cached: the next request asks again."""
         key = (choice.name, *(f"{name}={inputs[name]}" for name in sorted(inputs)))
-        async with self._turns[key]:
-            verdict = self._given.get(key) or await critic.choose(choice, **inputs)
+        async with self._locks[key]:
+            verdict = self._verdicts.get(key) or await critic.choose(choice, **inputs)
             if verdict["label"] != UNKNOWN:
-                self._given[key] = verdict
+                self._verdicts[key] = verdict
             return verdict
 
 
@@ -40,7 +40,7 @@ class CachedCritic:
     verdicts: VerdictCache
 
     def with_budget(self, budget: NodeBudget) -> CachedCritic:
-        """The same critic, paying from ``budget``."""
+        """Return the same critic, whose calls are charged to ``budget``."""
         return replace(self, critic=self.critic.with_budget(budget))
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:

@@ -17,7 +17,7 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
 def after_grade_documents(
     state: SelfRAGState,
 ) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
-    """Write from what is relevant; with nothing relevant search anew while rewrites are left."""
+    """Write from what is relevant; with nothing relevant search again while rewrites are left."""
     if any(stop["reason"] == "model_failed" for stop in state["stops"]):
         return "finish"
     if state["relevant"]:
@@ -45,7 +45,7 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 def after_select(
     state: SelfRAGState,
 ) -> Literal["generate", "rewrite_query", "finish"]:
-    """Finish with an accepted answer; else redraft, else search anew, while either is left."""
+    """Finish with an accepted answer; else redraft, else search again, while either is left."""
     if state["accepted"] or state["stops"] or state["route"] != "retrieve":
         return "finish"
     if state["drafts_left"] > 0:

@@ -1,4 +1,4 @@
-"""One execution of the graph: the question's budget, its caches, and the nodes that a synchronous caller waits for."""
+"""One execution of the graph: the question's budget, its caches, and its running nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Run:
     verdicts: VerdictCache = field(default_factory=VerdictCache)
 
     def services_for(self, services: Services, budget: NodeBudget) -> Services:
-        """The services as a node of this question gets them, charging ``budget``."""
+        """Return the services for one node of this question, whose calls are charged to ``budget``."""
         charged = services.with_budget(budget)
         return replace(charged, critic=CachedCritic(charged.critic, self.verdicts), retriever=self.retriever)
 

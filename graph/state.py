@@ -24,7 +24,7 @@ from core.types import (
 
 
 class SelfRAGState(TypedDict, total=False):
-    """The state of one question. A caller gives ``question``; ``decide`` starts all else anew.
+    """The state of one question. A caller gives ``question``; ``decide`` resets all other keys.
 
     ``question`` is never rewritten; ``queries`` are what was searched for, the question first, the last one
     now, ``searched`` how many of them were, and ``filter`` that of all these searches, as JSON has it. ``verdicts``

@@ -41,8 +41,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         )
         for passage in ungraded
     )
-    evidence = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
-    verdicts = services.fits.relevant(verdicts, evidence)
+    features = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
+    verdicts = services.fits.relevant(verdicts, features)
     graded = {
         passage["id"]: RELEVANCE.apply_threshold(verdict, context.effective_thresholds.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)
@@ -66,5 +66,5 @@ def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> s
     """Return the ids of the passages not worth a call; none unless the search was for the question itself."""
     if state["searched"] > 1:
         return set()
-    levels = context.effective_thresholds
-    return services.fits.unlikely(state["question"], state["passages"], levels.graded, levels.similar)
+    thresholds = context.effective_thresholds
+    return services.fits.unlikely(state["question"], state["passages"], thresholds.graded, thresholds.similar)

@@ -24,8 +24,8 @@ MOST_CLAIMS = MAX_TOKENS  # a draft within its limit cannot have more: each clai
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Give every claim, concurrently, a verdict and the verbatim quote that supports it."""
     explain = runtime.context.explain or state["drafts_left"] > 0
-    levels = runtime.context.effective_thresholds
-    claims = await gather(_claims_of(draft, state, services, levels, explain) for draft in state["drafts"])
+    thresholds = runtime.context.effective_thresholds
+    claims = await gather(_claims_of(draft, state, services, thresholds, explain) for draft in state["drafts"])
     shown = [
         {"text": claim["text"], "verdict": claim["verdict"], "quoted": claim["quote"] is not None}
         for one in claims
@@ -35,7 +35,7 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 
 
 async def _claims_of(
-    draft: Draft, state: SelfRAGState, services: Services, levels: Thresholds, explain: bool
+    draft: Draft, state: SelfRAGState, services: Services, thresholds: Thresholds, explain: bool
 ) -> list[Claim]:
     if draft["declined"]:
         return []
@@ -56,7 +56,7 @@ async def _claims_of(
         asked = inputs | {"claim": as_data(shown)}
         verdict = await services.critic.choose(SUPPORT, **asked)
         verdict = apply_support_threshold(
-            services.fits.supported(verdict, support_features(verdict, graded)), levels.supported
+            services.fits.supported(verdict, support_features(verdict, graded)), thresholds.supported
         )
         if explain and SUPPORT.leaning(verdict) != "fully supported":
             verdict = await services.critic.explain(SUPPORT, verdict, **asked)

@@ -233,7 +233,7 @@ def read_docx(data: bytes) -> tuple[str, str | None]:
     except RecursionError as error:
         raise ValueError("is nested too deep to be read: save it as plain text") from error
     except Exception as error:
-        raise ValueError("is damaged: open it in Word or LibreOffice and save it anew as DOCX") from error
+        raise ValueError(_DAMAGED) from error
     count = itertools.count(1)
     page = _NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page))
     return read_html(page), parts.date

@@ -200,6 +200,7 @@ _TAIL = 2_048  # bytes at the end in which a complete file has its end mark
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
 )
+_DAMAGED = "is damaged: save it anew as PDF"
 _TRUNCATED = "is truncated: get a complete copy of it"
 
 
@@ -216,13 +217,13 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
     except Exception as error:
         if _MARK not in data[:_HEAD]:
             raise ValueError("is no PDF: name it after what it is, or leave it out") from error
-        raise ValueError(_TRUNCATED if not complete else "is damaged: save it anew as PDF") from error
+        raise ValueError(_TRUNCATED if not complete else _DAMAGED) from error
     texts = [clean(text.translate(_LIGATURES)).strip() for text in pages.texts]
     # A file without its end mark may still be complete, if every page has text.
     if not complete and (pages.broken or not all(texts)):
         raise ValueError(_TRUNCATED)
     if pages.broken and not any(texts):
-        raise ValueError("is damaged: save it anew as PDF")
+        raise ValueError(_DAMAGED)
     if not any(texts):
         raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""

@@ -16,6 +16,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, SelfRAG, Settings
+from app.compose import REMOTE_LIMITS
 from prompts.grade_documents import RELEVANCE
 from tests.command_line import MODELS_FOLDER, Program
 from tests.integration.app.contract import keep_to_the_contract
@@ -107,6 +108,7 @@ def test_what_a_context_leaves_out_is_as_the_settings_say(settings: Settings, do
 def test_any_retriever_and_any_chat_model_will_do(server: OpenAIServer) -> None:
     model = ChatOpenAI(base_url=server.base_url, api_key=SecretStr("right"), model="gpt-4o-mini", max_retries=0)
     with SelfRAG(retriever=Shelf(), model=model, settings=Settings()) as rag:
+        assert rag.services.limits == REMOTE_LIMITS, "not those of the embedded model, which is the settings' default"
         result = rag.ask(RENT, Context(k=3))
     assert (result.outcome, result.answer, result.retrieved) == ("grounded", ANSWER, 3)
 

@@ -20,7 +20,7 @@ from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state
 
 
-def recalling(**otherwise: Any) -> tuple[CachedCritic, ScriptedCritic]:
+def cached_critic(**otherwise: Any) -> tuple[CachedCritic, ScriptedCritic]:
     critic = ScriptedCritic(otherwise=otherwise)
     return CachedCritic(critic, VerdictCache()).with_budget(roomy_budget()), critic
 
@@ -35,21 +35,21 @@ async def test_nodes_of_one_execution_share_a_run() -> None:
 
 
 async def test_a_budget_made_anew_counts_what_was_spent_before() -> None:
-    total = budget_of(state(usage={**no_usage(), "model_calls": 31}), Context())
-    await total.admit(1)
+    budget = budget_of(state(usage={**no_usage(), "model_calls": 31}), Context())
+    await budget.admit(1)
     with pytest.raises(LimitReachedError, match="limit_calls"):
-        await total.admit(1)
+        await budget.admit(1)
 
 
 async def test_a_budget_made_anew_counts_the_seconds_of_finished_nodes_and_no_others() -> None:
     path = [Step(node="decide", seconds=40.0, decided={}), Step(node="retrieve", seconds=2.0, decided={})]
-    total = budget_of(state(path=path), Context(limits=Limits(seconds=60)))
-    assert 42 <= total.seconds_spent() < 50
-    assert 10 < total.seconds_left() <= 18
+    budget = budget_of(state(path=path), Context(limits=Limits(seconds=60)))
+    assert 42 <= budget.seconds_spent() < 50
+    assert 10 < budget.seconds_left() <= 18
 
 
 async def test_what_was_asked_once_is_not_asked_again() -> None:
-    critic, asked = recalling(relevance="relevant")
+    critic, asked = cached_critic(relevance="relevant")
     first = await critic.choose(RELEVANCE, question="Why?", passage="So.")
     assert await critic.choose(RELEVANCE, passage="So.", question="Why?") == first
     await critic.choose(RELEVANCE, question="Why?", passage="Not so.")
@@ -64,8 +64,8 @@ async def test_what_is_being_asked_is_awaited() -> None:
         await answer.wait()
 
     slow = ScriptedCritic(otherwise={"relevance": "relevant"}, wait=wait)
-    with_budget = CachedCritic(slow, VerdictCache()).with_budget(roomy_budget())
-    both = [asyncio.create_task(with_budget.choose(RELEVANCE, question="Why?", passage="So.")) for _ in range(2)]
+    cached = CachedCritic(slow, VerdictCache()).with_budget(roomy_budget())
+    both = [asyncio.create_task(cached.choose(RELEVANCE, question="Why?", passage="So.")) for _ in range(2)]
     await asyncio.sleep(0)
     answer.set()
     one, other = await asyncio.gather(*both)
@@ -75,9 +75,9 @@ async def test_what_is_being_asked_is_awaited() -> None:
 
 async def test_a_verdict_that_failed_is_asked_for_again() -> None:
     critic = ScriptedCritic({"So.": ["unknown", "relevant"]})
-    recalls = CachedCritic(critic, VerdictCache()).with_budget(roomy_budget())
-    assert (await recalls.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "unknown"
-    assert (await recalls.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "relevant"
+    cached = CachedCritic(critic, VerdictCache()).with_budget(roomy_budget())
+    assert (await cached.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "unknown"
+    assert (await cached.choose(RELEVANCE, question="Why?", passage="So."))["label"] == "relevant"
 
 
 class Slow(ScriptedRetriever):
@@ -96,7 +96,7 @@ class Slow(ScriptedRetriever):
         return found
 
 
-async def test_a_search_begun_ahead_is_made_once() -> None:
+async def test_a_prefetched_search_is_made_once() -> None:
     retriever = Slow()
     ahead = PrefetchingRetriever(retriever)
     ahead.prefetch("why", 4)
@@ -119,7 +119,7 @@ async def test_another_search_than_that_begun_is_made_anew() -> None:
     assert sorted(retriever.queries) == ["how", "why", "why"]
 
 
-async def test_a_search_begun_ahead_is_used_within_the_same_filter_alone() -> None:
+async def test_a_prefetched_search_is_used_within_the_same_filter_alone() -> None:
     retriever = Filtering(always=["So."])
     ahead = PrefetchingRetriever(retriever)
     some, others = Filter(sources=("a.md",)), Filter(sources=("b.md",))

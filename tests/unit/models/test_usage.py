@@ -1,4 +1,4 @@
-"""The fence of a question: calls made side by side cannot cross it together."""
+"""The budget of a question: concurrent calls cannot exceed it together."""
 
 import asyncio
 import time

@@ -8,27 +8,10 @@ from hypothesis import strategies as st
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.text import clean
-from prompts.answer_check import USEFULNESS
-from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data, numbered
-from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
-from prompts.grade_documents import RELEVANCE
-from prompts.hallucination_check import SUPPORT
-from prompts.rewrite_query import REWRITE_QUERY
 from tests.scripted import passage
+from tests.unit.prompts.all_prompts import PROMPTS
 
-PROMPTS = {
-    "answer_check": USEFULNESS.messages,
-    "decide": RETRIEVE.messages,
-    "direct_generate": DIRECT_GENERATE,
-    "generate": GENERATE,
-    "generate-not-useful": REDRAFT_NOT_USEFUL,
-    "generate-unsupported": REDRAFT_UNSUPPORTED,
-    "grade_documents": RELEVANCE.messages,
-    "hallucination_check": SUPPORT.messages,
-    "rewrite_query": REWRITE_QUERY,
-}
 TAG = re.compile(r"<\s*/?\s*(?:passage|question|answer|claim)[^>]*>?", re.IGNORECASE)
 
 # The control tokens of each family's published tokeniser, as its template writes them.

@@ -9,26 +9,11 @@ from pathlib import Path
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from prompts.answer_check import USEFULNESS
-from prompts.decide import RETRIEVE
-from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
-from prompts.grade_documents import RELEVANCE
+from prompts.generate import GENERATE
 from prompts.hallucination_check import SUPPORT
-from prompts.rewrite_query import REWRITE_QUERY
+from tests.unit.prompts.all_prompts import PROMPTS
 
 FOLDER = Path(__file__).parent / "snapshots"
-PROMPTS = {
-    "answer_check": USEFULNESS.messages,
-    "decide": RETRIEVE.messages,
-    "direct_generate": DIRECT_GENERATE,
-    "generate": GENERATE,
-    "generate-not-useful": REDRAFT_NOT_USEFUL,
-    "generate-unsupported": REDRAFT_UNSUPPORTED,
-    "grade_documents": RELEVANCE.messages,
-    "hallucination_check": SUPPORT.messages,
-    "rewrite_query": REWRITE_QUERY,
-}
 
 
 def rendered(prompt: ChatPromptTemplate) -> str:

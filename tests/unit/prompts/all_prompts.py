@@ -1,0 +1,21 @@
+"""Every prompt, by the name of its snapshot."""
+
+from prompts.answer_check import USEFULNESS
+from prompts.decide import RETRIEVE
+from prompts.direct_generate import DIRECT_GENERATE
+from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from prompts.rewrite_query import REWRITE_QUERY
+
+PROMPTS = {
+    "answer_check": USEFULNESS.messages,
+    "decide": RETRIEVE.messages,
+    "direct_generate": DIRECT_GENERATE,
+    "generate": GENERATE,
+    "generate-not-useful": REDRAFT_NOT_USEFUL,
+    "generate-unsupported": REDRAFT_UNSUPPORTED,
+    "grade_documents": RELEVANCE.messages,
+    "hallucination_check": SUPPORT.messages,
+    "rewrite_query": REWRITE_QUERY,
+}
