@@ -61,7 +61,8 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """
-    from app.compose import context_of, services_of, services_without_models
+    from app.compose import context_of, services_without_models
+    from app.front_door import SelfRAG
     from app.libraries import library_to_ask
     from app.screen import Screen
     from app.settings import load_settings
@@ -83,8 +84,7 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
         context, surroundings = context_of(settings), _surroundings(settings, library)
 
         def load_models() -> Services:
-            with screen.downloads() as progress:
-                return services_of(settings, retriever, progress)
+            return SelfRAG(retriever=retriever, settings=settings, screen=screen).services
 
         bare = services_without_models(settings, retriever)
         services = load_models() if extra_systems or options.judge else bare

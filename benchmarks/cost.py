@@ -23,10 +23,9 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.harness import option_parser, write_figures
 from benchmarks.peers import peers
-from benchmarks.sample import bound, questions_in
+from benchmarks.sample import open_docs, questions_in
 from core.types import Usage
 from evaluation.records import Cost, Example
-from graph.builder import build_graph
 from graph.context import Context, Limits, Services
 from models.usage import Budget, NodeBudget
 from nodes.retrieve import as_passage
@@ -81,17 +80,17 @@ Row = dict[str, Turn]
 async def measure(questions: list[str], docs: list[Path] | None, with_peers: bool) -> None:
     """Ask in turns, the first question to warm up; print a row for each, and the medians."""
     rows: list[Row] = []
-    with bound(docs) as (services, context):
-        graph = build_graph(services)
+    async with open_docs(docs) as rag:
+        services, context = rag.services, rag.context
         others = peers(services, context.k) if with_peers else []
         for number, question in enumerate(questions):
             # Which goes first alternates: the machine may slow down or speed up meanwhile.
             if number % 2:
-                slow, state = await ours(question, graph, context)
+                slow, state = await ours(question, rag.graph, context)
                 fast, usage = await plain(question, services, context.k)
             else:
                 fast, usage = await plain(question, services, context.k)
-                slow, state = await ours(question, graph, context)
+                slow, state = await ours(question, rag.graph, context)
             row = {"plain": _turn(fast, usage), "ours": _turn(slow, state["usage"])}
             for peer in others:
                 record = await peer.ask(Example(id=str(number), question=question))

@@ -10,14 +10,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from app.compose import services_of
+from app.front_door import SelfRAG
 from app.screen import Screen
-from app.settings import load_settings
 from benchmarks.harness import option_parser
 from benchmarks.sample import questions_in
 from evaluation.statistics import auc
-from graph.context import Services
-from models.usage import Budget, NodeBudget
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
@@ -29,10 +26,9 @@ def main() -> None:
     options = option_parser(__doc__, questions=DEFAULT).parse_args()
     rows = questions_in(options.questions)
     retriever: Any = None  # never asked
-    with Screen().downloads() as progress:
-        services = services_of(load_settings(), retriever, progress)
-    scores = asyncio.run(ask([row.question for row in rows], services))
-    threshold = services.thresholds.retrieve
+    rag = SelfRAG(retriever=retriever, screen=Screen())
+    scores = asyncio.run(ask([row.question for row in rows], rag))
+    threshold = rag.services.thresholds.retrieve
     expected = [row.route == "retrieve" for row in rows]
     wrong = [
         f"{score:5.2f}  {row.route:8}  {row.question}"
@@ -46,11 +42,11 @@ def main() -> None:
     )
 
 
-async def ask(questions: list[str], services: Services) -> list[float]:
-    """P(retrieve) of each question."""
-    budget = NodeBudget(Budget(calls=10**6, tokens=10**9, seconds=24 * 3600))
-    critic = services.with_budget(budget).critic
-    return [RETRIEVE.score(await critic.choose(RETRIEVE, question=as_data(question))) for question in questions]
+async def ask(questions: list[str], rag: SelfRAG) -> list[float]:
+    """P(retrieve) of each question, by the critic alone."""
+    async with rag:
+        verdicts = [await rag.services.critic.choose(RETRIEVE, question=as_data(question)) for question in questions]
+    return [RETRIEVE.score(verdict) for verdict in verdicts]
 
 
 if __name__ == "__main__":

@@ -1,25 +1,22 @@
-"""The sample library and its questions, on which benchmarks measure, and the application's services over it."""
+"""The sample library and its questions, on which benchmarks measure."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
 
-from app.compose import context_of, services_of
-from app.libraries import SAMPLE, library_to_ask
+from app.front_door import SelfRAG
+from app.libraries import SAMPLE
 from app.screen import Screen
-from app.settings import load_settings
 from core.types import Passage
 from evaluation.datasets import load as load_questions
 from evaluation.records import Example
-from graph.context import Context, Services
 from grounding.claims import declines, split_claims
 from grounding.quotes import find_quote, missing_facts
 from grounding.sentences import sentences
@@ -33,15 +30,9 @@ OPENING = 40  # characters by which a passage, or the span that answers, is know
 BEGINNING = 300  # characters that the peer with the shortest sight reads of a passage
 
 
-@contextmanager
-def bound(docs: Sequence[Path] | None) -> Iterator[tuple[Services, Context]]:
-    """Services over ``docs``, the sample library when none, and the context of the settings."""
-    screen = Screen()
-    settings = load_settings()
-    with library_to_ask(docs or [SAMPLE], settings, screen) as library:
-        with screen.downloads() as downloads:
-            services = services_of(settings, library.store.as_retriever(), downloads)
-        yield services, context_of(settings)
+def open_docs(docs: Sequence[Path] | None) -> SelfRAG:
+    """Self-RAG over ``docs``, or the sample library if None, as the settings say."""
+    return SelfRAG.open(*(docs or [SAMPLE]), screen=Screen())
 
 
 def questions_in(path: Path) -> tuple[Example, ...]:

@@ -19,7 +19,7 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 
 from benchmarks.harness import option_parser, read_rows
-from benchmarks.sample import bound
+from benchmarks.sample import open_docs
 from core.types import Draft, Passage
 from evaluation.datasets import load
 from evaluation.records import Dataset, Example
@@ -59,10 +59,10 @@ async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[
     known = {row["example"] for row in asked}
     left = [example for example in examples if example.id not in known]
     if left:
-        with bound([out / "documents"]) as (unmetered, given):
-            context = unmetered.completed(given)
+        async with open_docs([out / "documents"]) as rag:
+            context = rag.services.completed(rag.context)
             # The critic alone: what the gate leaves out would count as the critic's own verdict.
-            ungated = replace(unmetered, fits=unmetered.fits.model_copy(update={"gate": None}))
+            ungated = replace(rag.services, fits=rag.services.fits.model_copy(update={"gate": None}))
             services = ungated.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=FOREVER)))
             for number, example in enumerate(left, 1):
                 rows = await verdicts(example, others(example, dataset.examples), services, context)

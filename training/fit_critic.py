@@ -26,7 +26,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import option_parser, read_rows
-from benchmarks.sample import bound
+from benchmarks.sample import open_docs
 from evaluation.datasets import load
 from evaluation.records import Example
 from evaluation.scores import contains, right_answer
@@ -98,8 +98,8 @@ async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:
             thresholds=Thresholds(relevant=LENIENT),
             limits=Limits(rewrites=0, drafts=1, seconds=600),
         )
-        with bound([out / "documents"]) as (services, _):
-            graph = build_graph(replace(services, fits=Fits()))
+        async with open_docs([out / "documents"]) as rag:
+            graph = build_graph(replace(rag.services, fits=Fits()))
             for number, example in enumerate(left, 1):
                 state: Any = await graph.ainvoke({"question": example.question}, context=context)
                 row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}

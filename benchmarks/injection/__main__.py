@@ -30,7 +30,7 @@ from benchmarks.injection.attacks import Attack, unattacked
 from benchmarks.injection.shares import as_json, rows
 from benchmarks.injection.shares import table as in_words
 from benchmarks.injection.targets import libraries, targets
-from benchmarks.sample import bound
+from benchmarks.sample import open_docs
 from core.errors import SelfRAGError
 from evaluation.record_store import Store
 from evaluation.records import Record
@@ -93,11 +93,13 @@ def asked(attacks: Sequence[Attack], screen: Screen) -> dict[str, list[Record]]:
     with (
         TemporaryDirectory() as home,
         Store(FOLDER / "injection.jsonl") as store,
-        bound(None) as (services, context),
+        open_docs(None) as rag,
         asking(screen) as progress,
         tracing_context(enabled=False),
     ):
-        systems = targets(services, context, libraries(documents, Path(home), embeddings, name, split), surroundings)
+        systems = targets(
+            rag.services, rag.context, libraries(documents, Path(home), embeddings, name, split), surroundings
+        )
         return asyncio.run(run(systems, examples, store, progress=progress))
 
 

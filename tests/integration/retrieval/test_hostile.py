@@ -21,6 +21,7 @@ import pytest
 
 from core import files
 from retrieval.documents.load import LARGEST, open_document
+from retrieval.sandbox import child as reader_child
 from retrieval.sandbox import process as reader_process
 from retrieval.sandbox.pool import Readers, Reading, ReadLimits
 from tests.unit.retrieval.sandbox.children import Marks, child, children, runs, write
@@ -221,7 +222,7 @@ def test_a_file_is_passed_when_its_request_is_written(tmp_path: Path, monkeypatc
         done.append("passed")
         return really_pass(channel, data, descriptors)
 
-    really_send, really_pass = reader_process.send, socket.send_fds
+    really_send, really_pass = reader_child.send, socket.send_fds
     monkeypatch.setattr(reader_process, "send", send)
     monkeypatch.setattr(socket, "send_fds", send_fds)
     read(write(tmp_path / "d", ["a.txt", "b.txt"]))

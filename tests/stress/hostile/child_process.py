@@ -150,20 +150,13 @@ def streaming(arguments: list[str]) -> int:
 
 def from_python(question: str, docs: str) -> int:
     """Ask from Python, as the README does."""
-    from app.compose import context_of, services_of
-    from app.libraries import open_docs
-    from app.screen import Screen, print_error
-    from app.settings import load_settings
-    from core.errors import RequestError
-    from graph.builder import build_graph
+    from app import RequestError, SelfRAG
+    from app.screen import print_error
 
-    settings = load_settings()
     try:
-        library = open_docs([docs], settings, Screen(quiet=True))
+        with SelfRAG.open(docs) as rag:
+            rag.ask(question)
     except RequestError as error:
         print_error(str(error))
         return error.exit_code
-    library.sync()
-    graph = build_graph(services_of(settings, library.store.as_retriever()))
-    graph.invoke({"question": question}, context=context_of(settings))  # type: ignore[arg-type]
     return 0

@@ -217,6 +217,11 @@ def _precious(world: World) -> Path:
     return world.write("home/precious", "It is precious.\n")
 
 
+def _closed(world: World, path: Path) -> None:
+    path.write_text("x", encoding="utf-8")
+    path.chmod(0)
+
+
 THERE: dict[str, Callable[[World, Path], object]] = {
     "another's": lambda world, path: path.write_text("It is precious.\n"),
     "another's JSON lines": lambda world, path: path.write_text('{"a": 1}\n{"b": 2}\nunfinished'),
@@ -226,7 +231,7 @@ THERE: dict[str, Callable[[World, Path], object]] = {
     "a folder": lambda world, path: path.mkdir(),
     "a device": _link(lambda world: Path("/dev/full")),
     "zeros": _link(lambda world: Path("/dev/zero")),
-    "a closed file": lambda world, path: (path.write_text("x"), path.chmod(0)),
+    "a closed file": _closed,
 }
 PLACES = named(
     *("records.jsonl", "judgements.jsonl", ".records.jsonl.lock", "report.html", "summary.json", "failures.jsonl"),

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -223,7 +224,8 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
 def _edited(world: World, dice: Random, statements: tuple[str, ...], reads: tuple[tuple[str, ...], ...]) -> None:
     database = world.library / "index.sqlite"
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, False) if hasattr(connection, "setconfig") else None
+        if sys.version_info >= (3, 12):
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, False)
         for statement in statements:
             with suppress(sqlite3.Error):
                 connection.execute(statement)

@@ -7,7 +7,7 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -304,6 +304,11 @@ def _numbered(*numbers: Any) -> Fault:
     return _rows(lambda rows: [{**row, "index": numbers[at % len(numbers)]} for at, row in enumerate(rows)])
 
 
+def _error_alone(reply: MutableMapping[str, Any]) -> None:
+    reply.clear()
+    reply["error"] = {"message": "no"}
+
+
 VECTORS: dict[str, Fault] = {
     "sound": Fault(),
     "too few": _rows(lambda rows: rows[1:]),
@@ -340,7 +345,7 @@ VECTORS: dict[str, Fault] = {
     "numbered from below": _numbered(-1, -2),
     "numbered far": _numbered(10**12),
     "numbered in words": _numbered("first"),
-    "another object": Fault(lambda reply: [reply.clear(), reply.update(error={"message": "no"})]),
+    "another object": Fault(_error_alone),
     "usage of nulls": Fault(lambda reply: reply.update(usage=None)),
     "a model of controls": Fault(lambda reply: reply.update(model="\x1b[31m\u202e")),
     **{

@@ -88,7 +88,7 @@ def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
 
     async def timed() -> float:
         longest, last = 0.0, time.thread_time()
-        asking = asyncio.ensure_future(graph.ainvoke({"question": question}, context=Context()))  # type: ignore[arg-type]
+        asking = asyncio.ensure_future(graph.ainvoke({"question": question}, context=Context()))
         while not asking.done():
             await asyncio.wait([asking], timeout=0.02)
             now = time.thread_time()

@@ -148,7 +148,8 @@ class World:
         ended = Ended(
             arguments,
             code,
-            *(_text(output / name) for name in ("out", "err")),
+            _text(output / "out"),
+            _text(output / "err"),
             seconds=took,
             allowed=seconds + 10,
             memory=memory,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tests.stress.hostile.child_process import from_python
 from tests.stress.hostile.surface import Surface
@@ -90,7 +91,8 @@ def _keep(
     words = command(world)
     home(world)
     may_write = [world.work / "graph.svg", world.home / "elsewhere"]
-    more = {"umask": mask, "may_write": may_write, "seconds": 30, "real_embeddings": True, "memory": 6_000_000_000}
+    more: dict[str, Any] = {"umask": mask, "may_write": may_write, "seconds": 30}
+    more |= {"real_embeddings": True, "memory": 6_000_000_000}
     if words:
         world.run(*words, **more)
     else:
