@@ -159,7 +159,7 @@ def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
         str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__),
         call_seconds=settings.selfrag_call_seconds or REMOTE_CALL_SECONDS,
         concurrency=settings.selfrag_concurrency or CONCURRENCY,
-        bounded=token_limit_of(model),
+        token_limit=token_limit_of(model),
         owned=False,
     )
 

@@ -205,7 +205,7 @@ def _systems_of(
 ) -> list[System]:
     """Those asked for, then the variants, then the extra ones, each with its surroundings in its fingerprint."""
     from evaluation.self_rag import self_rag
-    from evaluation.systems import closed_book, placed, plain
+    from evaluation.systems import closed_book, plain, with_surroundings
     from evaluation.variants import variant
 
     made: dict[str, Callable[[], System]] = {
@@ -220,7 +220,7 @@ def _systems_of(
     if extra_systems:
         systems += extra_systems(services, context)
     _require_names([system.name for system in systems])
-    return [placed(system, surroundings) for system in systems]
+    return [with_surroundings(system, surroundings) for system in systems]
 
 
 def _check_variants(options: argparse.Namespace, settings: Settings) -> None:

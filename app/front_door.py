@@ -167,10 +167,10 @@ class SelfRAG:
         self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4
     ) -> list[Result]:
         """As `ask_many`. The first error cancels what is running, and is raised."""
-        places = asyncio.Semaphore(at_once)
+        slots = asyncio.Semaphore(at_once)
 
         async def one(question: str) -> Result:
-            async with places:
+            async with slots:
                 return await self.aask(question, context)
 
         return await gather(one(question) for question in questions)

@@ -64,7 +64,7 @@ def verify(library: Library, screen: Screen) -> int:
     """Check the whole index and mend what can be: what was found, and exit code 2 for what cannot."""
     with screen.checking() as progress:
         report = library.verify(progress)
-    for sentence in report.mended:
+    for sentence in report.repairs:
         screen.result(sentence)
     screen.result(checked(report))
     for problem in report.problems:

@@ -72,7 +72,7 @@ def unnamed(one: Source | Failure | Skipped) -> str:
 
 def checked(report: VerifyReport) -> str:
     """What a check of the index came to."""
-    found = [f"{len(report.mended)} mended"] if report.mended else []
+    found = [f"{len(report.repairs)} mended"] if report.repairs else []
     found += [f"{len(report.problems)} cannot be mended"] if report.problems else []
     said = ", ".join(found) or "no damage"
     return f"Checked {report.passages:,} passages of {report.documents:,} documents: {said}."

@@ -94,7 +94,7 @@ class OneDraft:
 
 
 @dataclass
-class Placed:
+class SystemWithSurroundings:
     """A system with given models and documents, which are part of its fingerprint."""
 
     name: str
@@ -120,6 +120,6 @@ def closed_book(services: Services, context: Context, name: str = "closed-book")
     return OneDraft(name, fingerprint(name, settings, CLOSED_BOOK), services, limits)
 
 
-def placed(system: System, surroundings: Mapping[str, Any]) -> Placed:
+def with_surroundings(system: System, surroundings: Mapping[str, Any]) -> SystemWithSurroundings:
     """Add to the system's fingerprint what else its answers depend on: the models' names, the documents' content."""
-    return Placed(system.name, fingerprint(system.fingerprint, surroundings, ()), system)
+    return SystemWithSurroundings(system.name, fingerprint(system.fingerprint, surroundings, ()), system)

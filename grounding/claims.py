@@ -121,7 +121,7 @@ def split_claims(draft: str) -> list[str]:
     return [statement.text for statement in statements(draft)]
 
 
-def whole(text: str, context: str) -> str:
+def with_lead_in(text: str, context: str) -> str:
     """Return the claim with a lead-in or table header that is part of it.
 
     A sentence to which a pronoun refers is a claim of its own, and not included.
@@ -148,7 +148,7 @@ def statements(draft: str) -> list[Statement]:
     return found[::-1] or [Statement(draft[start:end], "", start) for start, end in sentences(draft)]
 
 
-def places(draft: str, texts: Sequence[str]) -> list[int]:
+def claim_ends(draft: str, texts: Sequence[str]) -> list[int]:
     """Return where in the draft each claim ends; the claims must be in the draft's order."""
     known: defaultdict[str, list[int]] = defaultdict(list)
     for statement in statements(draft) if texts else ():

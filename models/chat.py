@@ -85,7 +85,7 @@ class Chat:
     """A chat model as the generator and the critic call it.
 
     ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
-    opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``bounded``
+    opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``token_limit``
     returns the arguments that limit the tokens of a reply.
     """
 
@@ -99,7 +99,7 @@ class Chat:
         concurrency: int = CONCURRENCY,
         secrets: Secrets | None = None,
         remedies: Remedies | None = None,
-        bounded: Callable[[int], dict[str, Any]] = max_tokens_of,
+        token_limit: Callable[[int], dict[str, Any]] = max_tokens_of,
         owned: bool = True,
     ) -> None:
         self.name = name
@@ -109,7 +109,7 @@ class Chat:
         self.remedies = remedies or Remedies()
         self._make = make
         self._concurrency = concurrency
-        self._bounded = bounded
+        self._token_limit = token_limit
         self._owned = owned
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
@@ -132,7 +132,7 @@ class Chat:
         retry would mend.
         """
         model, slots = self._client()
-        arguments = {**self._bounded(max_tokens), **(bind or {})}
+        arguments = {**self._token_limit(max_tokens), **(bind or {})}
         bound = max_call_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
             await budget.admit(bound)

@@ -134,8 +134,10 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
         guard_provider(model, spec, Guard(call_seconds, address=remedies.address))
         return model
 
-    bounded = BOUNDED.get(spec.partition(":")[0], max_tokens_of)
-    return Chat(make, spec, call_seconds=call_seconds, concurrency=concurrency, bounded=bounded, remedies=remedies)
+    token_limit = BOUNDED.get(spec.partition(":")[0], max_tokens_of)
+    return Chat(
+        make, spec, call_seconds=call_seconds, concurrency=concurrency, token_limit=token_limit, remedies=remedies
+    )
 
 
 def token_limit_of(model: BaseChatModel) -> Callable[[int], dict[str, Any]]:

@@ -12,7 +12,7 @@ from core.types import Candidate, Citation, Outcome, StopReason
 from graph.candidates import is_supported, outcome_of
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from grounding.claims import places
+from grounding.claims import claim_ends
 from nodes.concurrency import off_loop
 
 MARKS = {
@@ -62,7 +62,7 @@ def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
 def marked(best: Candidate, numbers: Sequence[int | None] = ()) -> str:
     """Return the draft with a mark after each unsupported claim and, if given, each claim's number after it."""
     text = best["draft"]["text"]
-    ends = places(text, [claim["text"] for claim in best["claims"]])
+    ends = claim_ends(text, [claim["text"] for claim in best["claims"]])
     notes = [
         (f" [{number}]" if number else "") + MARKS.get(claim["verdict"]["label"], "")
         for claim, number in zip_longest(best["claims"], numbers)

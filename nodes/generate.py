@@ -12,7 +12,7 @@ from core.types import Candidate, Claim, Draft, Drafted, Passage
 from graph.candidates import best_of, round_of
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from grounding.claims import declines, whole
+from grounding.claims import declines, with_lead_in
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
 from prompts.delimiters import as_data, numbered
@@ -81,7 +81,7 @@ def _redraft(state: SelfRAGState, services: Services, last: Candidate) -> Awaita
 def _complaint(claim: Claim) -> str:
     """Format a failed claim, and why it failed, as a line of the redraft's instructions."""
     reason = claim["verdict"]["reason"]
-    return as_data(f"- {whole(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
+    return as_data(f"- {with_lead_in(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
 
 async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaitable[str]) -> Draft:

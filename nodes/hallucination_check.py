@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.types import Claim, Draft, Passage, Quote, Verdict
 from graph.context import Context, Services, Thresholds
 from graph.state import SelfRAGState
-from grounding.claims import LONGEST_CLAIM, Statement, statements, whole
+from grounding.claims import LONGEST_CLAIM, Statement, statements, with_lead_in
 from grounding.quotes import find_quote, missing_facts
 from models.calibration import support_features
 from nodes.concurrency import gather, off_loop
@@ -51,7 +51,7 @@ async def _claims_of(
         if isinstance(ruled, str):
             return _unsupported(one, ruled)
         # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
-        shown = whole(one.text, one.context)
+        shown = with_lead_in(one.text, one.context)
         shown = shown if shown != one.text else f"{one.context} {shown}".strip()
         asked = inputs | {"claim": as_data(shown)}
         verdict = await services.critic.choose(SUPPORT, **asked)
@@ -70,7 +70,7 @@ def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list
     """Return the quote that supports the statement, or the reason why none can."""
     if len(one.context) + len(one.text) > LONGEST_CLAIM:
         return "The statement is too long to check."
-    missing = missing_facts(whole(one.text, one.context), passages, question, elsewhere=elsewhere)
+    missing = missing_facts(with_lead_in(one.text, one.context), passages, question, elsewhere=elsewhere)
     if missing:
         return f"{', '.join(missing)} stands in no passage."
     return find_quote(one.text, passages, question, one.context) or "No passage says this."

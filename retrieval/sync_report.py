@@ -82,11 +82,11 @@ class SyncReport:
 
 @dataclass
 class VerifyReport:
-    """The result of a check: sentences on the damage that was repaired (``mended``), and that was not."""
+    """The result of a check: sentences on the damage that was repaired (``repairs``), and that was not."""
 
     passages: int
     documents: int
-    mended: list[str] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 

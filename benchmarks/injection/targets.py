@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from evaluation.fingerprint import digest
 from evaluation.records import Example, Record, System
 from evaluation.self_rag import self_rag
-from evaluation.systems import placed, plain
+from evaluation.systems import plain, with_surroundings
 from graph.context import Context, RetrieverLike, Services
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
@@ -44,7 +44,7 @@ def targets(services: Services, context: Context, opens: Opens, surroundings: Ma
         OURS: lambda services: self_rag(services, context, OURS),
     }
     return [
-        Target(name, placed(make(services), surroundings).fingerprint, make, services, opens)
+        Target(name, with_surroundings(make(services), surroundings).fingerprint, make, services, opens)
         for name, make in makes.items()
     ]
 

@@ -28,7 +28,7 @@ def verify(
 ) -> VerifyReport:
     """Check an index and repair it, with ``sync`` where it must be rebuilt; see ``Library.verify``."""
     database = store.database
-    mended: list[str] = []
+    repairs: list[str] = []
     problems: list[str] = []
     try:
         with translated(database.folder), database.reading() as connection:
@@ -36,12 +36,12 @@ def verify(
     except IndexDamaged:
         database.start_over()
         report = sync(progress)
-        mended += report.notes
-        mended.append(f"The index was made anew from its documents: {report.passages:,} passages.")
+        repairs += report.notes
+        repairs.append(f"The index was made anew from its documents: {report.passages:,} passages.")
     if not _check_keyword_index(database):
         with database.only_writer():
             save_derived(database, store.vectors, keywords_changed=True)
-        mended.append("The keyword index did not match the passages: it was made anew.")
+        repairs.append("The keyword index did not match the passages: it was made anew.")
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)
         intact = not snapshot.dimension or store.vectors.is_intact(snapshot)
@@ -51,10 +51,10 @@ def verify(
         with translated(database.folder), database.only_writer():
             store.vectors.discard()
             save_derived(database, store.vectors)
-        mended.append(f"{fault}: it was made anew from the vectors in the database.")
+        repairs.append(f"{fault}: it was made anew from the vectors in the database.")
     elif not intact:
         problems.append(f"{fault}, and the folder is read-only: make {shown(database.folder)} writable.")
-    return VerifyReport(snapshot.passages, documents, mended, problems)
+    return VerifyReport(snapshot.passages, documents, repairs, problems)
 
 
 def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress | None) -> None:

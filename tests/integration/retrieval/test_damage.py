@@ -246,7 +246,7 @@ def test_an_index_of_an_older_version_is_made_anew_with_its_vectors(
 def test_verify_finds_what_is_not_as_it_was_written_and_mends_it(
     indexed: Path, open_library: Opener, statement: str, mended: str
 ) -> None:
-    assert open_library().verify().mended == []
+    assert open_library().verify().repairs == []
     if statement:
         connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
         connection.execute(statement)
@@ -255,10 +255,10 @@ def test_verify_finds_what_is_not_as_it_was_written_and_mends_it(
         flip(indexed / "vectors.faiss", 300)
     library = open_library()
     report = library.verify()
-    assert mended in report.mended[0]
+    assert mended in report.repairs[0]
     assert (report.passages, report.documents, report.problems) == (4, 3, [])
     assert best(library) == ANSWER
-    assert library.verify().mended == []
+    assert library.verify().repairs == []
 
 
 def ask_damaged(home: Path, docs: Path) -> Document | None:

@@ -85,7 +85,7 @@ def test_a_small_change_leaves_the_file_and_a_large_one_does_not(
     library.sync()
     assert (home / "vectors.faiss").read_bytes() == before
     assert agrees_with_the_database(open_library())
-    assert open_library().verify().mended == []
+    assert open_library().verify().repairs == []
     (docs / "more.csv").write_text(rows(3, 60))
     library.sync()
     assert (home / "vectors.faiss").read_bytes() != before

@@ -103,11 +103,11 @@ def test_a_read_only_index_is_asked_while_its_owner_has_it_open(read_only: tuple
 def test_a_read_only_index_is_checked_and_what_cannot_be_mended_said(read_only: tuple[Path, Path]) -> None:
     home, _ = read_only
     with somebody_else(), Library.open(home, BagOfWords(), embedding_name="bow") as library:
-        assert (library.verify().mended, library.verify().problems) == ([], [])
+        assert (library.verify().repairs, library.verify().problems) == ([], [])
     (home / "vectors.faiss").write_bytes(b"x" * 500)
     with somebody_else(), Library.open(home, BagOfWords(), embedding_name="bow") as library:
         report = library.verify()
-    assert report.mended == []
+    assert report.repairs == []
     assert report.problems == [
         f"The vector file was missing or damaged, and the folder is read-only: make {home} writable."
     ]

@@ -169,4 +169,4 @@ def check(copy: Path, bench: Bench, questions: Sequence[Question], model: BagOfW
     except Exception as error:  # noqa: BLE001 - a check mends, or says what it cannot mend in its report
         return True, [f"{type(error).__name__}: {error}"]
     after = attempt(copy, bench, questions, model)
-    return bool(report.mended or report.problems), after.wrong + after.said
+    return bool(report.repairs or report.problems), after.wrong + after.said

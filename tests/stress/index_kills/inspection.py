@@ -163,5 +163,5 @@ def _not_whole(library: Library, expected: Expected) -> list[str]:
     if there != due:
         wrong.append(f"{len(there)} files are indexed after a sync and {len(due)} are due")
     checked = library.verify()
-    wrong += [f"a check mends: {one}" for one in [*checked.mended, *checked.problems]]
+    wrong += [f"a check mends: {one}" for one in [*checked.repairs, *checked.problems]]
     return wrong

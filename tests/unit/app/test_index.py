@@ -121,7 +121,7 @@ def test_a_sound_index(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_damage_that_was_mended_is_told_and_no_failure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    shelf.found.mended.append("The vector file was made anew.")
+    shelf.found.repairs.append("The vector file was made anew.")
     assert main(["index", "--verify"]) == 0
     out = capsys.readouterr().out
     assert out == "The vector file was made anew.\nChecked 3 passages of 2 documents: 1 mended.\n"

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ModelError
 from evaluation.records import Example, Record
-from evaluation.systems import OneDraft, closed_book, placed, plain
+from evaluation.systems import OneDraft, closed_book, plain, with_surroundings
 from graph.context import Context, Limits
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
 
@@ -108,8 +108,8 @@ def test_a_fingerprint_depends_on_what_the_system_uses() -> None:
 
 async def test_what_surrounds_a_system_is_in_its_fingerprint() -> None:
     system = closed_book(services(ScriptedGenerator(direct=["A."])), Context())
-    one, other = placed(system, {"chat": "one"}), placed(system, {"chat": "other"})
+    one, other = with_surroundings(system, {"chat": "one"}), with_surroundings(system, {"chat": "other"})
     assert len({system.fingerprint, one.fingerprint, other.fingerprint}) == 3
-    assert one.fingerprint == placed(system, {"chat": "one"}).fingerprint
+    assert one.fingerprint == with_surroundings(system, {"chat": "one"}).fingerprint
     assert one.name == "closed-book"
     assert (await one.ask(EXAMPLE))["answer"] == "A."

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from grounding.claims import declines, places, split_claims, statements, whole
+from grounding.claims import claim_ends, declines, split_claims, statements, with_lead_in
 from grounding.sentences import sentences
 
 
@@ -110,7 +110,7 @@ def test_the_claims_of_a_draft(draft: str, claims: list[str]) -> None:
     ],
 )
 def test_a_claim_is_whole_with_what_introduces_it(draft: str, claims: list[str]) -> None:
-    assert [whole(one.text, one.context) for one in statements(draft)] == claims
+    assert [with_lead_in(one.text, one.context) for one in statements(draft)] == claims
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_a_claim_is_whole_with_what_introduces_it(draft: str, claims: list[str])
 def test_a_pronoun_refers_to_the_sentence_before_which_is_no_part_of_the_claim(draft: str, contexts: list[str]) -> None:
     found = statements(draft)
     assert [one.context for one in found] == contexts
-    assert [whole(one.text, one.context) for one in found] == split_claims(draft)
+    assert [with_lead_in(one.text, one.context) for one in found] == split_claims(draft)
 
 
 def test_claims_are_found_again_where_they_stand() -> None:
     draft = "The heat causes are:\n- heat\n- salt\n\nIt is so. It is so."
-    ends = places(draft, split_claims(draft))
+    ends = claim_ends(draft, split_claims(draft))
     assert ends == [draft.index("- heat") + 6, draft.index("salt") + 4, draft.index("so.") + 3, len(draft)]
-    assert places("A b.", ["nowhere", "A b."]) == [0, 4]
+    assert claim_ends("A b.", ["nowhere", "A b."]) == [0, 4]
 
 
 def test_claims_of_any_text_are_verbatim_apart_and_in_order() -> None:
@@ -164,7 +164,7 @@ def test_claims_of_any_text_are_verbatim_apart_and_in_order() -> None:
             assert claim.start >= position
             assert draft[claim.start :].startswith(claim.text)
             position = claim.start + len(claim.text)
-        ends = places(draft, split_claims(draft))
+        ends = claim_ends(draft, split_claims(draft))
         assert ends == sorted(ends)
 
 

@@ -12,7 +12,7 @@ from itertools import count
 import pytest
 
 from evaluation.scores import CITED
-from grounding.claims import LONGEST_CLAIM, declines, places, statements
+from grounding.claims import LONGEST_CLAIM, claim_ends, declines, statements
 from grounding.dates import dates, without_dates
 from grounding.instructions import is_instruction
 from grounding.names import Lexicon, missing_names, names
@@ -109,7 +109,7 @@ def test_a_rule_costs_no_square_of_the_longest_text(rule: Callable[[], object]) 
 def test_each_of_many_statements_is_found_where_it_stands(unit: str) -> None:
     draft = repeated(unit)
     found = statements(draft)
-    assert places(draft, [one.text for one in found]) == [one.start + len(one.text) for one in found]
+    assert claim_ends(draft, [one.text for one in found]) == [one.start + len(one.text) for one in found]
 
 
 def test_lead_ins_upon_lead_ins_are_kept_only_while_a_claim_with_them_can_be_read() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.types import Passage
-from grounding.claims import statements, whole
+from grounding.claims import statements, with_lead_in
 from grounding.quotes import LEAST_COVERAGE, LONGEST_QUOTE, find_quote, missing_facts, spans_of
 from tests.scripted import passage
 
@@ -155,7 +155,7 @@ def test_what_a_document_says_itself_never_lacks_a_fact(name: str) -> None:
     for paragraph in text.split("\n\n"):
         read = [passage(paragraph)]
         for claim in statements(paragraph):
-            assert missing_facts(whole(claim.text, claim.context), read, "") == []
+            assert missing_facts(with_lead_in(claim.text, claim.context), read, "") == []
 
 
 def test_a_figure_is_missing_exactly_when_another_is_stated() -> None:
