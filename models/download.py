@@ -92,19 +92,17 @@ async def _from_hub(url: str, file: ModelFile, partial: Path, report: Report) ->
         while (offset := size_of(partial)) < file.size:
             headers = {"user-agent": "self-rag", "accept-encoding": "identity", "range": f"bytes={offset}-"}
             request = client.stream("GET", url, headers=headers, follow_redirects=True, timeout=None)
+            reason = "it ended early"
             try:
                 async with asyncio.timeout(STALL_SECONDS) as alarm, request as response:
                     await _append_response(response, file, partial, report, alarm)
-            except (httpx2.HTTPError, TimeoutError) as error:
-                failures = 0 if size_of(partial) - offset >= STALL_BYTES else failures + 1
-                if failures == 3:
-                    why = redacted_message(error, Secrets())
-                    if isinstance(error, TimeoutError):
-                        why = f"less than {STALL_BYTES:,} bytes came in {STALL_SECONDS:g} s"
-                    raise UnavailableError(f"the connection to the hub was lost ({why})") from error
-            else:
-                if size_of(partial) <= offset:
-                    raise UnavailableError("the hub sent a different file than expected")
+            except TimeoutError:
+                reason = f"less than {STALL_BYTES:,} bytes came in {STALL_SECONDS:g} s"
+            except httpx2.HTTPError as error:
+                reason = redacted_message(error, Secrets())
+            failures = 0 if size_of(partial) - offset >= STALL_BYTES else failures + 1
+            if failures == 3 and size_of(partial) < file.size:
+                raise UnavailableError(f"the connection to the hub was lost ({reason})")
 
 
 async def _append_response(

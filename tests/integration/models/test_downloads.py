@@ -132,6 +132,14 @@ def test_a_hub_that_drips_is_left(tmp_path: Path, hub: tuple[type[Hub], str], mo
     assert len(handler.asked) == 3
 
 
+def test_a_hub_that_gives_next_to_nothing_each_time_is_left(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
+    handler, endpoint = hub
+    handler.give = 10
+    with pytest.raises(UnavailableError, match="connection to the hub was lost"):
+        from_hub(FILE, tmp_path / "partial", silent, endpoint=endpoint)
+    assert len(handler.asked) == 3
+
+
 def test_a_hub_that_compresses_unasked_is_left(tmp_path: Path, hub: tuple[type[Hub], str]) -> None:
     handler, endpoint = hub
     handler.encoding = "zstd"

@@ -120,6 +120,7 @@ def _fetched(
     address = f"http://127.0.0.1:{world.server.port}"
     environment: dict[str, str | None] = {
         **(EMBEDDED if words != ["pull"] else {}),
+        "OPENAI_API_KEY": world.key,  # which the replies hold
         "SELFRAG_MODEL_PATH": None,
         "HF_ENDPOINT": address,
         "HF_HUB_OFFLINE": None,

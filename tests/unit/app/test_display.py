@@ -62,7 +62,7 @@ class Shelf:
         self.left = [Skipped(path, said)]
         self.held = [Source(path, "indexed", 3, ""), Source(path, "failed", 0, said, said)]
         self.report = SyncReport(failed=[Failure(path, said)], skipped=self.left, notes=[said])
-        self.found = VerifyReport(3, 2, mended=[said], problems=[said])
+        self.found = VerifyReport(3, 2, repairs=[said], problems=[said])
         self.path = path
 
     def sync(self, progress: Any) -> SyncReport:

@@ -77,7 +77,7 @@ def test_the_name_of_a_file_cannot_steer_the_terminal() -> None:
     ("report", "said"),
     [
         (VerifyReport(1234, 56), "Checked 1,234 passages of 56 documents: no damage."),
-        (VerifyReport(4, 2, mended=["It is made anew."]), "Checked 4 passages of 2 documents: 1 mended."),
+        (VerifyReport(4, 2, repairs=["It is made anew."]), "Checked 4 passages of 2 documents: 1 mended."),
         (VerifyReport(4, 2, ["a"], ["b", "c"]), "Checked 4 passages of 2 documents: 1 mended, 2 cannot be mended."),
     ],
 )
