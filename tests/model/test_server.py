@@ -131,22 +131,32 @@ def cached(reply: dict[str, Any]) -> int:
     return int(reply["usage"]["prompt_tokens_details"]["cached_tokens"])
 
 
-def test_what_one_server_read_of_a_prompt_the_next_one_need_not_read(chat_model: Path, tmp_path: Path) -> None:
-    first, second = asked_of_a_new_server(chat_model, tmp_path), asked_of_a_new_server(chat_model, tmp_path)
-    for read, known in zip(first, second, strict=True):
+@pytest.fixture(scope="module")
+def read_before(chat_model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A folder in which a server has kept the prefixes of both prompts, and its replies."""
+    folder = tmp_path_factory.mktemp("prefixes")
+    return folder, asked_of_a_new_server(chat_model, folder)
+
+
+def test_what_one_server_read_of_a_prompt_the_next_one_need_not_read(
+    chat_model: Path, read_before: tuple[Path, list[dict[str, Any]]]
+) -> None:
+    folder, first = read_before
+    for read, known in zip(first, asked_of_a_new_server(chat_model, folder), strict=True):
         assert cached(read) < 50
         assert cached(known) > 200
         likeliest = max(top(read), key=lambda token: top(read)[token])
         assert top(known)[likeliest] == pytest.approx(top(read)[likeliest], abs=0.02)
 
 
-def test_a_kept_prefix_that_was_cut_short_is_read_anew(chat_model: Path, tmp_path: Path) -> None:
+def test_a_kept_prefix_that_was_cut_short_is_read_anew(
+    chat_model: Path, read_before: tuple[Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
     """llama.cpp itself aborts the process over such a file."""
-    asked_of_a_new_server(chat_model, tmp_path)
-    kept = list(tmp_path.iterdir())
+    kept = list(read_before[0].iterdir())
     assert len(kept) == 2
     for path in kept:
-        path.write_bytes(path.read_bytes()[:-1000])
+        (tmp_path / path.name).write_bytes(path.read_bytes()[:-1000])
     assert all(cached(reply) < 50 for reply in asked_of_a_new_server(chat_model, tmp_path))
 
 
