@@ -12,7 +12,7 @@ from app.options import require_docs, span
 if TYPE_CHECKING:
     from app.screen import Screen
     from app.settings import Settings
-    from evaluation.judgements import Judgements
+    from evaluation.judging.judgements import Judgements
     from evaluation.record_store import Store
     from evaluation.records import Dataset, Example, Record, System
     from evaluation.run import Tally
@@ -66,10 +66,10 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     from app.libraries import library_to_ask
     from app.screen import Screen
     from app.settings import load_settings
-    from evaluation.datasets import load, name_of
+    from evaluation.datasets.question_set import load, name_of
+    from evaluation.datasets.selection import select
     from evaluation.folder import claim, require_own
     from evaluation.record_store import NAME, Store
-    from evaluation.selection import select
 
     screen = Screen(quiet=options.quiet)
     settings = load_settings()
@@ -136,7 +136,7 @@ def _asked(
         records = [record for records in by_system.values() for record in records]
         if not options.judge:
             return records, None
-        from evaluation.judge import judge_records
+        from evaluation.judging.judge import judge_records
 
         embed = library.store.embeddings.embed_documents
         with judging(screen) as tell:
@@ -174,9 +174,9 @@ def _report(
     from app.progress import table
     from core.errors import ModelError, RequestError
     from evaluation.json_lines import unwritable
-    from evaluation.metrics import summarise
+    from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
-    from evaluation.report import table_rows, write_report
+    from evaluation.reporting.report import table_rows, write_report
 
     failures = [record["error"] for record in records if record["error"]]
     if failures and len(failures) == len(records):

@@ -20,7 +20,7 @@ from app.evaluate import add_options, evaluate
 from app.screen import print_error
 from benchmarks.peers import peers
 from core.errors import SelfRAGError
-from evaluation.datasets import name_of
+from evaluation.datasets.question_set import name_of
 from evaluation.records import System
 from graph.context import Context, Services
 

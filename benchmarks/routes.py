@@ -14,7 +14,7 @@ from app.front_door import SelfRAG
 from app.screen import Screen
 from benchmarks.harness import option_parser
 from benchmarks.sample import questions_in
-from evaluation.statistics import auc
+from evaluation.measures.statistics import auc
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 

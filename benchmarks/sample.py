@@ -15,7 +15,7 @@ from app.front_door import SelfRAG
 from app.libraries import SAMPLE
 from app.screen import Screen
 from core.types import Passage
-from evaluation.datasets import load as load_questions
+from evaluation.datasets.question_set import load as load_questions
 from evaluation.records import Example
 from grounding.claims import declines, split_claims
 from grounding.quotes import find_quote, missing_facts

@@ -21,11 +21,11 @@ from langgraph.runtime import Runtime
 from benchmarks.harness import option_parser, read_rows
 from benchmarks.sample import open_docs
 from core.types import Draft, Passage
-from evaluation.datasets import load
+from evaluation.datasets.question_set import load
+from evaluation.datasets.selection import select
+from evaluation.measures.scores import contains, tokens
+from evaluation.measures.statistics import auc_estimate
 from evaluation.records import Dataset, Example
-from evaluation.scores import contains, tokens
-from evaluation.selection import select
-from evaluation.statistics import auc_estimate
 from graph.context import Context, Services
 from graph.initial_state import initial_state
 from graph.state import SelfRAGState

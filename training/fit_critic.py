@@ -27,11 +27,11 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import option_parser, read_rows
 from benchmarks.sample import open_docs
-from evaluation.datasets import load
+from evaluation.datasets.question_set import load
+from evaluation.datasets.selection import select
+from evaluation.measures.scores import contains, right_answer
+from evaluation.measures.statistics import auc
 from evaluation.records import Example
-from evaluation.scores import contains, right_answer
-from evaluation.selection import select
-from evaluation.statistics import auc
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
 from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_features, support_features

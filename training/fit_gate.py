@@ -30,9 +30,9 @@ from app.settings import load_settings
 from benchmarks.harness import option_parser, read_figures, write_figures
 from core.errors import RequestError
 from core.types import Passage
-from evaluation.datasets import load
+from evaluation.datasets.question_set import load
+from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
-from evaluation.scores import holds_gold
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
 from retrieval.index.store import PassageStore

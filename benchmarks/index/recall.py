@@ -27,10 +27,10 @@ from app.compose import embeddings_of
 from app.libraries import SAMPLE
 from app.settings import load_settings
 from benchmarks.harness import option_parser, write_figures
-from evaluation.datasets import load
+from evaluation.datasets.question_set import load
+from evaluation.measures.scores import holds_gold
+from evaluation.measures.statistics import Difference, Estimate, difference, mean
 from evaluation.records import Example
-from evaluation.scores import holds_gold
-from evaluation.statistics import Difference, Estimate, difference, mean
 from retrieval.index.store import PassageStore, Search, fuse
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings

@@ -14,7 +14,7 @@ from benchmarks.injection.hosts import Host
 from benchmarks.injection.success import Rule, rule_of
 from core.errors import RequestError
 from evaluation.fingerprint import digest
-from evaluation.scores import BARE, contains
+from evaluation.measures.scores import BARE, contains
 
 
 def raginject() -> list[Attack]:

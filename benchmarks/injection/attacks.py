@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.injection.hosts import HOSTS, Host
 from evaluation.fingerprint import digest
+from evaluation.measures.scores import containment
 from evaluation.records import Example
-from evaluation.scores import containment
 from grounding.sentences import sentences
 
 PLACES = ("beginning", "middle", "end", "apart")

@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks.injection.attacks import Attack
 from benchmarks.injection.targets import OURS, PLAIN
+from evaluation.measures.scores import abstained, answer_of
 from evaluation.records import Record
-from evaluation.scores import abstained, answer_of
 from nodes.finish import MARKS
 
 ALL = "all attacks"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evaluation import report
+from evaluation.reporting import report
 from tests.command_line import ROOT, Program
 from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
 

@@ -15,8 +15,8 @@ from typing import Any
 
 MODULES = (
     "app.ask app.evaluate app.index app.draw app.show app.result graph.builder models.connect models.critic "
-    "models.generator retrieval.library.library evaluation.report langchain_openai faiss langchain.embeddings "
-    "langchain.chat_models openai tests.scripted benchmarks.index.bag_of_words"
+    "models.generator retrieval.library.library evaluation.reporting.report langchain_openai faiss "
+    "langchain.embeddings langchain.chat_models openai tests.scripted benchmarks.index.bag_of_words"
 ).split()
 THIS_MACHINE = ("127.0.0.1", "::1", "localhost", "", "None")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC

@@ -17,11 +17,13 @@ from app.evaluate import _surroundings, add_options, evaluate
 from app.screen import Screen
 from app.settings import load_settings
 from core.errors import ModelError, RequestError
-from evaluation import judge, metrics, report
 from evaluation.fingerprint import digest
 from evaluation.folder import MARKER
-from evaluation.judgements import Judgements
+from evaluation.judging import judge
+from evaluation.judging.judgements import Judgements
+from evaluation.measures import metrics
 from evaluation.records import Record, System
+from evaluation.reporting import report
 from graph.context import Context, Services
 from tests.scripted import ScriptedCritic, ScriptedGenerator
 from tests.unit.evaluation.records import Scripted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evaluation.analysis import Group, analysis
-from evaluation.judgements import Judgements, Pair
+from evaluation.judging.judgements import Judgements, Pair
 from evaluation.records import Example, Record
+from evaluation.reporting.analysis import Group, analysis
 from tests.unit.evaluation.said import record, seen
 
 

@@ -14,9 +14,9 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.types import Verdict
-from evaluation.judge import judge_records, passages_of, relevancies
-from evaluation.judge_prompts import NO_ANSWER, QUESTIONS
-from evaluation.judgements import Judgements, Pair
+from evaluation.judging.judge import judge_records, passages_of, relevancies
+from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS
+from evaluation.judging.judgements import Judgements, Pair
 from evaluation.records import Example, Record
 from graph.context import RetrieverLike, Services
 from models.failures import TransientModelError

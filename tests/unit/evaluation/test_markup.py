@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.markup import Html, joined, marked, tag, text
+from evaluation.reporting.markup import Html, joined, marked, tag, text
 
 
 def test_text_is_escaped_once() -> None:

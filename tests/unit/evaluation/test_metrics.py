@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evaluation.judgements import Judgements, Pair
-from evaluation.metrics import summarise
+from evaluation.judging.judgements import Judgements, Pair
+from evaluation.measures.metrics import summarise
+from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PAIRED
 from evaluation.records import Example, Gold, Record
-from evaluation.summary import BY_KEY, MAIN_METRICS, METRICS, PAIRED
 from tests.unit.evaluation.made import cost, said, seen
 from tests.unit.evaluation.records import example, record
 

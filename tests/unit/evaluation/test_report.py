@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaluation import report
-from evaluation.charts import calibration, chip, overview, relevance, risk_coverage
-from evaluation.failure_page import failures, kinds_of
-from evaluation.judgements import Judgements, Pair
-from evaluation.metrics import summarise
+from evaluation.judging.judgements import Judgements, Pair
+from evaluation.measures.joined_rows import rows_of
+from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Record
-from evaluation.report import page, write_report
-from evaluation.rows import rows_of
+from evaluation.reporting import report
+from evaluation.reporting.charts import calibration, chip, overview, relevance, risk_coverage
+from evaluation.reporting.failure_page import failures, kinds_of
+from evaluation.reporting.report import page, write_report
 from tests.unit.evaluation.made import said, seen
 from tests.unit.evaluation.records import example, record
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.records import Gold
-from evaluation.scores import (
+from evaluation.measures.scores import (
     abstained,
     answer_f1,
     answer_of,
@@ -30,6 +29,7 @@ from evaluation.scores import (
     token_f1,
     tokens,
 )
+from evaluation.records import Gold
 from tests.unit.evaluation.made import said, seen
 from tests.unit.evaluation.records import example, record
 

@@ -3,8 +3,8 @@
 import pytest
 
 from core.errors import RequestError
+from evaluation.datasets.selection import select
 from evaluation.records import Example
-from evaluation.selection import select
 
 EXAMPLES = [Example(id=str(i), question=f"{i}?", answerable=i % 3 == 0) for i in range(30)]
 

@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from evaluation.statistics import (
+from evaluation.measures.statistics import (
     auc,
     auc_estimate,
     aurc,

@@ -7,10 +7,10 @@ import io
 
 import pytest
 
-from evaluation.metrics import summarise
+from evaluation.measures.metrics import summarise
+from evaluation.measures.summary import MAIN_METRICS
 from evaluation.records import Gold
-from evaluation.summary import MAIN_METRICS
-from evaluation.tables import escape_formula, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from evaluation.reporting.tables import escape_formula, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
 from tests.unit.evaluation.made import cost, seen
 from tests.unit.evaluation.records import example, record
 

@@ -11,7 +11,7 @@ from itertools import count
 
 import pytest
 
-from evaluation.scores import CITED
+from evaluation.measures.scores import CITED
 from grounding.claims import LONGEST_CLAIM, claim_ends, declines, statements
 from grounding.dates import dates, without_dates
 from grounding.instructions import is_instruction

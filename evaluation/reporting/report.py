@@ -8,16 +8,16 @@ from pathlib import Path
 
 from core.files import FOLDER_MODE, replace_private
 from core.text import as_json
-from evaluation import charts as pictures
-from evaluation.analysis import analysis
-from evaluation.drawing import DARK, LIGHT, variables
-from evaluation.failure_page import failures
-from evaluation.judgements import Judgements
-from evaluation.markup import Html, joined, tag
+from evaluation.judging.judgements import Judgements
+from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
 from evaluation.records import Dataset, Example, Record
-from evaluation.style import STYLE
-from evaluation.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
-from evaluation.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from evaluation.reporting import charts as pictures
+from evaluation.reporting.analysis import analysis
+from evaluation.reporting.drawing import DARK, LIGHT, variables
+from evaluation.reporting.failure_page import failures
+from evaluation.reporting.markup import Html, joined, tag
+from evaluation.reporting.style import STYLE
+from evaluation.reporting.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
 
 __all__ = ["markdown", "table_rows", "write_report"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluation.judgements import Judgements, Pair
+from evaluation.judging.judgements import Judgements, Pair
+from evaluation.measures.joined_rows import Row, Terms, average, mean_term, ratio_over, rows_of
+from evaluation.measures.statistics import Estimate, aurc_estimate, calibration, difference, median, risk_coverage
+from evaluation.measures.summary import BASELINE, KINDS, PAIRED, PLAIN, Compared, Preference, Summary, SystemSummary
+from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_passages, supported
 from evaluation.records import Example, Record
-from evaluation.rows import Row, Terms, average, mean_term, ratio_over, rows_of
-from evaluation.statistics import Estimate, aurc_estimate, calibration, difference, median, risk_coverage
-from evaluation.summary import BASELINE, KINDS, PAIRED, PLAIN, Compared, Preference, Summary, SystemSummary
-from evaluation.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_passages, supported
 
 __all__ = ["Summary", "summarise"]
 

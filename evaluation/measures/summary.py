@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from evaluation.statistics import NOTHING, Calibration, Difference, Estimate, Point
+from evaluation.measures.statistics import NOTHING, Calibration, Difference, Estimate, Point
 
 BASELINE = "self-rag"
 PLAIN = "plain"

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
-from evaluation.analysis import OURS, agreement_of
-from evaluation.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS
-from evaluation.judge_store import Replies, key_of
-from evaluation.judgements import Judgements, Pair
+from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS
+from evaluation.judging.judgements import Judgements, Pair
+from evaluation.judging.saved_replies import Replies, key_of
+from evaluation.measures.scores import abstained, answer_of
 from evaluation.records import Example, Record
-from evaluation.scores import abstained, answer_of
+from evaluation.reporting.analysis import OURS, agreement_of
 from graph.context import CriticLike, GeneratorLike, Services
 from grounding.claims import split_claims
 from models.failures import TransientModelError

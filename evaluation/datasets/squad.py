@@ -18,7 +18,7 @@ from core.files import (
     write_private,
 )
 from core.text import is_blank, shown
-from evaluation.datasets_rows import with_id, without_surrogates
+from evaluation.datasets.row_formats import with_id, without_surrogates
 from evaluation.folder import claim, paragraphs_of
 from evaluation.records import Example, Gold
 

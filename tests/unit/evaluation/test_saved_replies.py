@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from core.errors import RequestError
-from evaluation.judge_store import Replies, key_of
+from evaluation.judging.saved_replies import Replies, key_of
 
 
 def lines_of(path: Path) -> list[str]:

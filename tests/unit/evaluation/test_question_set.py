@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from core.errors import RequestError
-from evaluation import datasets
-from evaluation.datasets import load, name_of
-from evaluation.datasets_rows import with_id
+from evaluation.datasets.question_set import load, name_of
+from evaluation.datasets import question_set as datasets
+from evaluation.datasets.row_formats import with_id
 from evaluation.records import Dataset, Example, Gold
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from evaluation.measures.scores import Scores, score
+from evaluation.measures.statistics import NOTHING, Estimate, mean, ratio
 from evaluation.records import Example, Record
-from evaluation.scores import Scores, score
-from evaluation.statistics import NOTHING, Estimate, mean, ratio
 
 
 @dataclass(frozen=True)

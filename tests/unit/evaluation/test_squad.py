@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.errors import RequestError
-from evaluation.datasets import load
+from evaluation.datasets.question_set import load
 from evaluation.folder import MARKER
 from evaluation.records import Dataset
 

@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterable, Sequence
 
 from core.text import clean, one_line
+from evaluation.measures.joined_rows import Row, rows_of
+from evaluation.measures.statistics import Difference, Estimate
+from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, Summary, Unit
 from evaluation.records import Example, Record
-from evaluation.rows import Row, rows_of
-from evaluation.statistics import Difference, Estimate
-from evaluation.summary import BY_KEY, MAIN_METRICS, METRICS, Summary, Unit
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evaluation.judgements import Judgements, Pair
+from evaluation.judging.judgements import Judgements, Pair
+from evaluation.measures.scores import abstained, right
 from evaluation.records import Example, Record
-from evaluation.scores import abstained, right
 
 OURS, BASELINE = "self-rag", "plain"
 SHORT_QUESTION, LONG_QUESTION = 7, 13

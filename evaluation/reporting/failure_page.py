@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from core.text import as_json
-from evaluation.markup import Html, joined, marked, tag
+from evaluation.measures.joined_rows import Row, rows_of
+from evaluation.measures.scores import is_gold
 from evaluation.records import Example, Record
-from evaluation.rows import Row, rows_of
-from evaluation.scores import is_gold
+from evaluation.reporting.markup import Html, joined, marked, tag
 
 MAX_SHOWN = 60
 KINDS = {

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.rows import Row, average, ratio_over
-from evaluation.scores import contains, draft_right, is_gold
-from evaluation.statistics import NOTHING, Estimate, auc_estimate
-from evaluation.summary import Histogram
+from evaluation.measures.joined_rows import Row, average, ratio_over
+from evaluation.measures.scores import contains, draft_right, is_gold
+from evaluation.measures.statistics import NOTHING, Estimate, auc_estimate
+from evaluation.measures.summary import Histogram
 
 BINS = 20
 GOLD, WRONG, UNANSWERABLE = "holds the answer", "wrong passage", "question has no answer"

@@ -1,0 +1,1 @@
+"""Question sets in their formats."""

@@ -1,0 +1,1 @@
+"""A model's judgements of answers."""
