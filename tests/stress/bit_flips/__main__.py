@@ -30,7 +30,7 @@ from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.document_rows import get_passages
 from retrieval.library.library import Library
 from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play_some
-from tests.stress.index_kills.libraries import pdf_of, sentence
+from tests.stress.index_kills.changing_folder import pdf_of, sentence
 
 BATCH = 50  # rounds of one process
 HUNG_SECONDS = 60.0  # for one round

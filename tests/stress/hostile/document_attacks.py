@@ -15,7 +15,7 @@ from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat,
 from tests.stress.hostile.run_checks import UNSHOWN
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import QUESTION, World
-from tests.stress.index_kills.libraries import KINDS as SOUND_KINDS
+from tests.stress.index_kills.changing_folder import KINDS as SOUND_KINDS
 from tests.unit.retrieval.documents.docx_files import core, docx, styles
 from tests.unit.retrieval.documents.pdfs import drawn
 

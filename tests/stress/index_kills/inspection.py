@@ -18,7 +18,7 @@ from retrieval.index.schema import Snapshot, get_roots
 from retrieval.index.store import Search
 from retrieval.library.discovery import is_below
 from retrieval.library.library import Library
-from tests.stress.index_kills.libraries import ROWS
+from tests.stress.index_kills.changing_folder import ROWS
 
 ASKED = 3  # files an inspection
 

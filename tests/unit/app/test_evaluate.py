@@ -26,7 +26,7 @@ from evaluation.records import Record, System
 from evaluation.reporting import report
 from graph.context import Context, Services
 from tests.scripted import ScriptedCritic, ScriptedGenerator
-from tests.unit.evaluation.records import Scripted
+from tests.unit.evaluation.sample_records import ScriptedSystem
 from tests.unit.retrieval.fakes import BagOfWords
 
 ROWS = [
@@ -105,7 +105,7 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(capsys: pytest.CaptureF
 
 def test_extra_systems_are_compared_too(capsys: pytest.CaptureFixture[str]) -> None:
     given: list[tuple[Services, Context]] = []
-    peer = Scripted("peer")
+    peer = ScriptedSystem("peer")
 
     def extra(made: Services, context: Context) -> list[System]:
         given.append((made, context))
@@ -123,7 +123,7 @@ def test_extra_systems_are_compared_too(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_an_extra_system_has_its_own_name() -> None:
     with pytest.raises(RequestError, match="Two systems are named plain"):
-        evaluate(options(), lambda *_: [Scripted("plain")])
+        evaluate(options(), lambda *_: [ScriptedSystem("plain")])
 
 
 @pytest.mark.parametrize("setting", ["SELFRAG_CHAT_MODEL", "SELFRAG_CRITIC_MODEL"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evaluation.judging.judgements import Judgements, Pair
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import Group, analysis
-from tests.unit.evaluation.said import record, seen
+from tests.unit.evaluation.sample_records import answered, seen
 
 
 def unanswerable(number: int) -> Example:
@@ -25,16 +25,16 @@ def records() -> list[Record]:
     made = []
     for n in range(6):
         made += [
-            record("self-rag", "" if n < 5 else "A miller.", example=f"u{n}", queries=["a", "b"]),
-            record("plain", "A miller.", example=f"u{n}"),
-            record(
+            answered("self-rag", "" if n < 5 else "A miller.", example=f"u{n}", queries=["a", "b"]),
+            answered("plain", "A miller.", example=f"u{n}"),
+            answered(
                 "self-rag",
                 "Air." if n else "",
                 example=f"a{n}",
                 seen=relevant,
                 outcome="grounded" if n else "abstained",
             ),
-            record("plain", "Air.", example=f"a{n}"),
+            answered("plain", "Air.", example=f"a{n}"),
         ]
     return made
 
@@ -100,14 +100,14 @@ def test_kinds_with_few_questions_make_no_sentence() -> None:
 
 
 def test_only_what_both_were_asked_and_neither_failed_counts() -> None:
-    some = [record("self-rag", "Air.", example="a1"), record("plain", "Air.", example="a1", error="gone")]
+    some = [answered("self-rag", "Air.", example="a1"), answered("plain", "Air.", example="a1", error="gone")]
     found = analysis(EXAMPLES, some, Judgements())
     assert (found.overall.questions, found.groups, found.lines) == (0, [], [])
 
 
 def test_questions_without_labels_are_counted_and_not_scored() -> None:
     example = Example(id="e1", question="Say hello.", route="direct")
-    found = analysis([example], [record("self-rag", "Hello.", seen=[]), record("plain", "Hi.")], Judgements())
+    found = analysis([example], [answered("self-rag", "Hello.", seen=[]), answered("plain", "Hi.")], Judgements())
     direct = group(found.groups, "need no documents")
     assert (direct.questions, direct.labelled) == (1, 0)
     assert {one.kind for one in found.groups} == {"expected", "length", "outcome"}

@@ -11,7 +11,7 @@ import pytest
 from core.errors import RequestError
 from evaluation.folder import MARKER, claim, paragraphs_of, require_own
 from evaluation.record_store import NAME, Store
-from tests.unit.evaluation.records import record
+from tests.unit.evaluation.sample_records import record
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,7 @@ from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PAIRED
 from evaluation.records import Example, Gold, Record
-from tests.unit.evaluation.made import cost, said, seen
-from tests.unit.evaluation.records import example, record
+from tests.unit.evaluation.sample_records import cost, example, record, said, seen
 
 GOLD = (Gold(source="a.md", text="Turing"),)
 FAIR = [example(str(number), answerable=True, references=("Turing",), gold=GOLD, route="retrieve") for number in (1, 2)]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.errors import RequestError
-from evaluation.datasets.question_set import load, name_of
 from evaluation.datasets import question_set as datasets
+from evaluation.datasets.question_set import load, name_of
 from evaluation.datasets.row_formats import with_id
 from evaluation.records import Dataset, Example, Gold
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import RequestError
 from evaluation.record_store import NAME, Store
-from tests.unit.evaluation.records import Scripted, example, record
+from tests.unit.evaluation.sample_records import ScriptedSystem, example, record
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run" / NAME
 
 
-OURS = Scripted()
+OURS = ScriptedSystem()
 
 
 def filled(path: Path, *ids: str) -> None:
@@ -53,8 +53,8 @@ def test_a_record_stands_for_its_system_code_and_question_alone(path: Path) -> N
     filled(path, "1")
     with Store(path) as store:
         assert store.done(OURS, example("1"))
-        assert store.done(Scripted(name="other"), example("1")) is None
-        assert store.done(Scripted(fingerprint="changed"), example("1")) is None
+        assert store.done(ScriptedSystem(name="other"), example("1")) is None
+        assert store.done(ScriptedSystem(fingerprint="changed"), example("1")) is None
         assert store.done(OURS, example("2")) is None
         assert store.done(OURS, example("1", "Another question?")) is None
 

@@ -21,8 +21,7 @@ from evaluation.reporting import report
 from evaluation.reporting.charts import calibration, chip, overview, relevance, risk_coverage
 from evaluation.reporting.failure_page import failures, kinds_of
 from evaluation.reporting.report import page, write_report
-from tests.unit.evaluation.made import said, seen
-from tests.unit.evaluation.records import example, record
+from tests.unit.evaluation.sample_records import example, record, said, seen
 
 EVIL = "<script>alert('x')</script>"
 GOLD = (Gold(source="a.md", text="Turing"),)

@@ -9,7 +9,7 @@ from core.errors import ModelError, RequestError
 from evaluation.record_store import NAME, Store
 from evaluation.records import Example, Record
 from evaluation.run import Tally, run
-from tests.unit.evaluation.records import Scripted, example, record
+from tests.unit.evaluation.sample_records import ScriptedSystem, example, record
 
 EXAMPLES = [example(str(i)) for i in range(8)]
 
@@ -26,7 +26,7 @@ def _closed(store: Store) -> object:
 
 
 async def test_every_system_answers_every_example_in_order(store: Store) -> None:
-    one, other = Scripted("one"), Scripted("other")
+    one, other = ScriptedSystem("one"), ScriptedSystem("other")
     records = await run([one, other], EXAMPLES, store, concurrency=3)
     assert list(records) == ["one", "other"]
     assert [said["example"] for said in records["other"]] == [example.id for example in EXAMPLES]
@@ -34,12 +34,12 @@ async def test_every_system_answers_every_example_in_order(store: Store) -> None
 
 
 async def test_what_was_answered_is_not_asked_again(store: Store) -> None:
-    await run([Scripted()], EXAMPLES[:3], store)
-    again = Scripted()
+    await run([ScriptedSystem()], EXAMPLES[:3], store)
+    again = ScriptedSystem()
     records = await run([again], EXAMPLES, store)
     assert again.asked == ["3", "4", "5", "6", "7"]
     assert len(records["ours"]) == 8
-    changed = Scripted(fingerprint="changed")
+    changed = ScriptedSystem(fingerprint="changed")
     await run([changed], EXAMPLES[:3], store)
     assert changed.asked == ["0", "1", "2"]
 
@@ -47,7 +47,7 @@ async def test_what_was_answered_is_not_asked_again(store: Store) -> None:
 async def test_the_systems_take_turns_at_being_first(store: Store) -> None:
     order: list[str] = []
 
-    class Noting(Scripted):
+    class Noting(ScriptedSystem):
         async def ask(self, example: Example) -> Record:
             order.append(self.name)
             return await super().ask(example)
@@ -58,7 +58,7 @@ async def test_the_systems_take_turns_at_being_first(store: Store) -> None:
 
 @pytest.mark.parametrize("concurrency", [1, 3, 100])
 async def test_concurrency_is_bounded_and_used(store: Store, concurrency: int) -> None:
-    class Counting(Scripted):
+    class Counting(ScriptedSystem):
         now = most = 0
 
         async def ask(self, example: Example) -> Record:
@@ -76,14 +76,14 @@ async def test_concurrency_is_bounded_and_used(store: Store, concurrency: int) -
 async def test_a_failure_is_a_row_and_the_run_goes_on(store: Store) -> None:
     failures = {"2": LookupError("odd\nand long"), "5": RequestError("The question is too long.")}
     failed: list[int] = []
-    system = Scripted(says=lambda example: failures.get(example.id))
+    system = ScriptedSystem(says=lambda example: failures.get(example.id))
     records = await run([system], EXAMPLES, store, progress=lambda tally: failed.append(tally.failed))
     assert failed == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     assert [said["error"] for said in records["ours"] if said["error"]] == [
         "LookupError: odd",
         "RequestError: The question is too long.",
     ]
-    again = Scripted()
+    again = ScriptedSystem()
     records = await run([again], EXAMPLES, store)
     assert again.asked == ["2", "5"]
     assert all(said["error"] is None for said in records["ours"])
@@ -91,26 +91,26 @@ async def test_a_failure_is_a_row_and_the_run_goes_on(store: Store) -> None:
 
 async def test_a_model_that_is_gone_ends_the_run_and_keeps_what_there_is(store: Store) -> None:
     gone = ModelError("Cannot reach the server.")
-    system = Scripted(says=lambda example: gone if int(example.id) >= 3 else None)
+    system = ScriptedSystem(says=lambda example: gone if int(example.id) >= 3 else None)
     with pytest.raises(ModelError, match=r"^Cannot reach the server\.$"):
         await run([system], EXAMPLES, store)
     assert system.asked == ["0", "1", "2", "3", "4", "5"]
-    again = Scripted()
+    again = ScriptedSystem()
     await run([again], EXAMPLES, store)
     assert again.asked == ["3", "4", "5", "6", "7"]
 
 
 async def test_a_model_that_fails_now_and_then_does_not_end_the_run(store: Store) -> None:
     failure = ModelError("It did not answer in time.")
-    system = Scripted(says=lambda example: failure if int(example.id) % 4 else None)
+    system = ScriptedSystem(says=lambda example: failure if int(example.id) % 4 else None)
     with pytest.raises(ModelError):
         await run([system], EXAMPLES, store)
-    often = Scripted("often", says=lambda example: failure if int(example.id) % 3 else None)
+    often = ScriptedSystem("often", says=lambda example: failure if int(example.id) % 3 else None)
     assert len((await run([often], EXAMPLES, store))["often"]) == 8
 
 
 async def test_a_record_of_a_failed_model_counts_as_a_failure(store: Store) -> None:
-    class Reports(Scripted):
+    class Reports(ScriptedSystem):
         async def ask(self, example: Example) -> Record:
             return record(example.id, error="Gone.", stop_reason="model_failed", outcome="stopped")
 
@@ -121,7 +121,7 @@ async def test_a_record_of_a_failed_model_counts_as_a_failure(store: Store) -> N
 async def test_an_interruption_keeps_what_is_finished(store: Store) -> None:
     reached = asyncio.Event()
 
-    class Slow(Scripted):
+    class Slow(ScriptedSystem):
         async def ask(self, example: Example) -> Record:
             if int(example.id) >= 4:
                 reached.set()
@@ -133,20 +133,20 @@ async def test_an_interruption_keeps_what_is_finished(store: Store) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    again = Scripted()
+    again = ScriptedSystem()
     await run([again], EXAMPLES, store)
     assert again.asked == ["4", "5", "6", "7"]
 
 
 async def test_progress_hears_of_every_answer_and_what_it_cost(store: Store) -> None:
-    await run([Scripted()], EXAMPLES[:3], store)
+    await run([ScriptedSystem()], EXAMPLES[:3], store)
     heard: list[tuple[int, int, int, int]] = []
 
     def progress(tally: Tally) -> None:
         heard.append((tally.done, tally.total, tally.kept, tally.usage["model_calls"]))
         assert (tally.rate is None) == (tally.seconds_left is None) == (tally.asked == 0)
 
-    await run([Scripted()], EXAMPLES[:6], store, progress=progress)
+    await run([ScriptedSystem()], EXAMPLES[:6], store, progress=progress)
     assert heard == [(3, 6, 3, 0), (4, 6, 3, 2), (5, 6, 3, 4), (6, 6, 3, 6)]
 
 

@@ -30,8 +30,7 @@ from evaluation.measures.scores import (
     tokens,
 )
 from evaluation.records import Gold
-from tests.unit.evaluation.made import said, seen
-from tests.unit.evaluation.records import example, record
+from tests.unit.evaluation.sample_records import example, record, said, seen
 
 GOLD = (Gold(source="a.md", text="Alan Turing"),)
 

@@ -11,8 +11,7 @@ from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import MAIN_METRICS
 from evaluation.records import Gold
 from evaluation.reporting.tables import escape_formula, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
-from tests.unit.evaluation.made import cost, seen
-from tests.unit.evaluation.records import example, record
+from tests.unit.evaluation.sample_records import cost, example, record, seen
 
 EXAMPLES = [
     example("1", "=1+1?", answerable=True, references=("Turing",), gold=(Gold(text="Turing"),)),

@@ -1,4 +1,4 @@
-"""Records and systems for tests."""
+"""Examples, records and a system for tests, with defaults for what a test is not about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evaluation.records import Cost, Example, Record
+from evaluation.records import Cost, Example, Record, Said, Seen
+
+
+def seen(text: str, relevance: float | None = None, source: str = "a.md", relevant: bool | None = None) -> Seen:
+    judged = relevant if relevant is not None or relevance is None else relevance >= 0.5
+    return Seen(text=text, source=source, page=None, row=None, similarity=None, relevance=relevance, relevant=judged)
+
+
+def said(text: str, score: float | None = None, label: str | None = None, quote: str | None = None) -> Said:
+    judged = label if label is not None or score is None else "fully supported" if score >= 0.5 else "no support"
+    return Said(text=text, label=judged, score=score, quote=quote)
+
+
+def cost(seconds: float = 1.0, read: int = 100, cached: int = 40) -> Cost:
+    return Cost(
+        model_calls=3, input_tokens=read, cached_input_tokens=cached, output_tokens=7, seconds=seconds, estimated=False
+    )
 
 
 def example(id_: str = "1", question: str | None = None, **changes: Any) -> Example:
@@ -41,8 +57,21 @@ def record(id_: str = "1", system: str = "ours", **changes: Any) -> Record:
     return cast("Record", {**made, **changes})
 
 
+def answered(system: str, answer: str = "Air scatters light.", *, example: str = "e1", **changes: Any) -> Record:
+    """What a system said of one question; an empty answer is an abstention."""
+    question = "Why is the sky blue?"
+    given = {
+        "question": question,
+        "outcome": "answered" if answer else "abstained",
+        "answer": answer,
+        "queries": [question],
+        "seen": [seen("Air scatters blue light.", source="notes.txt")],
+    }
+    return record(example, system, **{**given, **changes})
+
+
 @dataclass
-class Scripted:
+class ScriptedSystem:
     """A system that answers at once; ``says`` gives what it says, an exception to raise."""
 
     name: str = "ours"
