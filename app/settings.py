@@ -82,7 +82,8 @@ class Settings(BaseSettings):
 
         try:
             parts = urlsplit(url)
-            right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and httpx2.URL(url)
+            named = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and httpx2.URL(url)
+            right = named and "\\" not in url  # which some take for a slash: readers would differ on what is the host
         except (ValueError, httpx2.InvalidURL):  # a port that is no number, half an IPv6 address, a line break
             right = False
         if not right:

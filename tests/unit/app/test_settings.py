@@ -50,6 +50,7 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "ftp://host",
         "http://ho\nst/v1",
         "http://ho\u200bst/v1",
+        "http://host\\@other/v1",
     ],
 )
 def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
