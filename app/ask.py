@@ -25,6 +25,7 @@ OVERRIDES = {
     "retrieve_threshold": "selfrag_threshold_retrieve",
     "relevance_threshold": "selfrag_threshold_relevant",
     "support_threshold": "selfrag_threshold_supported",
+    "scoring": "selfrag_scoring",
     "weights": "selfrag_weights",
     "constraints": "selfrag_constraints",
 }

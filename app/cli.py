@@ -187,7 +187,12 @@ def _ask() -> argparse.ArgumentParser:
         help="the least P(full) + P(partial) of a claim that holds",
     )
     parser.add_argument(
-        "--weights", type=weights, metavar="REL,SUP,USE", help="what ranks candidates, as in the paper (1,1,0.5)"
+        "--scoring",
+        choices=("paper", "support-first"),
+        help="what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",
+    )
+    parser.add_argument(
+        "--weights", type=weights, metavar="REL,SUP,USE", help="the weights of the paper's score (1,1,0.5)"
     )
     parser.add_argument(
         "--constraints",

@@ -113,6 +113,7 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
         fallback=settings.selfrag_fallback,
         k=settings.selfrag_k,
         constraints=settings.selfrag_constraints,
+        scoring=settings.selfrag_scoring,
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,
         filter=within,

@@ -22,6 +22,7 @@ StopReason = Literal[
     "limit_seconds",
     "model_failed",
 ]
+SupportLevel = Literal["fully", "partially", "no"]
 LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
 UNKNOWN = "unknown"
 
@@ -35,7 +36,10 @@ class Verdict(TypedDict):
 
 
 class Passage(TypedDict):
-    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's."""
+    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's.
+
+    ``title`` of its document and ``heading`` of its section are there only if the retriever gives them.
+    """
 
     id: str
     text: str
@@ -43,6 +47,8 @@ class Passage(TypedDict):
     page: int | None
     row: int | None
     similarity: float | None
+    title: NotRequired[str]
+    heading: NotRequired[str]
 
 
 class Quote(TypedDict):
@@ -91,6 +97,27 @@ class Candidate(TypedDict):
     usefulness: float
     use: Verdict | None
     score: float
+
+
+class CandidateRecord(TypedDict):
+    """A candidate as it is kept for the result, with its passages by id.
+
+    ``round`` counts from 1; ``tier`` is the first part of its rank. ``finish`` sets ``chosen`` and ``reason``.
+    """
+
+    round: int
+    text: str
+    passages: list[str]
+    relevance: float
+    claims: list[Claim]
+    support: float
+    usefulness: float
+    use: Verdict | None
+    score: float
+    declined: bool
+    tier: int
+    chosen: bool
+    reason: str
 
 
 class Citation(TypedDict):

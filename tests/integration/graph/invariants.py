@@ -37,7 +37,12 @@ NO_ANSWER = ("No answer to “", "The documents do not answer “")
 
 def violations(final: SelfRAGState, question: str, context: Context) -> list[str]:
     """Each thing that does not hold of a finished question, in a sentence."""
-    return [*_of_the_run(final, question, context), *_of_the_outcome(final, context), *_of_the_answer(final)]
+    return [
+        *_of_the_run(final, question, context),
+        *_of_the_outcome(final, context),
+        *_of_the_answer(final),
+        *_of_the_candidates(final),
+    ]
 
 
 def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterator[str]:
@@ -92,6 +97,20 @@ def _of_the_answer(final: SelfRAGState) -> Iterator[str]:
         yield "an answer without documents cites"
     if best and final["outcome"] in ("grounded", "partially_grounded"):
         yield from _of_the_claims(final, best)
+
+
+def _of_the_candidates(final: SelfRAGState) -> Iterator[str]:
+    best, candidates, found = final["best"], final["candidates"], [one["id"] for one in final["found"]]
+    answered = final["outcome"] in ("grounded", "partially_grounded", "direct")
+    chosen = [one["text"] for one in candidates if one["chosen"]]
+    if chosen != ([best["draft"]["text"]] if best and answered else []):
+        yield f"chosen are {chosen}"
+    if len({(one["text"], *one["passages"]) for one in candidates}) < len(candidates):
+        yield "a candidate is listed twice"
+    if len(set(found)) < len(found) or not {one for each in candidates for one in each["passages"]} <= set(found):
+        yield "the passages found are not each there once"
+    if not all(one["reason"] for one in candidates):
+        yield "a candidate has no reason"
 
 
 def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:

@@ -10,7 +10,7 @@ from graph.state import SelfRAGState
 from nodes.finish import citations_of, marked
 from tests.integration.graph.invariants import violations
 from tests.integration.graph.oracle import deserved
-from tests.scripted import candidate_of, claim, draft, passage, state, verdict
+from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
 
 AIR, SEA = "Air scatters blue light.", "The sea is salty."
 CONTEXT = Context(limits=Limits(model_calls=8, tokens=1000))
@@ -44,7 +44,11 @@ def grounded(**changes: Any) -> SelfRAGState:
         path=[{"node": node, "seconds": 0.1, "decided": {}} for node in steps],
         seconds=1.0,
     )
-    return cast("SelfRAGState", {**final, **changes})
+    final = cast("SelfRAGState", {**final, **changes})
+    shown = final["best"]
+    candidates = explained_of(shown, final["outcome"] or "stopped") if shown else []
+    found = shown["draft"]["passages"] if shown else []
+    return cast("SelfRAGState", {**final, "candidates": candidates, "found": found, **changes})
 
 
 def labelled(*labels: str, **changes: Any) -> SelfRAGState:
