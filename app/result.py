@@ -15,6 +15,7 @@ from core.types import (
     Outcome,
     Passage,
     Quote,
+    Step,
     StopReason,
     SupportLevel,
     Usage,
@@ -22,6 +23,8 @@ from core.types import (
 )
 from graph.candidates import is_supported, lowest_support
 from graph.state import SelfRAGState
+
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class ResultClaim(BaseModel):
@@ -139,7 +142,7 @@ def result_of(state: SelfRAGState) -> Result:
         citations=state["citations"],
         passages=[_passage(one, state["verdicts"].get(one["id"])) for one in state.get("found", state["passages"])],
         candidates=[_candidate(one) for one in state.get("candidates", [])],
-        path=[{"node": step["node"], "seconds": step["seconds"], **step["decided"]} for step in state["path"]],
+        path=[_step(step) for step in state["path"]],
         usage=ResultUsage(**state["usage"], seconds=round(state["seconds"], 3)),
     )
 
@@ -160,6 +163,11 @@ def _claims(best: Candidate, citations: list[Citation]) -> list[ResultClaim]:
         ResultClaim(text=claim["text"], **claim["verdict"], citations=[number] if number else [])
         for claim, number in zip(best["claims"], numbers, strict=True)
     ]
+
+
+def _step(step: Step) -> dict[str, Any]:
+    spent = {name: step.get(name, 0) for name in SPENT}
+    return {"node": step["node"], "seconds": step["seconds"], **spent, **step["decided"]}
 
 
 def _passage(found: Passage, verdict: Verdict | None) -> ResultPassage:

@@ -134,10 +134,17 @@ class Citation(TypedDict):
 
 
 class Step(TypedDict):
-    """One run of a node: its duration in seconds, and what it decided."""
+    """One run of a node: its duration in seconds, what it spent, and what it decided.
+
+    The steps in a checkpoint of an older version do not say what they spent.
+    """
 
     node: str
     seconds: float
+    model_calls: NotRequired[int]
+    input_tokens: NotRequired[int]
+    cached_input_tokens: NotRequired[int]
+    output_tokens: NotRequired[int]
     decided: dict[str, Any]
 
 

@@ -19,6 +19,7 @@ NODES = {
     "select",
     "finish",
 }
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 
 
 def keep_to_the_contract(result: Any) -> None:
@@ -71,6 +72,7 @@ def keep_to_the_contract(result: Any) -> None:
         assert {grade["id"] for grade in step.get("grades", [])} <= texts.keys()
         assert step["node"] in NODES
         assert isinstance(step["seconds"], Real)
+        assert all(type(step[name]) is int and step[name] >= 0 for name in SPENT)
     assert result["path"][0]["node"] == "decide"
     assert result["path"][-1]["node"] == "finish"
     usage = result["usage"]

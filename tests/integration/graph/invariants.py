@@ -23,6 +23,7 @@ from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is
 if TYPE_CHECKING:
     from tests.integration.graph.played import Call, Played
 
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 WRITES = ("draft", "mend", "improve", "query", "direct")
 VERDICTS = ("retrieve", "relevance", "support", "usefulness")
 SUPPORTED = frozenset({"fully supported", "partially supported"})
@@ -57,6 +58,9 @@ def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterato
         yield f"{tokens} tokens were spent of {limits.tokens}"
     if min(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"]) < 0:
         yield f"usage is negative: {usage}"
+    steps_spent: list[dict[str, Any]] = [{**step} for step in final["path"]]
+    if any(sum(one.get(name, 0) for one in steps_spent) != {**usage}[name] for name in SPENT):
+        yield f"the steps did not spend what the run did: {usage}"
     if len(final["queries"]) > limits.rewrites + 1 or steps > limits.steps:
         yield f"a loop was not bounded: {len(final['queries'])} queries, {steps} steps"
     if len({query.casefold() for query in final["queries"]}) < len(final["queries"]):

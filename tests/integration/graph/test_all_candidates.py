@@ -91,7 +91,7 @@ async def test_scoring_support_first_ranks_by_labels_and_rating() -> None:
 
 
 async def test_a_thread_forgets_the_candidates_of_its_last_question() -> None:
-    made = services(ScriptedGenerator(drafts=[GOOD, GOOD]), critic(), ScriptedRetriever(always=[AIR, SALT]))
+    made = services(ScriptedGenerator(drafts=[GOOD, AIR]), critic(), ScriptedRetriever(always=[AIR, SALT]))
     graph = build_graph(made, InMemorySaver())
     for question in (QUESTION, "Why blue?"):
         final = await graph.ainvoke(cast("SelfRAGState", {"question": question}), thread("a"))

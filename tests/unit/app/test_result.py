@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from app.result import result_of
-from app.show import describe, numbered_answer, place, shortened
+from app.screen import Screen
+from app.show import describe, numbered_answer, place, shortened, show_costs
 from nodes.finish import citations_of, marked
 from tests.integration.app.contract import keep_to_the_contract
 from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
@@ -112,7 +113,30 @@ def test_the_state_of_an_older_version_has_a_result() -> None:
 
 def test_what_a_node_decided_lies_beside_its_name() -> None:
     path = result_of(ended(MIXED, "grounded", "accepted")).path
-    assert path[1] == {"node": "finish", "seconds": 0.1, "outcome": "grounded", "stop_reason": "accepted"}
+    nothing = {"model_calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
+    assert path[1] == {"node": "finish", "seconds": 0.1, **nothing, "outcome": "grounded", "stop_reason": "accepted"}
+
+
+def test_the_costs_are_a_line_for_each_node(capsys: pytest.CaptureFixture[str]) -> None:
+    turn = {"model_calls": 1, "input_tokens": 1200, "cached_input_tokens": 1000, "output_tokens": 30, "decided": {}}
+    steps = [{"node": "generate", "seconds": 2.04, **turn}, STEPS[1], {"node": "generate", "seconds": 1.0, **turn}]
+    usage = {
+        "model_calls": 2,
+        "input_tokens": 2400,
+        "cached_input_tokens": 2000,
+        "output_tokens": 60,
+        "estimated": False,
+    }
+    show_costs(result_of({**ended(MIXED, "grounded", "accepted"), "path": steps, "usage": usage}), Screen())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len({len(line) for line in err.splitlines()}) == 1
+    assert [line.split() for line in err.splitlines()] == [
+        ["phase", "calls", "read", "cached", "written", "seconds"],
+        ["generate", "×2", "2", "2,400", "2,000", "60", "3.0"],
+        ["finish", "0", "0", "0", "0", "0.1"],
+        ["total", "2", "2,400", "2,000", "60", "1.2"],
+    ]
 
 
 def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:
