@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from app.stamp import Stamp, bare_stamp
 from core.types import (
     UNKNOWN,
     Candidate,
@@ -117,10 +118,12 @@ class Result(BaseModel):
     candidates: list[ResultCandidate]
     path: list[dict[str, Any]]
     usage: ResultUsage
+    stamp: Stamp
+    calibration: str | None
 
 
-def result_of(state: SelfRAGState) -> Result:
-    """Make the result of the graph's final state."""
+def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str | None = None) -> Result:
+    """Make the result of the graph's final state; without a ``stamp`` its models and documents are unknown."""
     best = state["best"] if state["outcome"] in ("grounded", "partially_grounded", "direct", "abstained") else None
     cited = bool(best and best["draft"]["passages"])
     use = best["use"] if best else None
@@ -144,6 +147,8 @@ def result_of(state: SelfRAGState) -> Result:
         candidates=[_candidate(one) for one in state.get("candidates", [])],
         path=[_step(step) for step in state["path"]],
         usage=ResultUsage(**state["usage"], seconds=round(state["seconds"], 3)),
+        stamp=stamp or bare_stamp(),
+        calibration=calibration,
     )
 
 

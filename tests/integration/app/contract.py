@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from numbers import Real
 from typing import Any, get_args
 
+from app import VERSION
 from core.types import Outcome, StopReason
 
 NODES = {
@@ -27,7 +29,8 @@ def keep_to_the_contract(result: Any) -> None:
     keys(
         result,
         "question answer outcome stop_reason queries decision retrieved relevant support usefulness claims "
-        "citations path usage used_retrieval support_level usefulness_rating passages candidates",
+        "citations path usage used_retrieval support_level usefulness_rating passages candidates stamp "
+        "calibration",
     )
     assert isinstance(result["question"], str)
     assert isinstance(result["answer"], str)
@@ -75,6 +78,13 @@ def keep_to_the_contract(result: Any) -> None:
         assert all(type(step[name]) is int and step[name] >= 0 for name in SPENT)
     assert result["path"][0]["node"] == "decide"
     assert result["path"][-1]["node"] == "finish"
+    keys(result["stamp"], "version chat_model critic_model embedding_model prompts index")
+    assert all(result["stamp"][name] is None or isinstance(result["stamp"][name], str) for name in result["stamp"])
+    assert result["stamp"]["version"] == VERSION
+    for name in ("prompts", "index"):
+        assert re.fullmatch("[0-9a-f]{12}", result["stamp"][name] or "0" * 12)
+    assert result["stamp"]["prompts"]
+    assert result["calibration"] is None or isinstance(result["calibration"], str)
     usage = result["usage"]
     keys(usage, "model_calls input_tokens cached_input_tokens output_tokens seconds estimated")
     assert all(type(usage[name]) is int for name in usage if name not in ("seconds", "estimated"))
