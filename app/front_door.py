@@ -232,7 +232,7 @@ class SelfRAG:
             embedding = without_secrets(self.library.store.model.name, self._settings)
             stamp = stamp.model_copy(update={"embedding_model": embedding})
             with suppress(SelfRAGError):  # of an index damaged meanwhile: the answer is paid for
-                stamp = stamp.model_copy(update={"index": self.library.fingerprint()[:HASH_LENGTH]})
+                stamp = stamp.model_copy(update={"index": self.library.content_hash()[:HASH_LENGTH]})
         return result_of(state, stamp, self._calibration)
 
     def _context(self, given: Context | None) -> Context:

@@ -130,7 +130,7 @@ class Library:
             self._database.start_over()
             return self._sync(progress, seconds)
 
-    def fingerprint(self) -> str:
+    def content_hash(self) -> str:
         """Return the SHA-256 of what is indexed and how: the documents' checksums, the embedding model, the splitter.
 
         Paths do not count, so that the same documents elsewhere have the same one.
