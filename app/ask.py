@@ -25,6 +25,7 @@ OVERRIDES = {
     "retrieve_threshold": "selfrag_threshold_retrieve",
     "relevance_threshold": "selfrag_threshold_relevant",
     "support_threshold": "selfrag_threshold_supported",
+    "scoring": "selfrag_scoring",
     "weights": "selfrag_weights",
     "constraints": "selfrag_constraints",
 }
@@ -45,9 +46,11 @@ def ask(options: argparse.Namespace) -> int:
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
         print(as_json(finished.result.model_dump(mode="json"), ensure_ascii=not readable, indent=2), flush=True)
     else:
-        from app.show import show
+        from app.show import show, show_costs
 
         show(state, screen)
+        if options.costs:
+            show_costs(finished.result, screen)
     if state["outcome"] == "stopped" and state["stop_reason"] == "model_failed":
         raise ModelError(state["stops"][0]["failure"] or "The model failed.")
     return 0

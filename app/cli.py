@@ -187,7 +187,12 @@ def _ask() -> argparse.ArgumentParser:
         help="the least P(full) + P(partial) of a claim that holds",
     )
     parser.add_argument(
-        "--weights", type=weights, metavar="REL,SUP,USE", help="what ranks candidates, as in the paper (1,1,0.5)"
+        "--scoring",
+        choices=("paper", "support-first"),
+        help="what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",
+    )
+    parser.add_argument(
+        "--weights", type=weights, metavar="REL,SUP,USE", help="the weights of the paper's score (1,1,0.5)"
     )
     parser.add_argument(
         "--constraints",
@@ -195,6 +200,7 @@ def _ask() -> argparse.ArgumentParser:
         help="hard: give no answer with an unsupported claim, or of little use (soft)",
     )
     parser.add_argument("--explain", action="store_true", help="ask the critic for a reason with each verdict")
+    parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
     return parser

@@ -113,6 +113,7 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
         fallback=settings.selfrag_fallback,
         k=settings.selfrag_k,
         constraints=settings.selfrag_constraints,
+        scoring=settings.selfrag_scoring,
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,
         filter=within,
@@ -156,12 +157,17 @@ def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
 
     return Chat(
         lambda: model,
-        str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__),
+        name_of(model),
         call_seconds=settings.selfrag_call_seconds or REMOTE_CALL_SECONDS,
         concurrency=settings.selfrag_concurrency or CONCURRENCY,
         token_limit=token_limit_of(model),
         owned=False,
     )
+
+
+def name_of(model: BaseChatModel) -> str:
+    """The name of a LangChain chat model; that of its class where it has none."""
+    return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
 
 
 def prefixes_of(settings: Settings) -> Prefixes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -14,7 +14,9 @@ from app import compose
 from app.result import Result, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
+from app.stamp import HASH_LENGTH, calibration_name, stamp_of, without_secrets
 from core.background import background_loop, in_background
+from core.errors import SelfRAGError
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from graph.context import Context, RetrieverLike
@@ -90,6 +92,9 @@ class SelfRAG:
         with (screen or Screen(quiet=True)).downloads() as progress:
             self.services = compose.services_of(settings, retriever, progress, model=model, critic=critic)
         self.context = compose.context_of(settings)
+        self._stamp = stamp_of(settings, model, critic)
+        self._calibration = calibration_name(settings, model, critic)
+        self._settings = settings
         self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
         self.library: Library | None = None
 
@@ -157,7 +162,7 @@ class SelfRAG:
     async def aask(self, question: str, context: Context | None = None) -> Result:
         """As `ask`."""
         state = await self.graph.ainvoke({"question": question}, context=self._context(context))
-        return result_of(cast("SelfRAGState", state))
+        return self._result(cast("SelfRAGState", state))
 
     def ask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> list[Result]:
         """Answer several questions, at most ``at_once`` at a time; the results are in the order of the questions."""
@@ -219,7 +224,16 @@ class SelfRAG:
                     yield DraftToken(text)
         if final is None:
             raise RuntimeError("the graph ended without a state")
-        yield Finished(result_of(final), final)
+        yield Finished(self._result(final), final)
+
+    def _result(self, state: SelfRAGState) -> Result:
+        stamp = self._stamp
+        if self.library:
+            embedding = without_secrets(self.library.store.model.name, self._settings)
+            stamp = stamp.model_copy(update={"embedding_model": embedding})
+            with suppress(SelfRAGError):  # of an index damaged meanwhile: the answer is paid for
+                stamp = stamp.model_copy(update={"index": self.library.content_hash()[:HASH_LENGTH]})
+        return result_of(state, stamp, self._calibration)
 
     def _context(self, given: Context | None) -> Context:
         """What is given for one question, and the rest as the settings say."""

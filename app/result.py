@@ -6,9 +6,26 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from core.types import Candidate, Citation, Claim, Outcome, StopReason, Usage, Verdict
-from graph.candidates import is_supported
+from app.stamp import Stamp, bare_stamp
+from core.types import (
+    UNKNOWN,
+    Candidate,
+    CandidateRecord,
+    Citation,
+    Claim,
+    Outcome,
+    Passage,
+    Quote,
+    Step,
+    StopReason,
+    SupportLevel,
+    Usage,
+    Verdict,
+)
+from graph.candidates import is_supported, lowest_support
 from graph.state import SelfRAGState
+
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class ResultClaim(BaseModel):
@@ -21,6 +38,51 @@ class ResultClaim(BaseModel):
     probabilities: dict[str, float] | None
     reason: str | None
     citations: list[int]
+
+
+class CandidateClaim(BaseModel):
+    """A statement of a candidate, its verdict, and the quote that supports it, if any."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    label: str
+    probabilities: dict[str, float] | None
+    reason: str | None
+    quote: Quote | None
+
+
+class ResultCandidate(BaseModel):
+    """A draft that was ranked, its scores, and why it was chosen or not; ``round`` counts from 1."""
+
+    model_config = ConfigDict(frozen=True)
+
+    round: int
+    text: str
+    passages: list[str]
+    relevance: float | None
+    support: float | None
+    usefulness: float | None
+    score: float
+    claims: list[CandidateClaim]
+    chosen: bool
+    reason: str
+
+
+class ResultPassage(BaseModel):
+    """A passage that a search of the question found, and its relevance verdict if it was graded."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    source: str
+    title: str | None
+    heading: str | None
+    page: int | None
+    row: int | None
+    text: str
+    similarity: float | None
+    verdict: Verdict | None
 
 
 class ResultUsage(Usage):
@@ -47,16 +109,24 @@ class Result(BaseModel):
     relevant: int
     support: float | None
     usefulness: float | None
+    used_retrieval: bool
+    support_level: SupportLevel | None
+    usefulness_rating: int | None
     claims: list[ResultClaim]
     citations: list[Citation]
+    passages: list[ResultPassage]
+    candidates: list[ResultCandidate]
     path: list[dict[str, Any]]
     usage: ResultUsage
+    stamp: Stamp
+    calibration: str | None
 
 
-def result_of(state: SelfRAGState) -> Result:
-    """Make the result of the graph's final state."""
+def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str | None = None) -> Result:
+    """Make the result of the graph's final state; without a ``stamp`` its models and documents are unknown."""
     best = state["best"] if state["outcome"] in ("grounded", "partially_grounded", "direct", "abstained") else None
     cited = bool(best and best["draft"]["passages"])
+    use = best["use"] if best else None
     return Result.model_construct(
         question=state["question"],
         answer=state["answer"],
@@ -67,11 +137,18 @@ def result_of(state: SelfRAGState) -> Result:
         retrieved=len(state["passages"]),
         relevant=len(state["relevant"]),
         support=best["support"] if best and cited and best["claims"] else None,
-        usefulness=best["usefulness"] if best and best["use"] else None,
+        usefulness=best["usefulness"] if best and use else None,
+        used_retrieval=state["outcome"] in ("grounded", "partially_grounded"),
+        support_level=lowest_support(best["claims"]) if best else None,
+        usefulness_rating=int(use["label"]) if use and use["label"] != UNKNOWN else None,
         claims=_claims(best, state["citations"]) if best else [],
         citations=state["citations"],
-        path=[{"node": step["node"], "seconds": step["seconds"], **step["decided"]} for step in state["path"]],
+        passages=[_passage(one, state["verdicts"].get(one["id"])) for one in state.get("found", state["passages"])],
+        candidates=[_candidate(one) for one in state.get("candidates", [])],
+        path=[_step(step) for step in state["path"]],
         usage=ResultUsage(**state["usage"], seconds=round(state["seconds"], 3)),
+        stamp=stamp or bare_stamp(),
+        calibration=calibration,
     )
 
 
@@ -91,3 +168,42 @@ def _claims(best: Candidate, citations: list[Citation]) -> list[ResultClaim]:
         ResultClaim(text=claim["text"], **claim["verdict"], citations=[number] if number else [])
         for claim, number in zip(best["claims"], numbers, strict=True)
     ]
+
+
+def _step(step: Step) -> dict[str, Any]:
+    spent = {name: step.get(name, 0) for name in SPENT}
+    return {"node": step["node"], "seconds": step["seconds"], **spent, **step["decided"]}
+
+
+def _passage(found: Passage, verdict: Verdict | None) -> ResultPassage:
+    return ResultPassage.model_construct(
+        id=found["id"],
+        source=found["source"],
+        title=found.get("title"),
+        heading=found.get("heading"),
+        page=found["page"],
+        row=found["row"],
+        text=found["text"],
+        similarity=found["similarity"],
+        verdict=verdict,
+    )
+
+
+def _candidate(one: CandidateRecord) -> ResultCandidate:
+    return ResultCandidate(
+        round=one["round"],
+        text=one["text"],
+        passages=one["passages"],
+        relevance=one["relevance"] if one["passages"] else None,
+        support=one["support"] if one["claims"] else None,
+        usefulness=one["usefulness"] if one["use"] else None,
+        score=one["score"],
+        claims=[
+            CandidateClaim(
+                text=claim["text"], **claim["verdict"], quote=claim["quote"] if is_supported(claim) else None
+            )
+            for claim in one["claims"]
+        ],
+        chosen=one["chosen"],
+        reason=one["reason"],
+    )

@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
     selfrag_fallback: Literal["abstain", "direct"] = "abstain"
     selfrag_constraints: Literal["soft", "hard"] = "soft"
+    selfrag_scoring: Literal["paper", "support-first"] = "paper"
     selfrag_weights: Annotated[tuple[float, float, float], NoDecode] = (1.0, 1.0, 0.5)
     selfrag_k: int = Field(4, ge=1, le=50)
     selfrag_chunk_size: int = Field(500, ge=50, le=20_000)

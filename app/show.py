@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.result import citation_of
+from app.result import SPENT, Result, citation_of
 from app.screen import Screen
 from core.text import one_line
 from core.types import Verdict
@@ -27,6 +27,14 @@ STYLES = {
     "direct": "bold cyan",
     "stopped": "bold red",
 }
+COST_COLUMNS = (
+    ("{:24}", "phase"),
+    ("{:>6}", "calls"),
+    ("{:>10}", "read"),
+    ("{:>10}", "cached"),
+    ("{:>9}", "written"),
+    ("{:>9}", "seconds"),
+)
 
 
 class Trace:
@@ -147,6 +155,21 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     )
     style = STYLES.get(outcome, "")
     line(("{}", outcome, style), (" · {}", cost, f"{style} dim"))
+
+
+def show_costs(result: Result, screen: Screen) -> None:
+    """What each phase cost, on stderr: a line for each node in the order of the path, and the total."""
+    screen.line(*((form, name, "bold") for form, name in COST_COLUMNS))
+    for node in dict.fromkeys(step["node"] for step in result.path):
+        turns = [step for step in result.path if step["node"] == node]
+        times = f" ×{len(turns)}" if len(turns) > 1 else ""
+        _cost_line(screen, node + times, {name: sum(turn[name] for turn in turns) for name in (*SPENT, "seconds")})
+    _cost_line(screen, "total", dict(result.usage), "bold")
+
+
+def _cost_line(screen: Screen, phase: str, cost: dict[str, Any], style: str = "") -> None:
+    row = [phase, *(f"{cost[name]:,}" for name in SPENT), f"{cost['seconds']:.1f}"]
+    screen.line(*((form, cell, style) for (form, _), cell in zip(COST_COLUMNS, row, strict=True)))
 
 
 def numbered_answer(state: SelfRAGState) -> str:

@@ -22,6 +22,7 @@ StopReason = Literal[
     "limit_seconds",
     "model_failed",
 ]
+SupportLevel = Literal["fully", "partially", "no"]
 LimitReason = Literal["limit_calls", "limit_tokens", "limit_seconds"]
 UNKNOWN = "unknown"
 
@@ -35,7 +36,10 @@ class Verdict(TypedDict):
 
 
 class Passage(TypedDict):
-    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's."""
+    """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's.
+
+    ``title`` of its document and ``heading`` of its section are there only if the retriever gives them.
+    """
 
     id: str
     text: str
@@ -43,6 +47,8 @@ class Passage(TypedDict):
     page: int | None
     row: int | None
     similarity: float | None
+    title: NotRequired[str]
+    heading: NotRequired[str]
 
 
 class Quote(TypedDict):
@@ -93,6 +99,27 @@ class Candidate(TypedDict):
     score: float
 
 
+class CandidateRecord(TypedDict):
+    """A candidate as it is kept for the result, with its passages by id.
+
+    ``round`` counts from 1; ``tier`` is the first part of its rank. ``finish`` sets ``chosen`` and ``reason``.
+    """
+
+    round: int
+    text: str
+    passages: list[str]
+    relevance: float
+    claims: list[Claim]
+    support: float
+    usefulness: float
+    use: Verdict | None
+    score: float
+    declined: bool
+    tier: int
+    chosen: bool
+    reason: str
+
+
 class Citation(TypedDict):
     """A quote as it is shown: ``passage[start:end] == quote``."""
 
@@ -107,10 +134,17 @@ class Citation(TypedDict):
 
 
 class Step(TypedDict):
-    """One run of a node: its duration in seconds, and what it decided."""
+    """One run of a node: its duration in seconds, what it spent, and what it decided.
+
+    The steps in a checkpoint of an older version do not say what they spent.
+    """
 
     node: str
     seconds: float
+    model_calls: NotRequired[int]
+    input_tokens: NotRequired[int]
+    cached_input_tokens: NotRequired[int]
+    output_tokens: NotRequired[int]
     decided: dict[str, Any]
 
 

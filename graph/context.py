@@ -17,6 +17,7 @@ from prompts.choice import Choice
 from retrieval.filters import Filter
 
 Constraints = Literal["soft", "hard"]
+Scoring = Literal["paper", "support-first"]
 Part = TypeVar("Part", bound=BaseModel)
 MOST_ROUNDS = 20
 
@@ -74,7 +75,8 @@ class Context(BaseModel):
 
     ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
     what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
-    3, is never given as an answer. ``filter`` holds for every search of the question, also of one that is taken up
+    3, is never given as an answer. ``scoring`` ranks candidates by the paper's sum of ``weights``, or by support before
+    usefulness. ``filter`` holds for every search of the question, also of one that is taken up
     again; a retriever must know it if it is set.
     """
 
@@ -86,6 +88,7 @@ class Context(BaseModel):
     k: int = Field(4, ge=1, le=50)
     explain: bool = False
     constraints: Constraints = "soft"
+    scoring: Scoring = "paper"
     weights: Weights = Weights()
     thresholds: Thresholds | None = None
     limits: Limits | None = None

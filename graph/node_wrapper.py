@@ -93,12 +93,17 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         stops = [Stop(reason="model_failed", failure=failure)] if failure else []
         if budget.limit:
             stops.append(Stop(reason=budget.limit, failure=None))
+        spent = budget.spent
         step = Step(
             node=name,
             seconds=round(time.perf_counter() - began, 4),
+            model_calls=spent["model_calls"],
+            input_tokens=spent["input_tokens"],
+            cached_input_tokens=spent["cached_input_tokens"],
+            output_tokens=spent["output_tokens"],
             decided=update.pop("decided", {}) | ({"stop": stops[0]["reason"], "failure": failure} if stops else {}),
         )
-        spent, why = budget.spent, f", stopped by {stops[0]['reason']}" if stops else ""
+        why = f", stopped by {stops[0]['reason']}" if stops else ""
         log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], why)
         reduced: Update = {"usage": spent, "path": [step], "stops": stops}
         if name == FIRST:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 from core.types import (
     Candidate,
+    CandidateRecord,
     Citation,
     Claim,
     Draft,
@@ -29,8 +30,10 @@ class SelfRAGState(TypedDict, total=False):
     ``question`` is never rewritten; ``queries`` are what was searched for, the question first, the last one
     now, ``searched`` how many of them were, and ``filter`` that of all these searches, as JSON has it. ``verdicts``
     keeps every relevance verdict by passage, since it is against the question. ``drafts``, ``claims`` and ``uses``
-    belong to the present round; ``drafted`` is every draft of the question. ``rewrites_left`` and ``drafts_left``
-    bound the two loops; ``stops`` says where a limit or the model ended the run early.
+    belong to the present round; ``drafted`` is every draft of the question. ``found`` holds each passage of any search
+    once, and ``candidates`` every draft that was ranked; a checkpoint of an older version lacks these two.
+    ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
+    early.
     """
 
     question: str
@@ -44,12 +47,14 @@ class SelfRAGState(TypedDict, total=False):
     drafts_left: int
     fallback: bool
     passages: list[Passage]
+    found: list[Passage]
     verdicts: dict[str, Verdict]
     relevant: list[str]
     drafts: list[Draft]
     drafted: list[Drafted]
     claims: list[list[Claim]]
     uses: list[Verdict]
+    candidates: list[CandidateRecord]
     best: Candidate | None
     accepted: bool
     seconds: float

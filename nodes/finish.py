@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Candidate, Citation, Outcome, StopReason
-from graph.candidates import is_supported, outcome_of
+from graph.candidates import ANSWERED, explained, is_supported, outcome_of
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import claim_ends
@@ -23,10 +23,10 @@ MARKS = {
 
 
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Set the outcome, the reason for stopping, the answer and its citations."""
+    """Set the outcome, the reason for stopping, the answer, its citations, and why each candidate was chosen or not."""
     outcome, reason = outcome_of(state, runtime.context)
     best = state["best"]
-    if best is not None and outcome in ("grounded", "partially_grounded", "direct"):
+    if best is not None and outcome in ANSWERED:
         answer, citations = await off_loop(len(best["draft"]["text"]), marked, best), citations_of(best)
     else:
         answer, citations = sentence(state["question"], outcome, reason), []
@@ -35,6 +35,7 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         "stop_reason": reason,
         "answer": answer,
         "citations": citations,
+        "candidates": explained(state.get("candidates", []), best, outcome, runtime.context.constraints),
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
 

@@ -104,7 +104,7 @@ def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | No
 
     The best of all rounds would do worse: while it stays the best, every redraft would get the same instructions.
     """
-    return best_of(round_of(state, context.weights), context.constraints)
+    return best_of(round_of(state, context), context.constraints)
 
 
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:

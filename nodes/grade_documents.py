@@ -52,7 +52,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         passage["id"] for passage in state["passages"] if RELEVANCE.leaning(all_graded[passage["id"]]) == "relevant"
     ]
     grades = [
-        {key: passage[key] for key in ("source", "page", "row")} | {"verdict": all_graded[passage["id"]]}
+        {key: passage[key] for key in ("id", "source", "page", "row")} | {"verdict": all_graded[passage["id"]]}
         for passage in state["passages"]
     ]
     return {

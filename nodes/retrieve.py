@@ -18,8 +18,12 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     within = {"filter": context.filter} if context.filter else {}
     found = await services.retriever.ainvoke(query, k=context.k, **within)
     passages = [as_passage(document) for document in found[: context.k]]
+    each_once = {passage["id"]: passage for passage in state.get("found", state["passages"])}
+    for passage in passages:
+        each_once.setdefault(passage["id"], passage)
     return {
         "passages": passages,
+        "found": list(each_once.values()),
         "relevant": [],
         "searched": len(state["queries"]),
         "decided": {"query": query, "retrieved": len(passages)},
@@ -30,7 +34,7 @@ def as_passage(document: Document) -> Passage:
     """Convert a LangChain document to a passage of the state; one without an id is identified by its text."""
     metadata = document.metadata
     identity = document.id or metadata.get("id") or document.page_content
-    return Passage(
+    passage = Passage(
         id=str(identity),
         text=document.page_content,
         source=str(metadata.get("source", "")),
@@ -38,3 +42,8 @@ def as_passage(document: Document) -> Passage:
         row=metadata.get("row"),
         similarity=metadata.get("similarity"),
     )
+    if title := metadata.get("title"):
+        passage["title"] = str(title)
+    if heading := metadata.get("heading"):
+        passage["heading"] = str(heading)
+    return passage

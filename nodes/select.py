@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graph.candidates import best_of, round_of, supported, useful
+from graph.candidates import best_of, round_of, supported, useful, with_round
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 
@@ -14,12 +14,13 @@ from graph.state import SelfRAGState
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rank this round's drafts with the best so far; accept the best if it is supported and useful."""
     context = runtime.context
-    round_ = round_of(state, context.weights)
+    round_ = round_of(state, context)
     before = [state["best"]] if state["best"] else []
     best = best_of([*before, *round_], context.constraints)
     accepted = best is not None and supported(best) and useful(best)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     return {
+        "candidates": with_round(state.get("candidates", []), [*before, *round_], context.constraints),
         "best": best,
         "accepted": accepted,
         "drafts_left": 0 if declined else state["drafts_left"],

@@ -16,8 +16,9 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
-from core.types import Candidate, Claim, Draft, Passage, Usage, Verdict
-from graph.context import Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
+from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Passage, Usage, Verdict
+from graph.candidates import explained, with_round
+from graph.context import Constraints, Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
 from graph.initial_state import initial_state
 from graph.state import SelfRAGState
 from models.usage import Budget, LimitReachedError, NodeBudget
@@ -387,3 +388,8 @@ def candidate_of(
         use=verdict(use),
         score=score,
     )
+
+
+def explained_of(best: Candidate, outcome: Outcome, constraints: Constraints = "soft") -> list[CandidateRecord]:
+    """The state's ``candidates`` after a question with one draft."""
+    return explained(with_round([], [best], constraints), best, outcome, constraints)

@@ -130,6 +130,16 @@ class Library:
             self._database.start_over()
             return self._sync(progress, seconds)
 
+    def content_hash(self) -> str:
+        """Return the SHA-256 of what is indexed and how: the documents' checksums, the embedding model, the splitter.
+
+        Paths do not count, so that the same documents elsewhere have the same one.
+        """
+        contents = sorted(source.sha256 or "" for source in self.sources() if source.passages)
+        settings = self.settings
+        parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *contents]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
     def sources(self) -> list[Source]:
         """Return every document with its status, including those that cannot be read."""
         with self._database.reading() as connection:

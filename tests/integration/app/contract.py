@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from numbers import Real
 from typing import Any, get_args
 
+from app import VERSION
 from core.types import Outcome, StopReason
 
 NODES = {
@@ -19,6 +21,7 @@ NODES = {
     "select",
     "finish",
 }
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 
 
 def keep_to_the_contract(result: Any) -> None:
@@ -26,7 +29,8 @@ def keep_to_the_contract(result: Any) -> None:
     keys(
         result,
         "question answer outcome stop_reason queries decision retrieved relevant support usefulness claims "
-        "citations path usage",
+        "citations path usage used_retrieval support_level usefulness_rating passages candidates stamp "
+        "calibration",
     )
     assert isinstance(result["question"], str)
     assert isinstance(result["answer"], str)
@@ -54,16 +58,83 @@ def keep_to_the_contract(result: Any) -> None:
         assert all(citation[name] is None or type(citation[name]) is int for name in ("page", "row"))
         assert citation["passage"][citation["start"] : citation["end"]] == citation["quote"]
         assert citation["quote"]
+    assert result["used_retrieval"] is (result["outcome"] in ("grounded", "partially_grounded"))
+    assert result["support_level"] == level_of(result["claims"])
+    assert result["usefulness_rating"] in (None, 1, 2, 3, 4, 5)
+    assert result["usefulness"] is not None or result["usefulness_rating"] is None
+    a_list_of_passages(result["passages"])
+    texts = {passage["id"]: passage["text"] for passage in result["passages"]}
+    for candidate in result["candidates"]:
+        a_candidate(candidate, texts)
+    chosen = [candidate for candidate in result["candidates"] if candidate["chosen"]]
+    assert len(chosen) == (result["outcome"] in ("grounded", "partially_grounded", "direct"))
+    for candidate in chosen:
+        assert [claim["text"] for claim in candidate["claims"]] == [claim["text"] for claim in result["claims"]]
+        assert (candidate["support"], candidate["usefulness"]) == (result["support"], result["usefulness"])
     for step in result["path"]:
+        assert {grade["id"] for grade in step.get("grades", [])} <= texts.keys()
         assert step["node"] in NODES
         assert isinstance(step["seconds"], Real)
+        assert all(type(step[name]) is int and step[name] >= 0 for name in SPENT)
     assert result["path"][0]["node"] == "decide"
     assert result["path"][-1]["node"] == "finish"
+    keys(result["stamp"], "version chat_model critic_model embedding_model prompts index")
+    assert all(result["stamp"][name] is None or isinstance(result["stamp"][name], str) for name in result["stamp"])
+    assert result["stamp"]["version"] == VERSION
+    for name in ("prompts", "index"):
+        assert re.fullmatch("[0-9a-f]{12}", result["stamp"][name] or "0" * 12)
+    assert result["stamp"]["prompts"]
+    assert result["calibration"] is None or isinstance(result["calibration"], str)
     usage = result["usage"]
     keys(usage, "model_calls input_tokens cached_input_tokens output_tokens seconds estimated")
     assert all(type(usage[name]) is int for name in usage if name not in ("seconds", "estimated"))
     assert isinstance(usage["seconds"], Real)
     assert type(usage["estimated"]) is bool
+
+
+def a_list_of_passages(passages: Any) -> None:
+    assert len({passage["id"] for passage in passages}) == len(passages)
+    for passage in passages:
+        keys(passage, "id source title heading page row text similarity verdict")
+        assert all(isinstance(passage[name], str) for name in ("id", "source", "text"))
+        assert all(passage[name] is None or isinstance(passage[name], str) for name in ("title", "heading"))
+        assert all(passage[name] is None or type(passage[name]) is int for name in ("page", "row"))
+        assert passage["similarity"] is None or isinstance(passage["similarity"], Real)
+        if passage["verdict"] is not None:
+            a_verdict(passage["verdict"])
+
+
+def a_candidate(candidate: Any, texts: dict[str, str]) -> None:
+    """A candidate whose passages and quotes are of ``texts``, by id."""
+    keys(candidate, "round text passages relevance support usefulness score claims chosen reason")
+    assert type(candidate["round"]) is int
+    assert candidate["round"] >= 1
+    assert isinstance(candidate["text"], str)
+    assert set(candidate["passages"]) <= texts.keys()
+    assert (candidate["relevance"] is None) == (not candidate["passages"])
+    assert (candidate["support"] is None) == (not candidate["claims"])
+    assert candidate["usefulness"] is None or -1 <= candidate["usefulness"] <= 1
+    assert isinstance(candidate["score"], Real)
+    assert type(candidate["chosen"]) is bool
+    assert candidate["reason"].endswith(".")
+    assert "\n" not in candidate["reason"]
+    for claim in candidate["claims"]:
+        keys(claim, "text label probabilities reason quote")
+        a_verdict({key: claim[key] for key in ("label", "probabilities", "reason")})
+        assert claim["text"] in candidate["text"]
+        if claim["quote"] is not None:
+            keys(claim["quote"], "passage start end")
+            assert claim["label"] in ("fully supported", "partially supported")
+            assert claim["quote"]["passage"] in candidate["passages"]
+            assert texts[claim["quote"]["passage"]][claim["quote"]["start"] : claim["quote"]["end"]]
+
+
+def level_of(claims: Any) -> str | None:
+    """The lowest support of the claims."""
+    labels = {claim["label"] for claim in claims}
+    if labels <= {"fully supported"}:
+        return "fully" if labels else None
+    return "partially" if labels <= {"fully supported", "partially supported"} else "no"
 
 
 def a_verdict(found: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import Program
-from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.app.contract import NODES, SPENT, keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
 from tests.integration.openai_server import OpenAIServer, Policy, say
 
@@ -114,9 +114,23 @@ def test_a_filter_holds_for_every_search(program: Program, docs: Path, options: 
     keep_to_the_contract(result)
     assert (ended.code, result["outcome"]) == (0, "grounded" if answers else "abstained")
     searches = [step for step in result["path"] if step["node"] == "retrieve"]
-    assert [set(step) for step in searches] == [{"node", "seconds", "query", "retrieved"}] * len(searches)
+    assert [set(step) for step in searches] == [{"node", "seconds", *SPENT, "query", "retrieved"}] * len(searches)
     assert len(searches) == (1 if answers else 3)
     assert {step["retrieved"] for step in searches} == {2 if "*.csv" in options and answers else 1}
+
+
+def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--costs")
+    assert ended.out.strip() == ANSWER
+    lines = ended.err.splitlines()
+    table = [line.split() for line in lines[lines.index(next(one for one in lines if one.startswith("phase "))) :]]
+    assert table[0] == ["phase", "calls", "read", "cached", "written", "seconds"]
+    assert {row[0] for row in table[1:-1]} == NODES - {"rewrite_query", "direct_generate"}
+    assert table[-1][0] == "total"
+    for column in (1, 2, 3, 4):
+        assert sum(int(row[column].replace(",", "")) for row in table[1:-1]) == int(table[-1][column].replace(",", ""))
+    assert f" {table[-1][1]} model calls" in ended.err
+    assert "phase" not in program(RENT, "--docs", str(docs)).err
 
 
 def test_the_trace_tells_the_filter(program: Program, docs: Path) -> None:

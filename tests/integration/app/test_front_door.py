@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from pydantic import SecretStr
 
 from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, SelfRAG, Settings
 from app.compose import REMOTE_LIMITS
+from core.errors import IndexDamaged
+from models.embeddings import NAME
 from prompts.grade_documents import RELEVANCE
 from tests.command_line import MODELS_FOLDER, Program
-from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.app.contract import SPENT, keep_to_the_contract
 from tests.integration.openai_server import OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -72,7 +75,8 @@ def test_events_come_as_the_question_goes_on_and_the_result_last(rag: SelfRAG) -
     assert events[-1] is finished
     assert "".join(event.text for event in events if isinstance(event, DraftToken)) == finished.result.answer == ANSWER
     ended = [event for event in events if isinstance(event, NodeFinished)]
-    assert [{"node": one.node, "seconds": one.seconds, **one.decided} for one in ended] == finished.result.path
+    without_costs = [{key: step[key] for key in step if key not in SPENT} for step in finished.result.path]
+    assert [{"node": one.node, "seconds": one.seconds, **one.decided} for one in ended] == without_costs
     for one in ended:
         assert events.index(NodeStarted(one.node)) < events.index(one)
 
@@ -111,6 +115,43 @@ def test_any_retriever_and_any_chat_model_will_do(server: OpenAIServer) -> None:
         assert rag.services.limits == REMOTE_LIMITS, "not those of the embedded model, which is the settings' default"
         result = rag.ask(RENT, Context(k=3))
     assert (result.outcome, result.answer, result.retrieved) == ("grounded", ANSWER, 3)
+
+
+def test_a_result_is_stamped_with_its_models_and_documents(settings: Settings, docs: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(docs, copy)
+    stamps = []
+    for folder, text in ((docs, None), (copy, None), (copy, "The tenant pays the monthly rent late.")):
+        if text:
+            (folder / "lease.md").write_text(text)
+        with SelfRAG.open(folder, settings=settings) as rag:
+            result = rag.ask(RENT)
+        keep_to_the_contract(result.model_dump(mode="json"))
+        assert "right" not in result.stamp.model_dump_json()
+        stamps.append(result.stamp)
+    assert (stamps[0].chat_model, stamps[0].embedding_model) == ("gpt-4o-mini", NAME)
+    assert stamps[0] == stamps[1]
+    assert stamps[0].index
+    assert stamps[0].index != stamps[2].index
+
+
+def test_of_a_retriever_of_the_callers_own_no_index_is_known(server: OpenAIServer) -> None:
+    model = ChatOpenAI(base_url=server.base_url, api_key=SecretStr("right"), model="mine", max_retries=0)
+    with SelfRAG(retriever=Shelf(), model=model, settings=Settings()) as rag:
+        result = rag.ask(RENT)
+    keep_to_the_contract(result.model_dump(mode="json"))
+    stamp = result.stamp
+    assert (stamp.chat_model, stamp.critic_model, stamp.embedding_model, stamp.index) == ("mine", "mine", None, None)
+
+
+def test_an_index_that_cannot_be_read_any_more_does_not_lose_the_answer(rag: SelfRAG) -> None:
+    def damaged() -> str:
+        raise IndexDamaged("The index is damaged.")
+
+    assert rag.library
+    rag.library.content_hash = damaged  # type: ignore[method-assign]
+    result = rag.ask(RENT)
+    assert (result.answer, result.stamp.index) == (ANSWER, None)
 
 
 def test_a_grader_can_be_tried_alone(rag: SelfRAG) -> None:

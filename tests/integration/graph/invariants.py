@@ -23,6 +23,7 @@ from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is
 if TYPE_CHECKING:
     from tests.integration.graph.played import Call, Played
 
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 WRITES = ("draft", "mend", "improve", "query", "direct")
 VERDICTS = ("retrieve", "relevance", "support", "usefulness")
 SUPPORTED = frozenset({"fully supported", "partially supported"})
@@ -37,7 +38,12 @@ NO_ANSWER = ("No answer to “", "The documents do not answer “")
 
 def violations(final: SelfRAGState, question: str, context: Context) -> list[str]:
     """Each thing that does not hold of a finished question, in a sentence."""
-    return [*_of_the_run(final, question, context), *_of_the_outcome(final, context), *_of_the_answer(final)]
+    return [
+        *_of_the_run(final, question, context),
+        *_of_the_outcome(final, context),
+        *_of_the_answer(final),
+        *_of_the_candidates(final),
+    ]
 
 
 def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterator[str]:
@@ -52,6 +58,9 @@ def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterato
         yield f"{tokens} tokens were spent of {limits.tokens}"
     if min(usage["input_tokens"], usage["cached_input_tokens"], usage["output_tokens"]) < 0:
         yield f"usage is negative: {usage}"
+    steps_spent: list[dict[str, Any]] = [{**step} for step in final["path"]]
+    if any(sum(one.get(name, 0) for one in steps_spent) != {**usage}[name] for name in SPENT):
+        yield f"the steps did not spend what the run did: {usage}"
     if len(final["queries"]) > limits.rewrites + 1 or steps > limits.steps:
         yield f"a loop was not bounded: {len(final['queries'])} queries, {steps} steps"
     if len({query.casefold() for query in final["queries"]}) < len(final["queries"]):
@@ -92,6 +101,20 @@ def _of_the_answer(final: SelfRAGState) -> Iterator[str]:
         yield "an answer without documents cites"
     if best and final["outcome"] in ("grounded", "partially_grounded"):
         yield from _of_the_claims(final, best)
+
+
+def _of_the_candidates(final: SelfRAGState) -> Iterator[str]:
+    best, candidates, found = final["best"], final["candidates"], [one["id"] for one in final["found"]]
+    answered = final["outcome"] in ("grounded", "partially_grounded", "direct")
+    chosen = [one["text"] for one in candidates if one["chosen"]]
+    if chosen != ([best["draft"]["text"]] if best and answered else []):
+        yield f"chosen are {chosen}"
+    if len({(one["text"], *one["passages"]) for one in candidates}) < len(candidates):
+        yield "a candidate is listed twice"
+    if len(set(found)) < len(found) or not {one for each in candidates for one in each["passages"]} <= set(found):
+        yield "the passages found are not each there once"
+    if not all(one["reason"] for one in candidates):
+        yield "a candidate has no reason"
 
 
 def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:

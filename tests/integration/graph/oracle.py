@@ -43,12 +43,22 @@ def rank_of(candidate: Any, context: Any) -> tuple[int, float]:
     supports = [score(claim["verdict"], SUPPORT) for claim in candidate["claims"]]
     support = sum(supports) / len(supports) if supports else 0.0
     use = score(candidate["use"], USEFULNESS)
+    if context.scoring == "support-first":
+        labels = set(labels_of(candidate))
+        all_full, none_without = labels == {"fully supported"}, labels <= {"fully supported", "partially supported"}
+        steps = 3 if all_full else 1 if labels and none_without else 0
+        rating = candidate["use"]["label"] if candidate["use"] else "0"
+        return _tier_of(candidate, context), 5 * steps + int(rating.replace("unknown", "3"))
     total = weights.relevance * draft["relevance"] + weights.support * support + weights.usefulness * use
-    if draft["declined"]:
-        return 0, total
+    return _tier_of(candidate, context), total
+
+
+def _tier_of(candidate: Any, context: Any) -> int:
+    if candidate["draft"]["declined"]:
+        return 0
     if is_supported(candidate):
-        return 4 if context.constraints == "hard" and is_useful(candidate) else 3, total
-    return 2 if is_partly_supported(candidate) else 1, total
+        return 4 if context.constraints == "hard" and is_useful(candidate) else 3
+    return 2 if is_partly_supported(candidate) else 1
 
 
 def deserved(final: SelfRAGState, context: Context) -> tuple[str, str | None]:

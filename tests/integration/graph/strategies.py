@@ -201,6 +201,7 @@ def contexts() -> st.SearchStrategy[Context]:
         k=st.integers(1, 4),
         explain=st.booleans(),
         constraints=now_and_then(4, st.just("hard"), st.just("soft")),
+        scoring=now_and_then(4, st.just("support-first"), st.just("paper")),
         weights=st.builds(Weights, relevance=weight, support=weight, usefulness=weight),
         thresholds=now_and_then(2, thresholds, st.none()),
         limits=limits(),

@@ -54,12 +54,13 @@ def test_the_options_of_ask() -> None:
 
 def test_the_papers_controls() -> None:
     words = "why --retrieve-threshold 0.3 --relevance-threshold 0 --weights 2,1,0.25 --constraints hard"
+    words += " --scoring support-first"
     options = parse(words.split())
     context = context_of(overridden(Settings(), options))
     thresholds = overridden(Settings(), options)
     assert (thresholds.selfrag_threshold_retrieve, thresholds.selfrag_threshold_relevant) == (0.3, 0)
     assert context.weights == Weights(relevance=2, support=1, usefulness=0.25)
-    assert context.constraints == "hard"
+    assert (context.constraints, context.scoring) == ("hard", "support-first")
 
 
 def test_what_to_search_in() -> None:
@@ -117,6 +118,7 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
         ["why", "--retrieve-threshold", "nan"],
         ["why", "--relevance-threshold", "high"],
         ["why", "--constraints", "firm"],
+        ["why", "--scoring", "best"],
         ["ask"],
         ["why", "--mode", "x"],
         ["why", "--js"],

@@ -3,10 +3,11 @@ from typing import Any
 import pytest
 
 from app.result import result_of
-from app.show import describe, numbered_answer, place, shortened
+from app.screen import Screen
+from app.show import describe, numbered_answer, place, shortened, show_costs
 from nodes.finish import citations_of, marked
 from tests.integration.app.contract import keep_to_the_contract
-from tests.scripted import candidate_of, claim, draft, state, verdict
+from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
 
 STEPS = [
     {"node": "decide", "seconds": 0.1, "decided": {"route": "retrieve", "verdict": verdict("retrieve")}},
@@ -17,6 +18,8 @@ STEPS = [
 def ended(best: Any, outcome: str, reason: str, **changes: Any) -> Any:
     return state(
         best=best,
+        found=best["draft"]["passages"] if best else [],
+        candidates=explained_of(best, outcome) if best else [],  # type: ignore[arg-type]
         outcome=outcome,
         stop_reason=reason,
         answer=marked(best) if best else "No answer.",
@@ -40,28 +43,100 @@ DIRECT = candidate_of(draft("4"))
 
 
 @pytest.mark.parametrize(
-    ("best", "outcome", "reason", "support", "usefulness", "claims"),
+    ("best", "outcome", "reason", "support", "usefulness", "claims", "level", "rating"),
     [
-        (MIXED, "partially_grounded", "claims_unsupported", 0.5, 1.0, [[1], [], [2]]),
-        (MIXED, "abstained", "claims_unsupported", 0.5, 1.0, [[], [], []]),
-        (DIRECT, "direct", "not_needed", None, 1.0, []),
-        (None, "abstained", "nothing_relevant", None, None, []),
-        (None, "stopped", "limit_calls", None, None, []),
+        (MIXED, "partially_grounded", "claims_unsupported", 0.5, 1.0, [[1], [], [2]], "no", 5),
+        (MIXED, "abstained", "claims_unsupported", 0.5, 1.0, [[], [], []], "no", 5),
+        (DIRECT, "direct", "not_needed", None, 1.0, [], None, 5),
+        (DIRECT | {"use": verdict("unknown")}, "direct", "not_needed", None, 1.0, [], None, None),
+        (None, "abstained", "nothing_relevant", None, None, [], None, None),
+        (None, "stopped", "limit_calls", None, None, [], None, None),
     ],
 )
 def test_the_result_of_each_outcome_keeps_to_the_contract(
-    best: Any, outcome: str, reason: str, support: float | None, usefulness: float | None, claims: list[list[int]]
+    best: Any,
+    outcome: str,
+    reason: str,
+    support: float | None,
+    usefulness: float | None,
+    claims: list[list[int]],
+    level: str | None,
+    rating: int | None,
 ) -> None:
     result = result_of(ended(best, outcome, reason)).model_dump(mode="json")
     keep_to_the_contract(result)
     assert (result["support"], result["usefulness"]) == (support, usefulness)
     assert [one["citations"] for one in result["claims"]] == claims
+    assert (result["support_level"], result["usefulness_rating"]) == (level, rating)
+    assert result["used_retrieval"] == (outcome == "partially_grounded")
     assert result["usage"]["seconds"] == 1.235
+
+
+@pytest.mark.parametrize(
+    ("labels", "level"),
+    [
+        (["fully supported", "fully supported"], "fully"),
+        (["fully supported", "partially supported"], "partially"),
+        (["partially supported", "no support"], "no"),
+        (["fully supported", "unknown"], "no"),
+    ],
+)
+def test_the_support_level_is_that_of_the_lowest_claim(labels: list[str], level: str) -> None:
+    claims = [claim("A.", label, within="alpha") for label in labels]
+    result = result_of(ended(candidate_of(draft("A.", ["alpha"]), claims), "partially_grounded", "claims_unsupported"))
+    assert result.support_level == level
+
+
+def test_a_candidate_names_its_passages_and_quotes_those_that_support_it() -> None:
+    result = result_of(ended(MIXED, "partially_grounded", "claims_unsupported"))
+    (candidate,) = result.candidates
+    assert (candidate.text, candidate.passages, candidate.chosen) == ("A. B. C.", ["alpha", "beta"], True)
+    assert [one.quote and one.quote["passage"] for one in candidate.claims] == ["alpha", None, "beta"]
+
+
+def test_a_passage_is_shown_with_its_verdict_and_with_the_title_that_its_retriever_gave() -> None:
+    found = [passage("a", page=3, title="Lease", similarity=0.5), passage("b")]
+    ungraded, graded = state(found=found), state(found=found, verdicts={"b": verdict("relevant")})
+    for begun, relevant in ((ungraded, None), (graded, verdict("relevant"))):
+        first, second = result_of({**begun, "seconds": 1.0}).passages
+        assert (first.title, first.heading, first.page, first.similarity) == ("Lease", None, 3, 0.5)
+        assert (second.title, first.verdict, second.verdict) == (None, None, relevant)
+
+
+def test_the_state_of_an_older_version_has_a_result() -> None:
+    old = ended(MIXED, "partially_grounded", "claims_unsupported", passages=MIXED["draft"]["passages"])
+    for key in ("found", "candidates"):
+        del old[key]
+    result = result_of(old)
+    assert ([one.id for one in result.passages], result.candidates) == (["alpha", "beta"], [])
 
 
 def test_what_a_node_decided_lies_beside_its_name() -> None:
     path = result_of(ended(MIXED, "grounded", "accepted")).path
-    assert path[1] == {"node": "finish", "seconds": 0.1, "outcome": "grounded", "stop_reason": "accepted"}
+    nothing = {"model_calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
+    assert path[1] == {"node": "finish", "seconds": 0.1, **nothing, "outcome": "grounded", "stop_reason": "accepted"}
+
+
+def test_the_costs_are_a_line_for_each_node(capsys: pytest.CaptureFixture[str]) -> None:
+    turn = {"model_calls": 1, "input_tokens": 1200, "cached_input_tokens": 1000, "output_tokens": 30, "decided": {}}
+    steps = [{"node": "generate", "seconds": 2.04, **turn}, STEPS[1], {"node": "generate", "seconds": 1.0, **turn}]
+    usage = {
+        "model_calls": 2,
+        "input_tokens": 2400,
+        "cached_input_tokens": 2000,
+        "output_tokens": 60,
+        "estimated": False,
+    }
+    show_costs(result_of({**ended(MIXED, "grounded", "accepted"), "path": steps, "usage": usage}), Screen())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len({len(line) for line in err.splitlines()}) == 1
+    assert [line.split() for line in err.splitlines()] == [
+        ["phase", "calls", "read", "cached", "written", "seconds"],
+        ["generate", "×2", "2", "2,400", "2,000", "60", "3.0"],
+        ["finish", "0", "0", "0", "0", "0.1"],
+        ["total", "2", "2,400", "2,000", "60", "1.2"],
+    ]
 
 
 def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:

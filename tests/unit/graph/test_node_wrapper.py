@@ -10,12 +10,14 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from core.errors import ModelError, RequestError
+from core.types import no_usage
 from graph.context import Context, Limits, Services
 from graph.initial_state import LONGEST_QUESTION, initial_state, require_question
 from graph.node_wrapper import WrappedNode
 from graph.state import SelfRAGState
 from models.usage import LimitReachedError
-from tests.scripted import ScriptedGenerator, services, state
+from prompts.grade_documents import RELEVANCE
+from tests.scripted import ScriptedCritic, ScriptedGenerator, services, state
 
 Node = Any
 
@@ -43,6 +45,21 @@ async def test_what_a_node_decided_goes_into_the_path_and_not_into_the_state() -
     assert (step["node"], step["decided"]) == ("grade", {"relevant": 1})
     assert 0 <= step["seconds"] < 60
     assert "decided" not in after
+
+
+async def test_what_a_node_spent_goes_into_its_step() -> None:
+    async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        for passage in ("a", "b"):
+            await services.critic.choose(RELEVANCE, question="Why?", passage=passage)
+        return {}
+
+    (step,) = (await through(grade, services(critic=ScriptedCritic({"a": "relevant", "b": "relevant"}))))["path"]
+    assert {name: step[name] for name in no_usage() if name != "estimated"} == {
+        "model_calls": 2,
+        "input_tokens": 18,
+        "cached_input_tokens": 0,
+        "output_tokens": 2,
+    }
 
 
 async def test_a_model_that_failed_stops_the_run_and_says_why() -> None:

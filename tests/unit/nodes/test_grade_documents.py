@@ -19,6 +19,7 @@ async def test_only_relevant_passages_are_kept_and_every_verdict_is_written() ->
         "c": "unknown",
     }
     assert update["decided"]["grades"][1] == {
+        "id": "b",
         "source": "notes.txt",
         "page": 2,
         "row": None,

@@ -4,7 +4,7 @@ from langchain_core.documents import Document
 from nodes.retrieve import as_passage, retrieve
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
-from tests.scripted import ScriptedRetriever, document, roomy_budget, runtime, services, state
+from tests.scripted import ScriptedRetriever, document, passage, roomy_budget, runtime, services, state
 
 
 async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
@@ -45,6 +45,26 @@ def test_a_passage_keeps_where_it_stands() -> None:
         "row": None,
         "similarity": 0.5,
     }
+
+
+async def test_each_passage_of_any_search_is_kept_once() -> None:
+    retriever = ScriptedRetriever({"blue sky": ["b", "c", "b"]})
+    begun = state(queries=["Why?", "blue sky"], passages=[passage("a")], found=[passage("a"), passage("b", page=7)])
+    update = await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime())
+    assert [(one["id"], one["page"]) for one in update["found"]] == [("a", None), ("b", 7), ("c", None)]
+
+
+async def test_a_question_begun_by_an_older_version_keeps_the_passages_of_its_last_search() -> None:
+    begun = state(queries=["Why?", "blue sky"], passages=[passage("a")])
+    del begun["found"]
+    retriever = ScriptedRetriever({"blue sky": ["b"]})
+    update = await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime())
+    assert [one["id"] for one in update["found"]] == ["a", "b"]
+
+
+def test_a_passage_keeps_its_title_and_heading() -> None:
+    found = as_passage(document("Text.", title="Lease", heading="Notice"))
+    assert (found["title"], found["heading"]) == ("Lease", "Notice")
 
 
 def test_a_document_of_any_retriever_will_do() -> None:

@@ -10,11 +10,12 @@ from graph.state import SelfRAGState
 from nodes.finish import citations_of, marked
 from tests.integration.graph.invariants import violations
 from tests.integration.graph.oracle import deserved
-from tests.scripted import candidate_of, claim, draft, passage, state, verdict
+from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
 
 AIR, SEA = "Air scatters blue light.", "The sea is salty."
 CONTEXT = Context(limits=Limits(model_calls=8, tokens=1000))
 HARD = Context(constraints="hard")
+SPENT: dict[str, Any] = {"model_calls": 6, "input_tokens": 400, "cached_input_tokens": 0, "output_tokens": 9}
 QUESTION = "Why is the sky blue?"
 
 
@@ -40,11 +41,15 @@ def grounded(**changes: Any) -> SelfRAGState:
         answer=AIR,
         citations=[citation | {"start": 0, "end": len(AIR)}],
         passages=[passage(AIR)],
-        usage={"model_calls": 6, "input_tokens": 400, "cached_input_tokens": 0, "output_tokens": 9, "estimated": False},
-        path=[{"node": node, "seconds": 0.1, "decided": {}} for node in steps],
+        usage=SPENT | {"estimated": False},
+        path=[{"node": node, "seconds": 0.1, "decided": {}, **(SPENT if node == "generate" else {})} for node in steps],
         seconds=1.0,
     )
-    return cast("SelfRAGState", {**final, **changes})
+    final = cast("SelfRAGState", {**final, **changes})
+    shown = final["best"]
+    candidates = explained_of(shown, final["outcome"] or "stopped") if shown else []
+    found = shown["draft"]["passages"] if shown else []
+    return cast("SelfRAGState", {**final, "candidates": candidates, "found": found, **changes})
 
 
 def labelled(*labels: str, **changes: Any) -> SelfRAGState:
@@ -77,6 +82,10 @@ def cited(**changes: Any) -> dict[str, Any]:
         (spent(model_calls=9), "9 calls were made of 8"),
         (spent(input_tokens=992), "1001 tokens were spent of 1000"),
         (spent(output_tokens=-1), "usage is negative"),
+        (spent(model_calls=5), "the steps did not spend what the run did"),
+        ({"candidates": []}, "chosen are []"),
+        ({"candidates": grounded()["candidates"] * 2}, "a candidate is listed twice"),
+        ({"found": []}, "the passages found are not each there once"),
         ({"question": "Why?"}, "the question was rewritten"),
         ({"queries": [QUESTION, "a", "b", "c"]}, "a loop was not bounded: 4 queries"),
         ({"path": grounded()["path"] * 9}, "a loop was not bounded: 1 queries"),
