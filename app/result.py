@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from core.types import Candidate, Citation, Claim, Outcome, StopReason, Usage, Verdict
 from graph.candidates import is_supported
 from graph.state import SelfRAGState
+
+if TYPE_CHECKING:
+    from app.picture import Picture
 
 
 class ResultClaim(BaseModel):
@@ -51,6 +54,12 @@ class Result(BaseModel):
     citations: list[Citation]
     path: list[dict[str, Any]]
     usage: ResultUsage
+
+    def picture(self) -> Picture:
+        """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
+        from app.picture import run_picture
+
+        return run_picture(self)
 
 
 def result_of(state: SelfRAGState) -> Result:
