@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.graph import END, START
 
 from app.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout, Point
-from app.show import describe, said, shortened
+from app.show import describe, shortened
 from core.errors import RequestError
 from core.files import require_regular, write_private
 from core.text import one_line, shown
@@ -30,7 +30,7 @@ BARE = Layout(width=190, height=48, gap=60, aisle=112)
 RUN = Layout(width=290, height=92, gap=60, aisle=112)
 BOLD = 1.2  # how much wider bold text is
 VISITS = 3  # that a node has lines for
-WORDS = 2_000  # characters of a text that are looked at; far fewer are shown
+LONGEST = 2_000  # characters of a text that are read; far fewer are shown
 PURPOSES = {
     "decide": "are documents needed?",
     "retrieve": "search the documents",
@@ -364,7 +364,7 @@ def _node(layout: Layout, name: str, visits: Visits | None) -> Html:
         count = f" ×{len(steps)}" if len(steps) > 1 else ""
         seconds = f"{sum(step['seconds'] for step in steps):.1f} s"
         inside += [
-            tag("title", "\n".join(shortened(f"{step['seconds']:.1f} s  {_summary(step)}", WORDS) for step in steps)),
+            tag("title", "\n".join(shortened(f"{step['seconds']:.1f} s  {_summary(step)}", LONGEST) for step in steps)),
             tag("text", name + count, class_="name ink", x=left, y=top),
             tag("text", seconds, class_="muted", x=right, y=top, text_anchor="end"),
         ]
@@ -406,7 +406,7 @@ def _summary(step: Mapping[str, Any]) -> str:
     if not decided.get("stop"):
         match step["node"]:
             case "decide" if "verdict" in decided:
-                return one_line(said(Verdict(**{**decided["verdict"], "reason": None})))
+                return _grouped([decided["verdict"]])
             case "grade_documents":
                 return _grouped(grade["verdict"] for grade in decided["grades"]) or "nothing to grade"
             case "hallucination_check":
@@ -466,8 +466,8 @@ def _header(result: Result) -> tuple[Html, float]:
 
 def wrapped(text: str, width: float, size: float, most: int) -> list[str]:
     """At most ``most`` lines of about ``width`` pixels each; a longer text ends in an ellipsis."""
-    rest, lines = one_line(text[:WORDS]), []
-    cut = len(text) > WORDS
+    rest, cut = one_line(text[:LONGEST]), len(text) > LONGEST
+    lines: list[str] = []
     while rest and len(lines) < most:
         end, used = 0, 0.0
         while end < len(rest) and (used := used + size * _width(rest[end])) <= width:
