@@ -51,6 +51,9 @@ def ask(options: argparse.Namespace) -> int:
         show(state, screen)
         if options.costs:
             show_costs(finished.result, screen)
+    if options.picture:
+        finished.result.picture().save(options.picture)
+        screen.line(f"drawn into {options.picture}")
     if state["outcome"] == "stopped" and state["stop_reason"] == "model_failed":
         raise ModelError(state["stops"][0]["failure"] or "The model failed.")
     return 0
@@ -62,6 +65,10 @@ def check(question: str, options: argparse.Namespace) -> None:
 
     require_question(question)
     require_docs(options.docs)
+    if options.picture:
+        from app.picture import require_writable
+
+        require_writable(options.picture)
 
 
 def overridden(settings: Settings, options: argparse.Namespace) -> Settings:

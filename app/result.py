@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,6 +24,9 @@ from core.types import (
 )
 from graph.candidates import is_supported, lowest_support
 from graph.state import SelfRAGState
+
+if TYPE_CHECKING:
+    from app.picture import Picture
 
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 
@@ -120,6 +123,12 @@ class Result(BaseModel):
     usage: ResultUsage
     stamp: Stamp
     calibration: str | None
+
+    def picture(self) -> Picture:
+        """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
+        from app.picture import run_picture
+
+        return run_picture(self)
 
 
 def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str | None = None) -> Result:

@@ -16,7 +16,7 @@ from core.errors import IndexDamaged, RequestError
 from core.text import shown
 from retrieval.filters import Condition, Filter
 from retrieval.index.database import WAIT, Database
-from retrieval.index.document_rows import get_records, remove_records
+from retrieval.index.document_rows import get_checksums, get_records, remove_records
 from retrieval.index.embedding import OtherDimensionError, clear_outdated, outdated_reasons
 from retrieval.index.manifest import remove_partial_files
 from retrieval.index.schema import add_roots, get_followed, get_roots, remove_root
@@ -135,7 +135,8 @@ class Library:
 
         Paths do not count, so that the same documents elsewhere have the same one.
         """
-        contents = sorted(source.sha256 or "" for source in self.sources() if source.passages)
+        with self._database.reading() as connection:
+            contents = get_checksums(connection)
         settings = self.settings
         parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *contents]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The documents say what is true of the code: settings, options, commands, targets, paths, links and the diagram."""
+"""The documents say what is true of the code: settings, options, commands, targets, paths, links and the picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import PARSERS, main, parse
+from app.cli import PARSERS, parse
+from app.picture import graph_picture
 from app.settings import Settings
 from graph.state import SelfRAGState
 
@@ -79,11 +80,11 @@ def test_the_readme_is_short() -> None:
     assert len(read("README.md").split()) <= README_WORDS
 
 
-def test_the_diagram_is_the_compiled_graph(capsys: pytest.CaptureFixture[str]) -> None:
-    drawn = re.search(r"```mermaid\n(.*?)```", read("README.md"), re.DOTALL)
-    assert main(["graph"]) == 0
-    assert drawn is not None
-    assert drawn.group(1) == capsys.readouterr().out
+def test_the_picture_of_the_graph_is_up_to_date() -> None:
+    assert "](docs/graph.svg)" in read("README.md")
+    assert read("docs/graph.svg").encode() == graph_picture().data(".svg"), (
+        "run python -m app graph --output docs/graph.svg"
+    )
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

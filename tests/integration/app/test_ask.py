@@ -45,6 +45,19 @@ def test_the_log_tells_nodes_and_neither_texts_nor_the_key(program: Program, doc
         assert text not in "".join(log)
 
 
+def test_the_run_is_drawn_beside_the_answer(program: Program, docs: Path) -> None:
+    ended = program(RENT, "--docs", str(docs), "--picture", "run.svg")
+    assert (ended.code, ended.out) == (0, ANSWER + "\n")
+    assert ended.err.endswith("drawn into run.svg\n")
+    svg = (program.folder / "run.svg").read_text(encoding="utf-8")
+    assert RENT in svg
+    assert ANSWER in svg
+    assert 'data-edge="generate answer_check" data-count="1"' in svg
+    quiet = program(RENT, "--docs", str(docs), "--json", "--picture", "run.png")
+    assert (quiet.code, quiet.err, json.loads(quiet.out)["outcome"]) == (0, "", "grounded")
+    assert (program.folder / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_second_question_does_not_index_again(program: Program, docs: Path) -> None:
     assert "indexed:" in program(RENT, "--docs", str(docs)).err
     again = program("Where are dogs allowed in the garden?", "--docs", str(docs))

@@ -43,6 +43,8 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         ((RENT, "--since", "2024", "--until", "2023"), ("--since 2024-01-01 is after --until 2023-12-31",)),
         (("graph", "--output", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
         (("graph", "--output", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
+        ((RENT, "--picture", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
+        ((RENT, "--picture", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
     ],
 )
 def test_a_wrong_request(program: Program, server: OpenAIServer, arguments: tuple[str, ...], parts: tuple[str]) -> None:

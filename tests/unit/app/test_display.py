@@ -177,6 +177,7 @@ WAYS: dict[str, Callable[[str], None]] = {
     "unknown option of version": refused("--version=" + HARMLESS),
     "documents": refused("why", "--docs", HARMLESS),
     "picture": refused("graph", "--output", HARMLESS),
+    "picture of a run": refused("why", "--picture", HARMLESS),
     "question set": refused("eval", HARMLESS),
     "system": refused("eval", "set.csv", "--systems", HARMLESS),
     "variant": refused("eval", "set.csv", "--variant", f"{HARMLESS}:k=3"),

@@ -1,0 +1,191 @@
+"""Where the nodes and edges of the graph stand in its picture: laid out by hand, so that both loops can be seen.
+
+The way of a good question leads straight down. The re-query loop is on the left, the regenerate loop on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from langgraph.graph import END, START
+
+Side = Literal["left", "right", "top", "bottom"]
+Point = tuple[float, float]
+PILL = (64.0, 24.0)
+CHECKS_GAP = 32.0
+MARGIN = 24.0
+
+# The column and the row of each node; between -1 and 1 are the two checks, which stand side by side.
+NODES: dict[str, tuple[float, int]] = {
+    "decide": (0, 0),
+    "retrieve": (0, 1),
+    "rewrite_query": (-1, 2),
+    "grade_documents": (0, 2),
+    "direct_generate": (1, 2),
+    "generate": (0, 3),
+    "hallucination_check": (-0.5, 4),
+    "answer_check": (0.5, 4),
+    "select": (0, 5),
+    "finish": (0, 6),
+}
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge: its condition, where it leaves and arrives, and the lanes that it takes in between.
+
+    A port is a side and a shift along it, in parts of the node's width or height; an edge from
+    bottom to top leads straight down. Lanes are vertical and horizontal in
+    turn. ``label_at`` is where the label stands: 1.5 is the middle of the second segment, and then a shift in pixels.
+    """
+
+    label: str
+    leave: tuple[Side, float] = ("bottom", 0)
+    arrive: tuple[Side, float] = ("top", 0)
+    lanes: tuple[str, ...] = ()
+    label_at: tuple[float, float, float] = (0.5, 0, 0)
+    anchor: Literal["start", "middle", "end"] = "middle"
+    upright: bool = False
+
+
+EDGES: dict[tuple[str, str], Edge] = {
+    (START, "decide"): Edge(""),
+    ("decide", "retrieve"): Edge("search", label_at=(0.5, 8, 14), anchor="start"),
+    ("decide", "direct_generate"): Edge("needs no documents", ("right", 0.25), ("top", 0.1), label_at=(0.5, 0, -5)),
+    ("decide", "finish"): Edge(
+        "a limit, or a failure", ("right", -0.25), ("right", 0), ("right_edge",), label_at=(0.5, 0, -5)
+    ),
+    ("retrieve", "grade_documents"): Edge(""),
+    ("grade_documents", "generate"): Edge("some relevant", label_at=(0.5, 8, 4), anchor="start"),
+    ("grade_documents", "rewrite_query"): Edge("none relevant", ("left", 0), ("right", 0), label_at=(0.5, 0, -6)),
+    ("grade_documents", "direct_generate"): Edge("none: fallback", ("right", 0), ("left", 0), label_at=(0.5, 0, -6)),
+    ("grade_documents", "finish"): Edge(
+        "none, no rewrites left",
+        ("bottom", -0.25),
+        ("left", 0),
+        ("under grade_documents", "give_up"),
+        label_at=(1.5, 0, 13),
+    ),
+    ("rewrite_query", "retrieve"): Edge("a new query", ("top", 0), ("left", 0), label_at=(1.5, 0, -6)),
+    ("rewrite_query", "direct_generate"): Edge(
+        "no new query: fallback", ("top", -0.2), ("top", -0.1), ("under decide",), label_at=(1.25, 0, -6)
+    ),
+    ("rewrite_query", "finish"): Edge(
+        "no new query", ("bottom", 0), ("left", 0), ("under grade_documents", "give_up"), label_at=(1.5, -8, 13)
+    ),
+    ("generate", "hallucination_check"): Edge("a new draft", ("bottom", -0.25), label_at=(0.5, -6, 4), anchor="end"),
+    ("generate", "answer_check"): Edge("a new draft", ("bottom", 0.25), label_at=(0.5, 6, 4), anchor="start"),
+    ("generate", "select"): Edge("nothing new to check", label_at=(0.5, -5, 0), upright=True),
+    ("hallucination_check", "select"): Edge("", ("bottom", 0.25)),
+    ("answer_check", "select"): Edge("", ("bottom", -0.25)),
+    ("select", "generate"): Edge("not accepted", ("right", 0), ("right", 0), ("regenerate",), label_at=(0.5, 0, -6)),
+    ("select", "rewrite_query"): Edge(
+        "no drafts left", ("left", 0), ("left", 0), ("left_edge",), label_at=(0.2, 0, -6)
+    ),
+    ("select", "finish"): Edge("accepted, or nothing left to try", label_at=(0.5, 8, 4), anchor="start"),
+    ("direct_generate", "answer_check"): Edge("", ("bottom", 0), ("right", 0)),
+    ("finish", END): Edge(""),
+}
+LOOPS = {("rewrite_query", "retrieve"): "re-query", ("select", "generate"): "regenerate"}
+REQUERY = {("grade_documents", "rewrite_query"), ("rewrite_query", "retrieve"), ("retrieve", "grade_documents")}
+REGENERATE = {
+    ("select", "generate"),
+    ("generate", "hallucination_check"),
+    ("generate", "answer_check"),
+    ("hallucination_check", "select"),
+    ("answer_check", "select"),
+}
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle, by its centre."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def port(self, side: Side, shift: float) -> Point:
+        """A point on one of the sides."""
+        if side in ("left", "right"):
+            return self.x + self.width / 2 * (1 if side == "right" else -1), self.y + shift * self.height
+        return self.x + shift * self.width, self.y + self.height / 2 * (1 if side == "bottom" else -1)
+
+    @property
+    def left(self) -> float:
+        """The x of its left side."""
+        return self.x - self.width / 2
+
+    @property
+    def top(self) -> float:
+        """The y of its upper side."""
+        return self.y - self.height / 2
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout with nodes of one size, in pixels; its centre is the middle column, its top the start."""
+
+    width: float
+    height: float
+    gap: float
+    aisle: float
+
+    @cached_property
+    def boxes(self) -> dict[str, Box]:
+        """Where each node stands, the start and the end included."""
+        columns = {0: 0.0, 1: self.width + self.aisle, 0.5: (self.width + CHECKS_GAP) / 2}
+        pitch, first = self.height + self.gap, PILL[1] + self.gap * 0.6 + self.height / 2
+        boxes = {
+            name: Box(columns[abs(column)] * (-1 if column < 0 else 1), first + row * pitch, self.width, self.height)
+            for name, (column, row) in NODES.items()
+        }
+        last = boxes["finish"].y + self.height / 2 + self.gap * 0.6
+        return {START: Box(0, PILL[1] / 2, *PILL), **boxes, END: Box(0, last + PILL[1] / 2, *PILL)}
+
+    @cached_property
+    def half(self) -> float:
+        """Half the width of the whole picture."""
+        return self.boxes["direct_generate"].x + self.width / 2 + 2 * MARGIN
+
+    @property
+    def bottom(self) -> float:
+        """The y of the picture's lower end."""
+        end = self.boxes[END]
+        return end.y + end.height / 2
+
+    def lane(self, name: str) -> float:
+        """The x of a vertical lane, or the y of a horizontal one."""
+        if name.startswith("under "):
+            return self.boxes[name.removeprefix("under ")].y + (self.height + self.gap) / 2
+        beside_checks = self.width + CHECKS_GAP / 2 + MARGIN
+        edge = self.half - MARGIN
+        return {"regenerate": beside_checks, "give_up": -beside_checks, "left_edge": -edge, "right_edge": edge}[name]
+
+    def route(self, source: str, target: str) -> list[Point]:
+        """The corners of an edge, from the source's side to the target's."""
+        edge = EDGES[source, target]
+        x, y = self.boxes[source].port(*edge.leave)
+        end = self.boxes[target].port(*edge.arrive)
+        if (edge.leave[0], edge.arrive[0]) == ("bottom", "top"):
+            return [(x, y), (x, end[1])]
+        points, sideways = [(x, y)], edge.leave[0] in ("left", "right")
+        for name in edge.lanes:
+            x, y = (self.lane(name), y) if sideways else (x, self.lane(name))
+            points.append((x, y))
+            sideways = not sideways
+        if sideways != (edge.arrive[0] in ("left", "right")):
+            points.append((end[0], y) if sideways else (x, end[1]))
+        return [*points, end]
+
+    def around(self, names: Sequence[str], right: float | None = None) -> tuple[float, float, float, float]:
+        """Left, top, width and height of an area around nodes, and up to a lane on its right."""
+        boxes = [self.boxes[name] for name in names]
+        pad = MARGIN / 2
+        left, top = min(box.left for box in boxes) - pad, min(box.top for box in boxes) - pad
+        end = max(right or 0, *(box.left + box.width for box in boxes)) + pad
+        return left, top, end - left, max(box.top + box.height for box in boxes) + pad - top
