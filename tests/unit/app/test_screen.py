@@ -66,8 +66,8 @@ def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.Monke
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
     monkeypatch.setattr(module, "answer", lambda *_: finished())
-    given = {"mode": None, "strategy": None, "k": None, "fallback": None, "docs": None, "quiet": False, "json": True}
-    assert ask(Namespace(question=["why"], **given)) == 0
+    given = {"mode": None, "strategy": None, "k": None, "fallback": None, "docs": None, "picture": None}
+    assert ask(Namespace(question=["why"], quiet=False, json=True, **given)) == 0
     assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
 
 
