@@ -281,9 +281,10 @@ def _readable_by_all() -> Iterator[None]:
 def open_to_others(folder: Path) -> list[str]:
     """Return the names of the files and folders that others may read, while a download adds and removes some."""
     found = []
-    for path in (folder, *folder.rglob("*")):
-        with suppress(FileNotFoundError):
-            found += [path.name] if path.stat().st_mode & 0o077 else []
+    for parent, _, files in os.walk(folder):  # which, unlike rglob, passes over a folder that is gone
+        for path in (Path(parent), *(Path(parent, name) for name in files)):
+            with suppress(FileNotFoundError):
+                found += [path.name] if path.stat().st_mode & 0o077 else []
     return sorted(found)
 
 
