@@ -21,6 +21,8 @@ OVERRIDES = {
     "mode": "selfrag_mode",
     "strategy": "selfrag_strategy",
     "k": "selfrag_k",
+    "temperature": "selfrag_temperature",
+    "answer_tokens": "selfrag_answer_tokens",
     "fallback": "selfrag_fallback",
     "retrieve_threshold": "selfrag_threshold_retrieve",
     "relevance_threshold": "selfrag_threshold_relevant",
@@ -29,6 +31,8 @@ OVERRIDES = {
     "weights": "selfrag_weights",
     "constraints": "selfrag_constraints",
 }
+
+BOUNDS = {"k": (1, 50), "temperature": (0, 2), "answer_tokens": (20, 4_000)}
 
 
 def ask(options: argparse.Namespace) -> int:
@@ -78,8 +82,10 @@ def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
         for option, setting in OVERRIDES.items()
         if getattr(options, option, None) is not None
     }
-    if not 1 <= given.get("selfrag_k", 1) <= 50:
-        raise RequestError(f"--k is {given['selfrag_k']}: choose from 1 to 50.")
+    for option, (least, most) in BOUNDS.items():
+        value = given.get(OVERRIDES[option], least)
+        if not least <= value <= most:
+            raise RequestError(f"--{option.replace('_', '-')} is {value}: choose from {least} to {most}.")
     return settings.model_copy(update=given)
 
 
@@ -100,18 +106,24 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
 
     context = Context(explain=options.explain, filter=filter_of(options))
     rag = SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
-    return asyncio.run(_traced(question, rag, screen))
+    # Several drafts at a time would be shown mixed.
+    tokens = screen.live and not options.no_stream and rag.context.strategy == "combined"
+    return asyncio.run(_traced(question, rag, screen, tokens=tokens))
 
 
-async def _traced(question: str, rag: SelfRAG, screen: Screen) -> Finished:
-    """Ask, and show each node as it ends."""
-    from app.front_door import Finished, NodeFinished
+async def _traced(question: str, rag: SelfRAG, screen: Screen, *, tokens: bool) -> Finished:
+    """Ask, and show each node as it ends and, with ``tokens``, drafts as they are written."""
+    from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
     from app.show import Trace
 
     async with rag:
         with Trace(screen, rag.context.filter) as trace:
-            async for event in rag.astream(question, tokens=False):
-                if isinstance(event, NodeFinished):
+            async for event in rag.astream(question, tokens=tokens):
+                if isinstance(event, NodeStarted):
+                    trace.node(event)
+                elif isinstance(event, DraftToken):
+                    trace.token(event)
+                elif isinstance(event, NodeFinished):
                     trace.step(event)
                 elif isinstance(event, Finished):
                     return event

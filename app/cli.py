@@ -172,7 +172,9 @@ def _ask() -> argparse.ArgumentParser:
     )
     parser.add_argument("--k", type=int, metavar="N", help="passages to retrieve (4)")
     parser.add_argument(
-        "--fallback", choices=("abstain", "direct"), help="what to do when no document answers (abstain)"
+        "--fallback",
+        choices=("abstain", "direct", "passages"),
+        help="when nothing found is relevant: abstain, answer without documents, or draft from the best passages",
     )
     parser.add_argument(
         "--retrieve-threshold", type=probability, metavar="P", help="the least P(retrieve) with which to search"
@@ -199,9 +201,12 @@ def _ask() -> argparse.ArgumentParser:
         choices=("soft", "hard"),
         help="hard: give no answer with an unsupported claim, or of little use (soft)",
     )
+    parser.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
+    parser.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
     parser.add_argument("--explain", action="store_true", help="ask the critic for a reason with each verdict")
     parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
     parser.add_argument("--picture", type=_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
     parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
     return parser

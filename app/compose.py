@@ -112,6 +112,8 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
         strategy=settings.selfrag_strategy,
         fallback=settings.selfrag_fallback,
         k=settings.selfrag_k,
+        temperature=settings.selfrag_temperature,
+        answer_tokens=settings.selfrag_answer_tokens,
         constraints=settings.selfrag_constraints,
         scoring=settings.selfrag_scoring,
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
@@ -153,14 +155,14 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
 def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
     """Call a LangChain chat model of the caller's own, whose client is the caller's to bound."""
     from models.chat import CONCURRENCY, Chat
-    from models.connect import token_limit_of
+    from models.connect import arguments_of
 
     return Chat(
         lambda: model,
         name_of(model),
         call_seconds=settings.selfrag_call_seconds or REMOTE_CALL_SECONDS,
         concurrency=settings.selfrag_concurrency or CONCURRENCY,
-        token_limit=token_limit_of(model),
+        arguments=arguments_of(model),
         owned=False,
     )
 

@@ -63,8 +63,14 @@ def library_to_ask(
         library.require_passages(within)
         return library
     library.close()
-    screen.note("your library is empty, so this asks the sample in data/library; add yours: python -m app index PATH")
-    return _in_step(open_docs([SAMPLE], settings, screen), screen, within, complete)
+    sample = open_docs([SAMPLE], settings, screen)
+    if sample.empty:  # it is asked for the first time
+        screen.note(
+            "your library is empty, so this asks the sample in data/library; add yours: python -m app index PATH"
+        )
+    else:
+        screen.remark("asking the sample in data/library")
+    return _in_step(sample, screen, within, complete)
 
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from langgraph.graph import END, START
 
 from app.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout, Point
-from app.show import describe, shortened
+from app.show import describe
 from core.errors import RequestError
 from core.files import require_regular, write_private
-from core.text import one_line, shown
+from core.text import one_line, shortened, shown
 from core.types import Verdict
 from evaluation.reporting.markup import Html, joined, tag
 

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.options import weights
 from core.errors import RequestError
 from core.files import read_regular
+from core.types import Fallback
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
@@ -42,11 +43,13 @@ class Settings(BaseSettings):
 
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
-    selfrag_fallback: Literal["abstain", "direct"] = "abstain"
+    selfrag_fallback: Fallback = "abstain"
     selfrag_constraints: Literal["soft", "hard"] = "soft"
     selfrag_scoring: Literal["paper", "support-first"] = "paper"
     selfrag_weights: Annotated[tuple[float, float, float], NoDecode] = (1.0, 1.0, 0.5)
     selfrag_k: int = Field(4, ge=1, le=50)
+    selfrag_temperature: float | None = Field(None, ge=0, le=2)
+    selfrag_answer_tokens: int | None = Field(None, ge=20, le=4_000)
     selfrag_chunk_size: int = Field(500, ge=50, le=20_000)
     selfrag_chunk_overlap: int = Field(50, ge=0, le=10_000)
     selfrag_threshold_retrieve: float | None = Field(None, ge=0, le=1)

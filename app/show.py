@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from app.result import SPENT, Result, citation_of
 from app.screen import Screen
-from core.text import one_line
+from core.text import one_line, shortened
 from core.types import Verdict
 from graph.state import SelfRAGState
 from nodes.finish import marked
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
-    from app.front_door import NodeFinished
+    from app.front_door import DraftToken, NodeFinished, NodeStarted
     from retrieval.filters import Filter
 
 STYLES = {
@@ -27,6 +29,8 @@ STYLES = {
     "direct": "bold cyan",
     "stopped": "bold red",
 }
+DRAFT_LINES = 6  # of the draft that is being written
+MOST_CHANGES = 4  # of a redraft that are shown
 COST_COLUMNS = (
     ("{:24}", "phase"),
     ("{:>6}", "calls"),
@@ -38,17 +42,36 @@ COST_COLUMNS = (
 
 
 class Trace:
-    """One line for each node as it ends; a spinner while the next one works, on a terminal."""
+    """One line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner."""
 
     def __init__(self, screen: Screen, within: Filter | None = None) -> None:
         self._screen = screen
         self._within = within
         self._status: Status | None = screen.err.status("thinking …") if screen.live else None
+        self._draft = ""
 
     def __enter__(self) -> Trace:
         if self._status:
             self._status.start()
         return self
+
+    def node(self, begun: NodeStarted) -> None:
+        """Clear the draft when another one, or the end, begins: until then it is not checked."""
+        if begun.node in ("generate", "direct_generate", "finish"):
+            self._draft = ""
+            self._show_draft()
+
+    def token(self, written: DraftToken) -> None:
+        """Add to the draft that is shown."""
+        self._draft += written.text
+        self._show_draft()
+
+    def _show_draft(self) -> None:
+        if self._status:
+            room = self._screen.err.width * DRAFT_LINES
+            draft = one_line(self._draft)
+            draft = draft if len(draft) <= room else "…" + draft[1 - room :]
+            self._status.update(Text.assemble("thinking …", (f"  {draft}" if draft else "", "dim")))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -90,8 +113,7 @@ def _described(node: str, decided: dict[str, Any]) -> str:
         case "generate":
             if decided["declined"]:
                 return "the draft declines"
-            kind = "redraft" if decided["redraft"] else "draft"
-            return f"{kind}: {shortened(decided['text'] or 'the same as before', 90)}"
+            return _drafted(decided)
         case "hallucination_check":
             return "; ".join(
                 f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
@@ -105,6 +127,26 @@ def _described(node: str, decided: dict[str, Any]) -> str:
             return "accepted" if decided["accepted"] else "not accepted"
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def _drafted(decided: dict[str, Any]) -> str:
+    """What was drafted: of a redraft what it changed, of several drafts the beginning of each."""
+    if decided["redraft"]:
+        changes = decided.get("changes") or []
+        return "redraft: " + (
+            "; ".join(map(_change, changes[:MOST_CHANGES])) or shortened(decided["text"] or "the same as before", 90)
+        )
+    texts = decided.get("texts") or [decided["text"] or "none that is new"]
+    if len(texts) == 1:
+        return f"draft: {shortened(texts[0], 90)}"
+    return f"{len(texts)} drafts: " + " | ".join(shortened(text, 60) for text in texts)
+
+
+def _change(one: dict[str, str]) -> str:
+    removed, added = (f"“{shortened(one[key], 60)}”" if one[key] else "" for key in ("removed", "added"))
+    if removed and added:
+        return f"{added} instead of {removed}"
+    return f"without {removed}" if removed else f"with {added}"
 
 
 def said(verdict: Verdict) -> str:
@@ -125,12 +167,6 @@ def place(found: Any) -> str:
     if found["page"]:
         return f"{name} p. {found['page']}"
     return f"{name} row {found['row']}" if found["row"] else name
-
-
-def shortened(text: str, most: int) -> str:
-    """One line of at most ``most`` characters."""
-    line = " ".join(one_line(text).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def show(state: SelfRAGState, screen: Screen) -> None:

@@ -77,3 +77,9 @@ def _keep_replacement_mark(match: re.Match[str]) -> str:
 def shown(path: str | Path) -> str:
     """Return a path for a message, on one line and without invisible characters."""
     return one_line(os.fsencode(path).decode("utf-8", "replace"))
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the text as one line of at most ``most`` characters."""
+    line = " ".join(one_line(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -7,6 +7,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic cannot validate typing's on Python 3.11
 
 Route = Literal["retrieve", "direct", "fallback"]
+Fallback = Literal["abstain", "direct", "passages"]
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
 StopReason = Literal[
     "accepted",

@@ -53,7 +53,9 @@ def build_graph(
         after_grade_documents,
         ["generate", "rewrite_query", "direct_generate", "finish"],
     )
-    graph.add_conditional_edges("rewrite_query", after_rewrite_query, ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges(
+        "rewrite_query", after_rewrite_query, ["retrieve", "generate", "direct_generate", "finish"]
+    )
 
     # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop.
     graph.add_conditional_edges("generate", after_generate, ["hallucination_check", "answer_check", "select"])

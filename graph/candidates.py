@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.text import one_line
+from core.text import shortened
 from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, StopReason, SupportLevel, Verdict
 from graph.context import Constraints, Context, Scoring, Weights
 from graph.state import SelfRAGState
 from prompts.answer_check import USEFULNESS
+from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
 ANSWERED: tuple[Outcome, ...] = ("grounded", "partially_grounded", "direct")
@@ -88,6 +89,11 @@ def lowest_support(claims: Sequence[Claim]) -> SupportLevel | None:
     return max((support_level(claim) for claim in claims), key=DESCENDING.index, default=None)
 
 
+def weakest(claims: Sequence[Claim]) -> Claim:
+    """Return the first of the claims with the lowest support."""
+    return max(claims, key=lambda claim: DESCENDING.index(support_level(claim)))
+
+
 def support_level(claim: Claim) -> SupportLevel:
     """Return the claim's support; one that could not be checked has none."""
     return LEVELS.get(claim["verdict"]["label"], "no")
@@ -106,6 +112,8 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     stop = state["stops"][0]["reason"] if state["stops"] else None
     if best is None:
         return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
+    if from_irrelevant(best["draft"], state):
+        stop = stop or "fallback"
     if context.constraints == "hard" and not best["draft"]["declined"] and not (supported(best) and useful(best)):
         return "abstained", stop or ("not_useful" if supported(best) else "claims_unsupported")
     if not best["draft"]["passages"]:
@@ -119,6 +127,12 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     if any(is_supported(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
     return "abstained", stop or "claims_unsupported"
+
+
+def from_irrelevant(draft: Draft, state: SelfRAGState) -> bool:
+    """Whether the draft is from passages of which none was judged relevant, as with fallback ``passages``."""
+    verdicts = [state["verdicts"].get(passage["id"]) for passage in draft["passages"]]
+    return bool(verdicts) and all(one and RELEVANCE.leaning(one) == "irrelevant" for one in verdicts)
 
 
 def with_round(
@@ -195,12 +209,11 @@ def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
         return "It says that the passages do not give the answer."
     if one["passages"] and not one["claims"]:
         return "Its claims were not checked."
-    if (lowest := lowest_support(one["claims"])) in ("no", "partially"):
-        worst = next(claim for claim in one["claims"] if support_level(claim) == lowest)
+    if lowest_support(one["claims"]) in ("no", "partially"):
+        worst = weakest(one["claims"])
         label = worst["verdict"]["label"]
         found = {"partially supported": "is only partly supported", "unknown": "could not be checked"}
-        text = " ".join(one_line(worst["text"]).split()).rstrip(".")
-        text = text if len(text) <= LONGEST_CLAIM_SHOWN else text[: LONGEST_CLAIM_SHOWN - 1] + "…"
+        text = shortened(worst["text"], LONGEST_CLAIM_SHOWN).rstrip(".")
         return f"One of its claims {found.get(label, 'is not supported')}: “{text}”."
     if constraints == "hard" and one["use"] and not useful(one):
         return f"It is rated {one['use']['label']}, and hard constraints require 3."

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.types import Verdict
+from core.types import Fallback, Verdict
 from models.calibration import Fits
 from models.usage import NodeBudget
 from prompts.choice import Choice
@@ -76,16 +76,20 @@ class Context(BaseModel):
     ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
     what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
     3, is never given as an answer. ``scoring`` ranks candidates by the paper's sum of ``weights``, or by support before
-    usefulness. ``filter`` holds for every search of the question, also of one that is taken up
-    again; a retriever must know it if it is set.
+    usefulness. ``fallback`` is what follows when no passage is relevant and no rewrite is left: an answer without
+    documents, or one drafted from the best passages all the same. ``temperature`` and ``answer_tokens`` are those of
+    drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every search of the
+    question, also when it is resumed; a retriever must know it if it is set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: Literal["adaptive", "always", "never"] = "adaptive"
     strategy: Literal["combined", "per-passage"] = "combined"
-    fallback: Literal["abstain", "direct"] = "abstain"
+    fallback: Fallback = "abstain"
     k: int = Field(4, ge=1, le=50)
+    temperature: float | None = Field(None, ge=0, le=2)
+    answer_tokens: int | None = Field(None, ge=20, le=4_000)
     explain: bool = False
     constraints: Constraints = "soft"
     scoring: Scoring = "paper"
@@ -111,7 +115,13 @@ class GeneratorLike(Protocol):
     def with_budget(self, budget: NodeBudget) -> GeneratorLike: ...
 
     async def write(
-        self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any
+        self,
+        messages: ChatPromptTemplate,
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        hidden: bool = False,
+        **inputs: Any,
     ) -> str: ...
 
 

@@ -17,21 +17,25 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
 def after_grade_documents(
     state: SelfRAGState,
 ) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
-    """Write from what is relevant; with nothing relevant search again while rewrites are left."""
+    """Write from what is relevant; without any search again while rewrites are left, then end or fall back."""
     if any(stop["reason"] == "model_failed" for stop in state["stops"]):
         return "finish"
     if state["relevant"]:
         return "generate"  # also when a limit ended the grading: what it reserved is for this
-    return "finish" if state["stops"] else _search_again(state)
+    if state["stops"]:
+        return "finish"
+    return "rewrite_query" if state["rewrites_left"] > 0 else _fall_back(state)
 
 
-def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "direct_generate", "finish"]:
-    """Search for the new query; when none was found, end."""
+def after_rewrite_query(
+    state: SelfRAGState,
+) -> Literal["retrieve", "generate", "direct_generate", "finish"]:
+    """Search for the new query; when none was found, end or fall back."""
     if state["stops"]:
         return "finish"
     if len(state["queries"]) > state["searched"]:
         return "retrieve"
-    return "direct_generate" if _may_fall_back(state) else "finish"
+    return _fall_back(state)
 
 
 def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "answer_check", "select"]]:
@@ -53,11 +57,9 @@ def after_select(
     return "rewrite_query" if state["rewrites_left"] > 0 else "finish"
 
 
-def _search_again(state: SelfRAGState) -> Literal["rewrite_query", "direct_generate", "finish"]:
-    if state["rewrites_left"] > 0:
-        return "rewrite_query"
-    return "direct_generate" if _may_fall_back(state) else "finish"
-
-
-def _may_fall_back(state: SelfRAGState) -> bool:
-    return state["fallback"] and state["best"] is None
+def _fall_back(state: SelfRAGState) -> Literal["generate", "direct_generate", "finish"]:
+    if state["best"] is not None:
+        return "finish"
+    if state["fallback"] == "passages":
+        return "generate" if state["passages"] else "finish"
+    return "direct_generate" if state["fallback"] in ("direct", True) else "finish"

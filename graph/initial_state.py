@@ -30,7 +30,7 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "filter": context.filter.model_dump(mode="json") if context.filter else None,
         "rewrites_left": context.effective_limits.rewrites,
         "drafts_left": context.effective_limits.drafts,
-        "fallback": context.fallback == "direct",
+        "fallback": context.fallback,
         "passages": [],
         "found": [],
         "verdicts": {},

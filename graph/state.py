@@ -12,6 +12,7 @@ from core.types import (
     Claim,
     Draft,
     Drafted,
+    Fallback,
     Outcome,
     Passage,
     Route,
@@ -33,7 +34,8 @@ class SelfRAGState(TypedDict, total=False):
     belong to the present round; ``drafted`` is every draft of the question. ``found`` holds each passage of any search
     once, and ``candidates`` every draft that was ranked; a checkpoint of an older version lacks these two.
     ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
-    early.
+    early. ``fallback`` is the context's; a checkpoint of an older version has True for ``direct`` and False for
+    ``abstain``.
     """
 
     question: str
@@ -45,7 +47,7 @@ class SelfRAGState(TypedDict, total=False):
     filter: dict[str, Any] | None
     rewrites_left: int
     drafts_left: int
-    fallback: bool
+    fallback: Fallback | bool
     passages: list[Passage]
     found: list[Passage]
     verdicts: dict[str, Verdict]

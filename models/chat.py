@@ -27,6 +27,7 @@ RETRIES = 2
 CONCURRENCY = 32
 FILTERED = frozenset({"content_filter", "safety", "refusal"})
 MAX_CHARACTERS_PER_TOKEN = 64  # per token asked for; no tokenizer's tokens are that long on average
+Arguments = Callable[[int, float | None], dict[str, Any]]
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -76,17 +77,17 @@ def _bytes(message: BaseMessage) -> int:
     return len((content if isinstance(content, str) else message.text).encode())
 
 
-def max_tokens_of(tokens: int) -> dict[str, Any]:
-    """Return the argument by which most clients limit the tokens of a reply."""
-    return {"max_tokens": tokens}
+def call_arguments(tokens: int, temperature: float | None) -> dict[str, Any]:
+    """Return the arguments by which most clients limit the tokens of a reply, and set its temperature if given."""
+    return {"max_tokens": tokens, **({} if temperature is None else {"temperature": temperature})}
 
 
 class Chat:
     """A chat model as the generator and the critic call it.
 
     ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
-    opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``token_limit``
-    returns the arguments that limit the tokens of a reply.
+    opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``arguments``
+    returns those of a call that limit the tokens of its reply and set its temperature.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Chat:
         concurrency: int = CONCURRENCY,
         secrets: Secrets | None = None,
         remedies: Remedies | None = None,
-        token_limit: Callable[[int], dict[str, Any]] = max_tokens_of,
+        arguments: Arguments = call_arguments,
         owned: bool = True,
     ) -> None:
         self.name = name
@@ -109,7 +110,7 @@ class Chat:
         self.remedies = remedies or Remedies()
         self._make = make
         self._concurrency = concurrency
-        self._token_limit = token_limit
+        self._arguments = arguments
         self._owned = owned
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
@@ -122,6 +123,7 @@ class Chat:
         budget: NodeBudget,
         *,
         max_tokens: int,
+        temperature: float | None = None,
         tags: Sequence[str] = (),
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
@@ -132,7 +134,7 @@ class Chat:
         retry would mend.
         """
         model, slots = self._client()
-        arguments = {**self._token_limit(max_tokens), **(bind or {})}
+        arguments = {**self._arguments(max_tokens, temperature), **(bind or {})}
         bound = max_call_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
             await budget.admit(bound)

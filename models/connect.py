@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 
 from core.errors import ModelError, RequestError
-from models.chat import CONCURRENCY, Chat, max_tokens_of
+from models.chat import CONCURRENCY, Arguments, Chat, call_arguments
 from models.failures import Remedies, redacted_message
 from models.redaction import Secrets, without_password
 
@@ -26,9 +25,12 @@ REASONING = re.compile(r"^(o\d|gpt-5)")
 LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|::1")
 LOCAL = frozenset({"huggingface"})  # runs in this process, without a server or an HTTP client
 # Providers whose clients do not accept ``max_tokens`` as an argument of a call.
-BOUNDED: dict[str, Callable[[int], dict[str, Any]]] = {
-    "ollama": lambda tokens: {"options": {"temperature": 0, "num_predict": tokens}},
-    "google_genai": lambda tokens: {"max_output_tokens": tokens},
+BOUNDED: dict[str, Arguments] = {
+    "ollama": lambda tokens, temperature: {"options": {"temperature": temperature or 0, "num_predict": tokens}},
+    "google_genai": lambda tokens, temperature: {
+        "max_output_tokens": tokens,
+        **({} if temperature is None else {"temperature": temperature}),
+    },
 }
 
 
@@ -134,16 +136,20 @@ def provider_chat(spec: str, *, call_seconds: float, concurrency: int = CONCURRE
         guard_provider(model, spec, Guard(call_seconds, address=remedies.address))
         return model
 
-    token_limit = BOUNDED.get(spec.partition(":")[0], max_tokens_of)
     return Chat(
-        make, spec, call_seconds=call_seconds, concurrency=concurrency, token_limit=token_limit, remedies=remedies
+        make,
+        spec,
+        call_seconds=call_seconds,
+        concurrency=concurrency,
+        arguments=BOUNDED.get(spec.partition(":")[0], call_arguments),
+        remedies=remedies,
     )
 
 
-def token_limit_of(model: BaseChatModel) -> Callable[[int], dict[str, Any]]:
-    """Return the function that gives the arguments limiting this model's reply tokens, by the model's package."""
+def arguments_of(model: BaseChatModel) -> Arguments:
+    """Return the function that gives the arguments of this model's calls, by the model's package."""
     provider = type(model).__module__.partition(".")[0].removeprefix("langchain_")
-    return BOUNDED.get(provider, max_tokens_of)
+    return BOUNDED.get(provider, call_arguments)
 
 
 def remedies_of(spec: str, **more: str) -> Remedies:

@@ -26,13 +26,24 @@ class Generator:
         """Return a copy whose calls are charged to ``budget``; the default has no limit."""
         return replace(self, budget=budget)
 
-    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+    async def write(
+        self,
+        messages: ChatPromptTemplate,
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        hidden: bool = False,
+        **inputs: Any,
+    ) -> str:
         """Return the reply's text, without reasoning. ``hidden`` keeps it out of ``messages`` streaming.
+
+        Without ``temperature`` the model's own is used, which is 0 for the models that the settings name.
 
         Raises `ModelError` if the model fails after its retries, refuses, gives an empty answer, or is cut off.
         """
         tags = ["nostream"] if hidden else [ANSWER_TAG]
-        reply = await self.chat.ask(messages.format_messages(**inputs), self.budget, max_tokens=max_tokens, tags=tags)
+        asked = messages.format_messages(**inputs)
+        reply = await self.chat.ask(asked, self.budget, max_tokens=max_tokens, temperature=temperature, tags=tags)
         text = answer_of(reply, self.chat.name, max_tokens, self.chat.secrets)
         if is_blank(text):
             raise TransientModelError(f"{self.chat.name} gave an empty answer.")

@@ -15,7 +15,12 @@ from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS
 
 async def direct_generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write one draft without citations."""
-    text = await services.generator.write(DIRECT_GENERATE, max_tokens=MAX_TOKENS, question=as_data(state["question"]))
+    text = await services.generator.write(
+        DIRECT_GENERATE,
+        max_tokens=runtime.context.answer_tokens or MAX_TOKENS,
+        temperature=runtime.context.temperature,
+        question=as_data(state["question"]),
+    )
     draft = Draft(text=text, passages=[], relevance=0.0, declined=False)
     route = "direct" if state["route"] == "direct" else "fallback"
     return {"route": route, "drafts": [draft], "claims": [], "uses": [], "decided": {"text": text}}

@@ -8,13 +8,15 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.text import shortened
 from core.types import Candidate, Citation, Outcome, StopReason
-from graph.candidates import ANSWERED, explained, is_supported, outcome_of
+from graph.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import claim_ends
 from nodes.concurrency import off_loop
 
+NOT_FROM_DOCUMENTS = "This is not from your documents, which do not answer the question."
 MARKS = {
     "partially supported": " [only partly supported by the documents]",
     "no support": " [not supported by the documents]",
@@ -28,8 +30,10 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     best = state["best"]
     if best is not None and outcome in ANSWERED:
         answer, citations = await off_loop(len(best["draft"]["text"]), marked, best), citations_of(best)
+        if state["route"] == "fallback":
+            answer = f"{NOT_FROM_DOCUMENTS}\n\n{answer}"
     else:
-        answer, citations = sentence(state["question"], outcome, reason), []
+        answer, citations = sentence(state["question"], outcome, reason, best), []
     return {
         "outcome": outcome,
         "stop_reason": reason,
@@ -40,21 +44,30 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     }
 
 
-def sentence(question: str, outcome: Outcome, reason: StopReason) -> str:
-    """Write the sentence that says that there is no answer, and why."""
-    asked = " ".join(question.split())
-    asked = asked if len(asked) <= 200 else asked[:199] + "…"
+def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidate | None = None) -> str:
+    """Write the sentence that says that there is no answer, and why.
+
+    Where the documents support a part of the ``best`` candidate, which hard constraints still refuse, it names the
+    claim that failed.
+    """
+    asked = shortened(question, 200)
+    if reason in ("claims_unsupported", "fallback") and best and any(map(is_supported, best["claims"])):
+        failed = weakest(best["claims"])
+        if support_level(failed) != "fully":
+            text = shortened(failed["text"], 200).rstrip(".")
+            return f"No answer to “{asked}”: one was drafted, but the documents do not fully support “{text}”."
     why = {
         "nothing_relevant": "nothing found in them answers it",
         "declined": "what was found in them does not say",
         "claims_unsupported": "an answer was drafted, but they do not support it",
         "not_useful": "an answer was drafted, but it does not give what is asked",
+        "fallback": "nothing found in them was judged relevant, and a draft from the best of it did not hold",
         "limit_calls": "the limit on model calls was reached before an answer was confirmed",
         "limit_tokens": "the limit on tokens was reached before an answer was confirmed",
         "limit_seconds": "the limit on time was reached before an answer was confirmed",
         "model_failed": "the model failed before an answer was confirmed",
     }[reason]
-    judged = reason in ("nothing_relevant", "declined", "claims_unsupported")
+    judged = reason in ("nothing_relevant", "declined", "claims_unsupported", "fallback")
     if outcome == "abstained" and judged:  # an interrupted run cannot speak for the documents
         return f"The documents do not answer “{asked}”: {why}."
     return f"No answer to “{asked}”: {why}."

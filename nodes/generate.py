@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
+from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
@@ -15,6 +17,7 @@ from graph.state import SelfRAGState
 from grounding.claims import declines, with_lead_in
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
+from nodes.draft_changes import draft_changes
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -25,23 +28,29 @@ MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write this round's drafts. A redraft that repeats an earlier draft is dropped: the run would loop.
 
-    Passages already drafted from for an earlier query are skipped for the same reason. If some of several drafts fail
-    they are left out; if all fail, the first failure is raised.
+    Passages already drafted from for an earlier query are skipped for the same reason. If no passage is relevant, which
+    only fallback ``passages`` allows, the best of all are drafted from. If some of several drafts fail they are left
+    out; if all fail, the first failure is raised.
     """
     last, failed = _last_of_this_query(state, runtime.context), 0
+    write = partial(_write, state, services, runtime.context)
     drafted = state["drafted"]
     if last:
-        drafts = [await _redraft(state, services, last)]
+        drafts = [await _redraft(write, state, last)]
     else:
         relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
+        passages = relevant or _best_passages(state, runtime.context.k)
         apart = runtime.context.strategy == "per-passage"
-        groups = [[passage] for passage in relevant] if apart else [relevant]
+        groups = [[passage] for passage in passages] if apart else [passages]
         groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
-        drafts = await gather_successful(
-            (_draft(state, services, group) for group in groups), (ModelError, LimitReachedError)
-        )
+        drafts = await gather_successful((write(GENERATE, group) for group in groups), (ModelError, LimitReachedError))
         failed = len(groups) - len(drafts)
     new = [draft for draft in drafts if _remembered(draft) not in drafted]
+    changes = (
+        await off_loop(len(new[0]["text"]), draft_changes, last["draft"]["text"], new[0]["text"])
+        if last and new
+        else []
+    )
     return {
         "drafts": new,
         "drafted": [*drafted, *map(_remembered, new)],
@@ -54,28 +63,25 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
             "redraft": last is not None,
             "declined": bool(new) and all(draft["declined"] for draft in new),
             "text": new[0]["text"] if new else None,
+            "texts": [draft["text"] for draft in new],
+            "changes": changes,
         },
     }
 
 
-def _draft(state: SelfRAGState, services: Services, passages: list[Passage]) -> Awaitable[Draft]:
-    return _written(
-        state,
-        passages,
-        services.generator.write(GENERATE, max_tokens=MAX_TOKENS, **inputs_of(state, passages)),
-    )
+def _best_passages(state: SelfRAGState, k: int) -> list[Passage]:
+    """Return the ``k`` passages of all searches that were judged the least irrelevant, best first."""
+    found = state.get("found", state["passages"])
+    return sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))[:k]
 
 
-def _redraft(state: SelfRAGState, services: Services, last: Candidate) -> Awaitable[Draft]:
-    passages = last["draft"]["passages"]
-    inputs = inputs_of(state, passages) | {"draft": as_data(last["draft"]["text"])}
+def _redraft(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, last: Candidate) -> Awaitable[Draft]:
+    passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
     failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
     if not failed:
-        writing = services.generator.write(REDRAFT_NOT_USEFUL, max_tokens=MAX_TOKENS, **inputs)
-        return _written(state, passages, writing)
+        return write(REDRAFT_NOT_USEFUL, passages, draft=draft)
     lines = "\n".join(_complaint(claim) for claim in failed[:MOST_COMPLAINTS])
-    writing = services.generator.write(REDRAFT_UNSUPPORTED, max_tokens=MAX_TOKENS, failed=lines, **inputs)
-    return _written(state, passages, writing)
+    return write(REDRAFT_UNSUPPORTED, passages, draft=draft, failed=lines)
 
 
 def _complaint(claim: Claim) -> str:
@@ -84,8 +90,21 @@ def _complaint(claim: Claim) -> str:
     return as_data(f"- {with_lead_in(claim['text'], claim.get('context', ''))}" + (f" ({reason})" if reason else ""))
 
 
-async def _written(state: SelfRAGState, passages: list[Passage], writing: Awaitable[str]) -> Draft:
-    text = await writing
+async def _write(
+    state: SelfRAGState,
+    services: Services,
+    context: Context,
+    messages: ChatPromptTemplate,
+    passages: list[Passage],
+    **inputs: Any,
+) -> Draft:
+    text = await services.generator.write(
+        messages,
+        max_tokens=context.answer_tokens or MAX_TOKENS,
+        temperature=context.temperature,
+        **inputs_of(state, passages),
+        **inputs,
+    )
     declined = await off_loop(len(text), declines, text)
     scores = [RELEVANCE.score(state["verdicts"][passage["id"]]) for passage in passages]
     return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declined)

@@ -146,7 +146,8 @@ def _fits(choice: Choice, judgement: Judgement) -> bool:
 
 @dataclass
 class ScriptedGenerator:
-    """Writes from one list for each prompt, in order; ``asked`` keeps each prompt's name and inputs.
+    """Writes from one list for each prompt, in order; ``asked`` keeps each prompt's name and inputs, ``bounds`` its
+    most tokens and its temperature.
 
     ``forever`` answers a prompt whose list is used up.
     """
@@ -159,12 +160,21 @@ class ScriptedGenerator:
     forever: Callable[[str, int], str] | None = None
     wait: Callable[[str], Awaitable[None]] = no_delay
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    bounds: list[tuple[int, float | None]] = field(default_factory=list)
     budget: NodeBudget | None = None
 
     def with_budget(self, budget: NodeBudget) -> GeneratorLike:
         return ScriptedGenerator(**{**self.__dict__, "budget": budget})
 
-    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+    async def write(
+        self,
+        messages: ChatPromptTemplate,
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        hidden: bool = False,
+        **inputs: Any,
+    ) -> str:
         messages.format_messages(**inputs)
         name = next(name for name, prompt in PROMPTS if prompt is messages)
         if self.budget is None:
@@ -173,6 +183,7 @@ class ScriptedGenerator:
         try:
             turn = sum(one == name for one, _ in self.asked)
             self.asked.append((name, inputs))
+            self.bounds.append((max_tokens, temperature))
             await self.wait(name)
             said = self._said(name, turn)
         finally:

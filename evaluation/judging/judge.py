@@ -168,7 +168,7 @@ class Judge:
         return str(verdict["label"]) if verdict else UNKNOWN
 
     async def _write(
-        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: str
+        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
     ) -> str | None:
         async def ask() -> str | None:
             try:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from evaluation.records import Example, Record, Seen
 from grounding.claims import declines
 from grounding.stems import CJK, figures, fold, numbers, stems
-from nodes.finish import MARKS
+from nodes.finish import MARKS, NOT_FROM_DOCUMENTS
 
 ARTICLES = frozenset(("a", "an", "the"))
 BARE = frozenset(("yes", "no", "true", "false", "none"))
@@ -42,8 +42,8 @@ def contains(text: str, span: str) -> bool:
 
 
 def answer_of(record: Record) -> str:
-    """Return the answer without the marks of unsupported claims and without numbered citations."""
-    answer = record["answer"]
+    """Return the answer without what `finish` adds to a draft, and without numbered citations."""
+    answer = record["answer"].removeprefix(NOT_FROM_DOCUMENTS)
     for mark in MARKS.values():
         answer = answer.replace(mark, "")
     return CITED.sub("", answer)

@@ -82,7 +82,15 @@ class Writes:
         """As the generator's."""
         return replace(self, budget=budget)
 
-    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+    async def write(
+        self,
+        messages: ChatPromptTemplate,
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        hidden: bool = False,
+        **inputs: Any,
+    ) -> str:
         """A query, or a draft."""
         await _pay(self.budget)
         if messages is REWRITE_QUERY:

@@ -45,9 +45,9 @@ def chat(server: OpenAIServer, *, model: str = "gpt-4o-mini", key: str = "right"
     return made[-1]
 
 
-async def write(one: Chat, budget: Any = None) -> str:
+async def write(one: Chat, budget: Any = None, temperature: float | None = None) -> str:
     generator = Generator(one).with_budget(budget or roomy_budget())
-    return await generator.write(DIRECT_GENERATE, max_tokens=20, question="What is 2+2?")
+    return await generator.write(DIRECT_GENERATE, max_tokens=20, temperature=temperature, question="What is 2+2?")
 
 
 async def test_a_text_is_written_and_paid_for_as_reported(server: OpenAIServer) -> None:
@@ -59,6 +59,11 @@ async def test_a_text_is_written_and_paid_for_as_reported(server: OpenAIServer) 
     assert budget.spent["output_tokens"] == 4
     assert not budget.spent["estimated"]
     assert budget.spent["cached_input_tokens"] == budget.spent["input_tokens"] // 2
+
+
+async def test_a_text_is_written_at_the_temperature_given(server: OpenAIServer) -> None:
+    await write(chat(server), temperature=0.7)
+    assert server.asked[0].body["temperature"] == 0.7
 
 
 async def test_usage_that_is_not_reported_is_estimated() -> None:

@@ -324,13 +324,17 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
     if final["outcome"] in ("grounded", "partially_grounded", "direct"):
         assert best is not None
         draft = best["draft"]["text"]
-        assert MARK.sub("", answer) == MARK.sub("", draft)
+        note = "This is not from your documents, which do not answer the question.\n\n"
+        assert answer.startswith(note) == (final["route"] == "fallback" or draft.startswith(note))
+        assert MARK.sub("", answer.removeprefix(note)) == MARK.sub("", draft)
         below = [label for label in labels_of(best) if label != "fully supported"]
         assert len(MARK.findall(answer)) == len(MARK.findall(draft)) + len(below)
         return
     assert answer.startswith(NO_ANSWER)
     assert answer.endswith(".")
     said = " ".join(played.world.question.split())
+    if played.world.context.constraints == "hard":  # it may name the claim that failed, as such
+        answer = re.sub("the documents do not fully support “.*”", "", answer)
     for text in drafts_written(played):
         assert len(text) < 12 or text in said or text not in answer
 

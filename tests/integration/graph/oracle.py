@@ -66,6 +66,15 @@ def deserved(final: SelfRAGState, context: Context) -> tuple[str, str | None]:
     best = final["best"]
     if best is None:
         return ("stopped", None) if final["stops"] else ("abstained", "nothing_relevant")
+    outcome, reason = _of_candidate(best, final, context)
+    verdicts = [final["verdicts"][one["id"]]["label"] for one in best["draft"]["passages"]]
+    if verdicts and "relevant" not in verdicts:
+        assert context.fallback == "passages"
+        return outcome, "fallback"
+    return outcome, reason
+
+
+def _of_candidate(best: Any, final: SelfRAGState, context: Context) -> tuple[str, str]:
     if best["draft"]["declined"] and best["draft"]["passages"]:
         return "abstained", "declined"
     if context.constraints == "hard" and not is_supported(best):

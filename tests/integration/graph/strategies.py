@@ -197,7 +197,7 @@ def contexts() -> st.SearchStrategy[Context]:
         Context,
         mode=now_and_then(10, st.just("never"), st.sampled_from(("adaptive", "always"))),
         strategy=st.sampled_from(("combined", "per-passage")),
-        fallback=st.sampled_from(("abstain", "direct")),
+        fallback=st.sampled_from(("abstain", "direct", "passages")),
         k=st.integers(1, 4),
         explain=st.booleans(),
         constraints=now_and_then(4, st.just("hard"), st.just("soft")),

@@ -101,7 +101,8 @@ async def test_mode_always_retrieves_and_asks_nobody_whether_to() -> None:
 async def test_with_nothing_relevant_it_falls_back_if_told_to() -> None:
     generator = ScriptedGenerator(queries=["blue air", "light"], direct=["It scatters."])
     final = await ask(generator, critic(), ScriptedRetriever(always=[SALT]), fallback="direct")
-    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "fallback", "It scatters.")
+    assert (final["outcome"], final["stop_reason"]) == ("direct", "fallback")
+    assert final["answer"] == "This is not from your documents, which do not answer the question.\n\nIt scatters."
     assert final["citations"] == []
     generator.done()
 
@@ -110,6 +111,33 @@ async def test_where_no_other_query_is_found_it_falls_back_too() -> None:
     generator = ScriptedGenerator(queries=[QUESTION], direct=["It scatters."])
     final = await ask(generator, critic(), ScriptedRetriever(always=[SALT]), fallback="direct")
     assert (final["outcome"], final["stop_reason"]) == ("direct", "fallback")
+
+
+@pytest.mark.parametrize("queries", [["blue air"], [QUESTION]], ids=["another query found nothing", "no other query"])
+async def test_with_nothing_relevant_it_drafts_from_the_best_passages_if_told_to(queries: list[str]) -> None:
+    likely = {AIR: 0.3, SALT: 0.1, SEA: 0.2}
+    judge = critic(
+        relevance=lambda text: verdict("irrelevant", {"relevant": likely[text], "irrelevant": 1 - likely[text]})
+    )
+    generator = ScriptedGenerator(queries=queries, drafts=[GOOD])
+    retriever = ScriptedRetriever(always=[SALT, SEA, AIR])
+    final = await ask(generator, judge, retriever, fallback="passages", limits=Limits(rewrites=1), k=3)
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "fallback", GOOD)
+    assert final["relevant"] == []
+    assert [one["text"] for one in final["best"]["draft"]["passages"]] == [AIR, SEA, SALT]  # type: ignore[index]
+    assert [one["quote"] for one in final["citations"]] == [AIR]
+    generator.done()
+
+
+async def test_claims_of_a_draft_from_irrelevant_passages_are_checked_as_ever() -> None:
+    generator = ScriptedGenerator(drafts=[BAD], mended=[GOOD])
+    judge = critic({BAD: "no support"}, relevance="irrelevant")
+    final = await ask(generator, judge, fallback="passages", limits=Limits(rewrites=0))
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "fallback", GOOD)
+    generator = ScriptedGenerator(drafts=[BAD])
+    final = await ask(generator, judge, fallback="passages", limits=ONCE)
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "fallback")
+    assert final["answer"].startswith("The documents do not answer")
 
 
 async def test_it_does_not_fall_back_from_a_candidate() -> None:

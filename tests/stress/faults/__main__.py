@@ -95,7 +95,7 @@ def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
     context = Context(
         mode=dice.choice(("adaptive", "adaptive", "adaptive", "always", "never")),
         strategy=dice.choice(("combined", "per-passage")),
-        fallback=dice.choice(("abstain", "direct")),
+        fallback=dice.choice(("abstain", "direct", "passages")),
         constraints=dice.choice(("soft", "soft", "hard")),
         explain=dice.random() < 0.2,
         limits=limits,

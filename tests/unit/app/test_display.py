@@ -15,7 +15,7 @@ from rich.console import Console
 from app import ask as ask_module
 from app import cli
 from app.cli import main
-from app.front_door import Finished, NodeFinished
+from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
 from app.index import listing, sync, verify
 from app.inventory import left_out
 from app.libraries import tell
@@ -238,14 +238,36 @@ def tracing(said: str, screen: Screen) -> None:
         trace.step(NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": said}))
 
 
+def writing(said: str, screen: Screen) -> None:
+    with Trace(screen) as trace:
+        for part in (said[:7], said[7:]):
+            trace.token(DraftToken(part))
+
+
 ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
     "bar of an indexing": indexing,
     "bar of a download": downloading,
     "trace below a spinner": tracing,
+    "draft as it is written": writing,
     "framed table": lambda said, screen: table([["", said], [said, "0.5"]], screen),
     "citation": lambda said, screen: show({**code(), "citations": cited(said, source=said)}, screen),
     "note": lambda said, screen: screen.note(said),
 }
+
+
+def test_a_draft_is_shown_dim_as_it_is_written_until_the_next_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    with Trace(on_terminal()) as trace:
+        for part in ("It is ", "blue."):
+            trace.token(DraftToken(part))
+        trace.node(NodeStarted("hallucination_check"))
+        trace.step(NodeFinished("answer_check", 0.1, {"usefulness": []}))
+        checked = capsys.readouterr().err
+        trace.node(NodeStarted("finish"))
+        trace.token(DraftToken("Red."))
+    assert re.search(r"\x1b\[2m *It is blue\.", checked)
+    after = capsys.readouterr().err
+    assert "Red." in after
+    assert "blue" not in after[after.index("Red.") :]
 
 
 @pytest.mark.parametrize("way", ON_TERMINAL)

@@ -169,7 +169,26 @@ def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:
         ("rewrite_query", {"query": None}, "no other query found"),
         ("generate", {"declined": True, "redraft": False, "text": "I don't know."}, "the draft declines"),
         ("generate", {"declined": False, "redraft": False, "text": "Blue."}, "draft: Blue."),
+        (
+            "generate",
+            {"declined": False, "redraft": False, "text": "Blue.", "texts": ["Blue.", "Red."]},
+            "2 drafts: Blue. | Red.",
+        ),
         ("generate", {"declined": False, "redraft": True, "text": None}, "redraft: the same as before"),
+        (
+            "generate",
+            {
+                "declined": False,
+                "redraft": True,
+                "text": "It is red.",
+                "changes": [
+                    {"removed": "blue.", "added": "red."},
+                    {"removed": "And so on.", "added": ""},
+                    {"removed": "", "added": "Why?"},
+                ],
+            },
+            "redraft: “red.” instead of “blue.”; without “And so on.”; with “Why?”",
+        ),
         (
             "hallucination_check",
             {"claims": [{"text": "Blue.", "verdict": verdict("no support"), "quoted": False}]},

@@ -54,7 +54,15 @@ class Model:
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
         raise AssertionError("no reason is wanted")
 
-    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+    async def write(
+        self,
+        messages: ChatPromptTemplate,
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        hidden: bool = False,
+        **inputs: Any,
+    ) -> str:
         assert messages is QUESTIONS
         assert hidden
         self._note("questions", inputs)

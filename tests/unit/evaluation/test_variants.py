@@ -38,7 +38,7 @@ def test_a_variant_may_change_nothing() -> None:
         (f"{'x' * 61}:k=8", "has no name of at most 60"),
         ("wide:k", "'k' without a value"),
         ("wide:k=", "'k=' without a value"),
-        ("wide:temperature=1", "wide sets temperature: the settings are mode, "),
+        ("wide:verbosity=1", "wide sets verbosity: the settings are mode, "),
         ("wide:thresholds=1", "wide sets thresholds"),
         ("wide:k=many", "wide has a wrong k: "),
         ("wide:k=0", "wide has a wrong k: "),

@@ -23,6 +23,7 @@ DRAWN = {
     ("grade_documents", "direct_generate"),
     ("grade_documents", "finish"),
     ("rewrite_query", "retrieve"),
+    ("rewrite_query", "generate"),
     ("rewrite_query", "direct_generate"),
     ("rewrite_query", "finish"),
     ("generate", "hallucination_check"),
@@ -68,7 +69,7 @@ def test_a_reason_why_there_is_no_answer_has_a_sentence() -> None:
             except KeyError:
                 continue
             worded.add(reason)
-    assert set(get_args(StopReason)) - worded == {"accepted", "not_needed", "mode_never", "fallback"}
+    assert set(get_args(StopReason)) - worded == {"accepted", "not_needed", "mode_never"}
     assert set(get_args(Outcome)) == {"grounded", "partially_grounded", "abstained", "direct", "stopped"}
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
-from tests.scripted import candidate_of, draft, state, verdict
+from tests.scripted import candidate_of, draft, passage, state, verdict
 
 STOPPED = [{"reason": "limit_calls", "failure": None}]
 BROKEN = [{"reason": "model_failed", "failure": "The key was refused."}]
+FOUND = [passage("a")]
 BEST = candidate_of(draft("It scatters.", ["Air scatters blue light."]))
 
 
@@ -34,11 +35,18 @@ def test_after_decide(changes: dict[str, Any], leads_to: str) -> None:
         ({"relevant": ["a"], "stops": BROKEN}, "finish"),
         ({"relevant": [], "rewrites_left": 1, "stops": STOPPED}, "finish"),
         ({"relevant": [], "rewrites_left": 1}, "rewrite_query"),
-        ({"relevant": [], "rewrites_left": 1, "fallback": True}, "rewrite_query"),
+        ({"relevant": [], "rewrites_left": 1, "fallback": "direct"}, "rewrite_query"),
         ({"relevant": [], "rewrites_left": 0}, "finish"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": "direct"}, "direct_generate"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": "direct", "best": BEST}, "finish"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": "direct", "stops": STOPPED}, "finish"),
+        ({"relevant": [], "rewrites_left": 1, "fallback": "passages", "passages": FOUND}, "rewrite_query"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": "passages", "passages": FOUND}, "generate"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": "passages", "passages": []}, "finish"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": "passages", "passages": FOUND, "best": BEST}, "finish"),
+        # the checkpoints of version 0.1
         ({"relevant": [], "rewrites_left": 0, "fallback": True}, "direct_generate"),
-        ({"relevant": [], "rewrites_left": 0, "fallback": True, "best": BEST}, "finish"),
-        ({"relevant": [], "rewrites_left": 0, "fallback": True, "stops": STOPPED}, "finish"),
+        ({"relevant": [], "rewrites_left": 0, "fallback": False}, "finish"),
     ],
 )
 def test_after_grade_documents(changes: dict[str, Any], leads_to: str) -> None:
@@ -52,8 +60,9 @@ def test_after_grade_documents(changes: dict[str, Any], leads_to: str) -> None:
         ({"queries": ["a", "b"], "searched": 1, "rewrites_left": 0}, "retrieve"),
         ({"queries": ["a", "b"], "searched": 1, "stops": STOPPED}, "finish"),
         ({"queries": ["a"], "searched": 1}, "finish"),
-        ({"queries": ["a"], "searched": 1, "fallback": True}, "direct_generate"),
-        ({"queries": ["a"], "searched": 1, "fallback": True, "best": BEST}, "finish"),
+        ({"queries": ["a"], "searched": 1, "fallback": "direct"}, "direct_generate"),
+        ({"queries": ["a"], "searched": 1, "fallback": "direct", "best": BEST}, "finish"),
+        ({"queries": ["a"], "searched": 1, "fallback": "passages", "passages": FOUND}, "generate"),
     ],
 )
 def test_after_rewrite_query(changes: dict[str, Any], leads_to: str) -> None:

@@ -54,9 +54,9 @@ async def test_no_client_follows_redirects() -> None:
 
 
 def test_a_client_that_does_not_know_max_tokens_is_told_in_its_own_words() -> None:
-    assert BOUNDED["ollama"](7) == {"options": {"temperature": 0, "num_predict": 7}}
-    assert provider_chat("ollama:small", call_seconds=5)._token_limit(7) == BOUNDED["ollama"](7)
-    assert provider_chat("anthropic:claude", call_seconds=5)._token_limit(7) == {"max_tokens": 7}
+    assert BOUNDED["ollama"](7, None) == {"options": {"temperature": 0, "num_predict": 7}}
+    assert provider_chat("ollama:small", call_seconds=5)._arguments(7, 0.5) == BOUNDED["ollama"](7, 0.5)
+    assert provider_chat("anthropic:claude", call_seconds=5)._arguments(7, None) == {"max_tokens": 7}
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,18 @@ async def test_the_outcome_table(changes: dict[str, Any], context: dict[str, Any
         assert update["answer"].startswith(("The documents do not answer", "No answer to"))
         assert update["citations"] == []
     else:
-        assert update["answer"].startswith(changes["best"]["draft"]["text"][:2])
+        note = "This is not from your documents, which do not answer the question.\n\n"
+        fell_back = reason == "fallback"
+        assert update["answer"].startswith((note if fell_back else "") + changes["best"]["draft"]["text"][:2])
+
+
+async def test_hard_constraints_name_the_claim_that_failed_beside_one_that_holds() -> None:
+    update = await finish(state(best=MIXED), services(budget=roomy_budget()), runtime(constraints="hard"))
+    failed = next(one for one in MIXED["claims"] if one["verdict"]["label"] == "no support")
+    assert f"the documents do not fully support “{failed['text'].rstrip('.')}”" in update["answer"]
+    assert not update["answer"].startswith("The documents do not answer")
+    update = await finish(state(best=NOTHING), services(budget=roomy_budget()), runtime(constraints="hard"))
+    assert update["answer"].startswith("The documents do not answer")
 
 
 def test_what_is_not_supported_is_marked_where_it_stands() -> None:

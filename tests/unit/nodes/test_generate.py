@@ -62,7 +62,15 @@ async def test_per_passage_writes_one_draft_for_each() -> None:
     assert [[one["id"] for one in written["passages"]] for written in update["drafts"]] == [["a"], ["c"]]
     assert [written["declined"] for written in update["drafts"]] == [False, True]
     assert [written["relevance"] for written in update["drafts"]] == [0.9, 0.7]
-    assert update["decided"] == {"drafts": 2, "failed": 0, "redraft": False, "declined": False, "text": "From a."}
+    assert update["decided"] == {
+        "drafts": 2,
+        "failed": 0,
+        "redraft": False,
+        "declined": False,
+        "text": "From a.",
+        "texts": ["From a.", "I don't know."],
+        "changes": [],
+    }
 
 
 @pytest.mark.parametrize("error", [TransientModelError("It timed out."), ModelError("It is broken.")])
@@ -194,3 +202,20 @@ async def test_of_several_drafts_the_best_is_mended() -> None:
     update = await generate(state(**begun), services(generator, budget=roomy_budget()), runtime(strategy="per-passage"))
     assert generator.inputs("mend")[0]["draft"] == "Half."
     assert [one["id"] for one in update["drafts"][0]["passages"]] == ["c"]
+
+
+async def test_drafts_have_the_length_and_the_temperature_of_the_context() -> None:
+    generator = ScriptedGenerator(drafts=["It scatters."], mended=["Air scatters."])
+    made = services(generator, budget=roomy_budget())
+    await generate(state(**FOUND), made, runtime(answer_tokens=50, temperature=0.7))
+    failed = claim("It scatters.", "no support")
+    await generate(state(**one_round("It scatters.", failed)), made, runtime())
+    assert generator.bounds == [(50, 0.7), (400, None)]
+
+
+async def test_a_redraft_tells_what_it_changed() -> None:
+    generator = ScriptedGenerator(mended=["It scatters red light."])
+    made = services(generator, budget=roomy_budget())
+    before = one_round("It scatters blue light.", claim("It scatters blue light.", "no support"))
+    update = await generate(state(**before), made, runtime())
+    assert update["decided"]["changes"] == [{"removed": "blue", "added": "red"}]
