@@ -109,7 +109,7 @@ async def _traced(question: str, rag: SelfRAG, screen: Screen) -> Finished:
     from app.show import Trace
 
     async with rag:
-        with Trace(screen, rag.context.filter) as trace:
+        with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
             async for event in rag.astream(question, tokens=False):
                 if isinstance(event, NodeFinished):
                     trace.step(event)

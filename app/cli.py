@@ -199,7 +199,7 @@ def _ask() -> argparse.ArgumentParser:
         choices=("soft", "hard"),
         help="hard: give no answer with an unsupported claim, or of little use (soft)",
     )
-    parser.add_argument("--explain", action="store_true", help="ask the critic for a reason with each verdict")
+    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
     parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--picture", type=_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")

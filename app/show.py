@@ -38,11 +38,15 @@ COST_COLUMNS = (
 
 
 class Trace:
-    """One line for each node as it ends; a spinner while the next one works, on a terminal."""
+    """One line for each node as it ends; a spinner while the next one works, on a terminal.
 
-    def __init__(self, screen: Screen, within: Filter | None = None) -> None:
+    With ``explain`` each verdict has a paragraph of its own below that line, with its whole reason.
+    """
+
+    def __init__(self, screen: Screen, within: Filter | None = None, *, explain: bool = False) -> None:
         self._screen = screen
         self._within = within
+        self._explain = explain
         self._status: Status | None = screen.err.status("thinking …") if screen.live else None
 
     def __enter__(self) -> Trace:
@@ -59,12 +63,15 @@ class Trace:
     def step(self, ended: NodeFinished) -> None:
         """Print what the node decided."""
         within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
+        explained = verdicts_of(ended.node, ended.decided) if self._explain else []
         self._screen.line(
             ("{:20}", ended.node, "bold"),
             ("{:6.1f} s  ", ended.seconds, "dim"),
-            describe(ended.node, ended.decided),
+            counted(ended.node, ended.decided) if explained else describe(ended.node, ended.decided),
             (" {}", within, "dim"),
         )
+        for verdict in explained:
+            self._screen.paragraph(verdict)
 
 
 def describe(node: str, decided: dict[str, Any]) -> str:
@@ -93,9 +100,12 @@ def _described(node: str, decided: dict[str, Any]) -> str:
             kind = "redraft" if decided["redraft"] else "draft"
             return f"{kind}: {shortened(decided['text'] or 'the same as before', 90)}"
         case "hallucination_check":
-            return "; ".join(
-                f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
-                for claim in decided["claims"]
+            return (
+                "; ".join(
+                    f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
+                    for claim in decided["claims"]
+                )
+                or "nothing to check"
             )
         case "answer_check":
             return "usefulness " + ", ".join(said(verdict) for verdict in decided["usefulness"])
@@ -105,6 +115,44 @@ def _described(node: str, decided: dict[str, Any]) -> str:
             return "accepted" if decided["accepted"] else "not accepted"
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
+    """Each verdict of a node, uncut: its label, how sure, what it judges, and why."""
+    match node:
+        case "decide":
+            if "verdict" in decided:
+                return [_explained(decided["verdict"])]
+            return [f"{decided['route']} · {decided['reason']}"] if "reason" in decided else []
+        case "grade_documents":
+            return [_explained(grade["verdict"], place(grade)) for grade in decided.get("grades", [])]
+        case "hallucination_check":
+            return [_explained(claim["verdict"], f"“{claim['text']}”") for claim in decided.get("claims", [])]
+        case "answer_check":
+            return [_explained(verdict) for verdict in decided.get("usefulness", [])]
+        case _:
+            return []
+
+
+def counted(node: str, decided: dict[str, Any]) -> str:
+    """What a node decided, without the verdicts that follow."""
+    if decided.get("stop"):
+        return describe(node, decided)
+    match node:
+        case "grade_documents":
+            return f"{decided['relevant']} of {len(decided['grades'])} relevant"
+        case "hallucination_check":
+            supported = [one for one in decided["claims"] if one["verdict"]["label"] == "fully supported"]
+            return f"{len(supported)} of {len(decided['claims'])} claims fully supported"
+        case "answer_check":
+            return "usefulness"
+        case _:
+            return f"{decided['route']} (mode {decided['mode']})" if "mode" in decided else str(decided["route"])
+
+
+def _explained(verdict: Verdict, judged: str = "") -> str:
+    parts = (f"{verdict['label']}{_sure(verdict)}", judged, verdict["reason"] or "")
+    return " · ".join(part for part in parts if part)
 
 
 def said(verdict: Verdict) -> str:
