@@ -4,7 +4,7 @@
 
 asks a sample of the questions over the sample library, or over the file or folder ``--docs``, keeps every verdict in
 the folder ``--out``, and prints 60 of all that are kept there, drawn by the seed: from each label of each kind in turn.
-``--skip`` leaves out the first questions of the sample, which an earlier run has asked; ``--most 0`` only prints.
+Questions that the folder ``--without`` has verdicts on are not asked; ``--most 0`` only prints.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.selection import select
 from evaluation.records import Example
 
+KEPT = "verdicts.jsonl"
+
 
 def main() -> None:
     """Ask, keep the verdicts, and print those drawn."""
-    parser = option_parser(__doc__, docs=SAMPLE, most=24, skip=0, seed=0, read=60, out=Path("eval/reasons"))
+    parser = option_parser(__doc__, docs=SAMPLE, most=24, seed=0, read=60, out=Path("eval/reasons"))
     parser.add_argument("questions", type=Path)
+    parser.add_argument("--without", type=Path)
     options = parser.parse_args()
-    examples = select(questions_in(options.questions), most=options.skip + options.most, seed=options.seed)
-    path = options.out / "verdicts.jsonl"
+    path = options.out / KEPT
     path.parent.mkdir(parents=True, exist_ok=True)
-    asyncio.run(ask(examples[options.skip :], options.docs, path))
+    asked = {row["question"] for row in read_rows(options.without / KEPT)} if options.without else set()
+    examples = [one for one in questions_in(options.questions) if one.question not in asked]
+    asyncio.run(ask(select(examples, most=options.most, seed=options.seed), options.docs, path))
     for number, row in enumerate(drawn(read_rows(path), options.read, options.seed), 1):
         print(f"{number}. {row['kind']}: {row['question']}\n   {row['judged']}\n=> {row['label']}: {row['reason']}\n")
 
@@ -54,16 +58,21 @@ async def ask(examples: Sequence[Example], docs: Path, path: Path) -> None:
 
 
 def verdicts_of(result: Result) -> Iterator[dict[str, Any]]:
-    """A row for each verdict of the run: the question, the kind, what is judged, and the verdict."""
+    """A row for each verdict of the run, once: the question, the kind, what is judged, and the verdict."""
     texts = {passage.id: passage.text for passage in result.passages}
     drafts = [step["text"] for step in result.path if step.get("text")]
+    seen: list[dict[str, Any]] = []
     for step in result.path:
         judged: list[tuple[str, Any]] = [("", step["verdict"])] if "verdict" in step else []
         judged += [(texts[grade["id"]], grade["verdict"]) for grade in step.get("grades", [])]
         judged += [(claim["text"], claim["verdict"]) for claim in step.get("claims", [])]
-        judged += [(" | ".join(drafts), verdict) for verdict in step.get("usefulness", [])]
+        if step["node"] == "answer_check":
+            judged += [(" | ".join(drafts), verdict) for verdict in step["usefulness"]]
         for text, verdict in judged:
-            yield {"question": result.question, "kind": step["node"], "judged": text, **verdict}
+            row = {"question": result.question, "kind": step["node"], "judged": text, **verdict}
+            if row not in seen:
+                seen.append(row)
+                yield row
 
 
 def drawn(rows: Sequence[dict[str, Any]], most: int, seed: int) -> list[dict[str, Any]]:

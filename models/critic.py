@@ -100,7 +100,7 @@ class Critic:
             return verdict
         label = verdict["label"]
         word = next((word for word, meant in choice.replies.items() if meant == label), "")
-        why = prompt.format_messages(label=label, meaning=choice.reasons.get(label, ""))
+        why = prompt.format_messages(verdict=f"{label}. {choice.reasons.get(label, '')}".strip())
         ask = [*choice.messages.format_messages(**inputs), AIMessage(word), *why]
         try:
             reply = await self.chat.ask(ask, self.budget, max_tokens=REASON_TOKENS, tags=["nostream"])
