@@ -80,8 +80,9 @@ def sentence_for(question: str, passage: Passage) -> str | None:
     def match(index: int) -> tuple[bool, float]:
         sentence = text[slice(*spans[index])]
         score = sum(weights[word] for word in shared[index])
-        figure = max(weights.values()) * FIGURE_WEIGHT if quantity and FIGURE.search(sentence) else 0.0
-        return bool(shared[index]) and len(sentence.split()) >= FEWEST_WORDS, score + figure
+        if score and quantity and FIGURE.search(sentence):
+            score += max(weights.values()) * FIGURE_WEIGHT
+        return score > 0 and len(sentence.split()) >= FEWEST_WORDS, score
 
     best = max(range(len(spans)), key=match)
     start, end = spans[best]
