@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -286,13 +285,11 @@ async def test_k_reaches_the_retriever() -> None:
 async def test_explain_gives_every_verdict_a_reason(label: str, settings: dict[str, Any]) -> None:
     """That none is without one is among the `violations` that are looked for after each question."""
     judge = critic(support=label, relevance=lambda text: {AIR: "relevant", SEA: "unknown"}.get(text, "irrelevant"))
-    generator = ScriptedGenerator(
-        forever=lambda name, turn: ("I don't know.", f"{GOOD} {BAD} Bees make honey {turn}.")[turn % 2]
-    )
-    retriever = ScriptedRetriever(always=[AIR, SEA, SALT])
-    final = await ask(generator, judge, retriever, explain=True, **settings)
-    assert final["path"]
-    json.dumps(final)
+    written = {"draft": f"{GOOD} {BAD} Bees make honey.", "mend": "I don't know.", "query": "air", "direct": GOOD}
+    generator = ScriptedGenerator(forever=lambda name, turn: written[name])
+    final = await ask(generator, judge, ScriptedRetriever(always=[AIR, SEA, SALT]), explain=True, **settings)
+    assert "answer_check" in nodes_of(final)
+    assert settings.get("mode") == "never" or "hallucination_check" in nodes_of(final)
 
 
 async def test_without_explain_no_question_costs_a_call_for_a_reason() -> None:
