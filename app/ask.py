@@ -117,7 +117,7 @@ async def _traced(question: str, rag: SelfRAG, screen: Screen, *, tokens: bool) 
     from app.show import Trace
 
     async with rag:
-        with Trace(screen, rag.context.filter) as trace:
+        with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
             async for event in rag.astream(question, tokens=tokens):
                 if isinstance(event, NodeStarted):
                     trace.node(event)

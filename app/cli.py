@@ -203,7 +203,7 @@ def _ask() -> argparse.ArgumentParser:
     )
     parser.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
     parser.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
-    parser.add_argument("--explain", action="store_true", help="ask the critic for a reason with each verdict")
+    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
     parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")

@@ -80,6 +80,15 @@ class Screen:
         """A line on stderr."""
         self.err.print(_line(parts))
 
+    def paragraph(self, text: str) -> None:
+        """An indented line on stderr; on a terminal it is wrapped, and the lines that follow are indented too."""
+        from rich.padding import Padding
+
+        if not self.err.is_terminal:
+            self.line(("    {}", text, ""))
+            return
+        self.err.print(Padding(_line([text]), (0, 0, 0, 4), expand=False), soft_wrap=False)
+
     def result(self, *parts: Part | str) -> None:
         """A line on stdout."""
         self.out.print(_line(parts))

@@ -42,11 +42,15 @@ COST_COLUMNS = (
 
 
 class Trace:
-    """One line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner."""
+    """One line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
 
-    def __init__(self, screen: Screen, within: Filter | None = None) -> None:
+    Each of several drafts has a paragraph below that line and, with ``explain``, so has each verdict, with its reason.
+    """
+
+    def __init__(self, screen: Screen, within: Filter | None = None, *, explain: bool = False) -> None:
         self._screen = screen
         self._within = within
+        self._explain = explain
         self._status: Status | None = screen.err.status("thinking …") if screen.live else None
         self._draft = ""
 
@@ -82,12 +86,16 @@ class Trace:
     def step(self, ended: NodeFinished) -> None:
         """Print what the node decided."""
         within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
+        parts = verdicts_of(ended.node, ended.decided) if self._explain else []
+        parts = parts or drafts_of(ended.node, ended.decided)
         self._screen.line(
             ("{:20}", ended.node, "bold"),
             ("{:6.1f} s  ", ended.seconds, "dim"),
-            describe(ended.node, ended.decided),
+            counted(ended.node, ended.decided) if parts else describe(ended.node, ended.decided),
             (" {}", within, "dim"),
         )
+        for part in parts:
+            self._screen.paragraph(part)
 
 
 def describe(node: str, decided: dict[str, Any]) -> str:
@@ -115,9 +123,12 @@ def _described(node: str, decided: dict[str, Any]) -> str:
                 return "the draft declines"
             return _drafted(decided)
         case "hallucination_check":
-            return "; ".join(
-                f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
-                for claim in decided["claims"]
+            return (
+                "; ".join(
+                    f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
+                    for claim in decided["claims"]
+                )
+                or "nothing to check"
             )
         case "answer_check":
             return "usefulness " + ", ".join(said(verdict) for verdict in decided["usefulness"])
@@ -147,6 +158,52 @@ def _change(one: dict[str, str]) -> str:
     if removed and added:
         return f"{added} instead of {removed}"
     return f"without {removed}" if removed else f"with {added}"
+
+
+def drafts_of(node: str, decided: dict[str, Any]) -> list[str]:
+    """Each draft of a round that wrote several, uncut."""
+    texts = decided.get("texts") or []
+    return texts if node == "generate" and len(texts) > 1 else []
+
+
+def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
+    """Each verdict of a node, uncut: its label, how sure, what it judges, and why."""
+    match node:
+        case "decide":
+            if "verdict" in decided:
+                return [_explained(decided["verdict"])]
+            return [f"{decided['route']} · {decided['reason']}"] if "reason" in decided else []
+        case "grade_documents":
+            return [_explained(grade["verdict"], place(grade)) for grade in decided.get("grades", [])]
+        case "hallucination_check":
+            return [_explained(claim["verdict"], f"“{claim['text']}”") for claim in decided.get("claims", [])]
+        case "answer_check":
+            return [_explained(verdict) for verdict in decided.get("usefulness", [])]
+        case _:
+            return []
+
+
+def counted(node: str, decided: dict[str, Any]) -> str:
+    """What a node decided, without the verdicts that follow."""
+    if decided.get("stop"):
+        return describe(node, decided)
+    match node:
+        case "grade_documents":
+            return f"{decided['relevant']} of {len(decided['grades'])} relevant"
+        case "hallucination_check":
+            supported = [one for one in decided["claims"] if one["verdict"]["label"] == "fully supported"]
+            return f"{len(supported)} of {len(decided['claims'])} claims fully supported"
+        case "answer_check":
+            return "usefulness"
+        case "generate":
+            return f"{len(decided['texts'])} drafts"
+        case _:
+            return f"{decided['route']} (mode {decided['mode']})" if "mode" in decided else str(decided["route"])
+
+
+def _explained(verdict: Verdict, judged: str = "") -> str:
+    parts = (f"{verdict['label']}{_sure(verdict)}", judged, verdict["reason"] or "")
+    return " · ".join(part for part in parts if part)
 
 
 def said(verdict: Verdict) -> str:

@@ -29,11 +29,15 @@ UNKNOWN = "unknown"
 
 
 class Verdict(TypedDict):
-    """A critic's label, with the probability of each label if the model gave them."""
+    """A critic's label, with the probability of each label if the model gave them.
+
+    ``reply`` is the word that the model chose if several mean the label: `decide` makes a reason of it, and drops it.
+    """
 
     label: str
     probabilities: dict[str, float] | None
     reason: str | None
+    reply: NotRequired[str]
 
 
 class Passage(TypedDict):

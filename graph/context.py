@@ -14,6 +14,7 @@ from core.types import Fallback, Verdict
 from models.calibration import Fits
 from models.usage import NodeBudget
 from prompts.choice import Choice
+from prompts.explain import EXPLAIN
 from retrieval.filters import Filter
 
 Constraints = Literal["soft", "hard"]
@@ -132,7 +133,9 @@ class CriticLike(Protocol):
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict: ...
 
-    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict: ...
+    async def explain(
+        self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
+    ) -> Verdict: ...
 
 
 class RetrieverLike(Protocol):

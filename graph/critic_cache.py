@@ -7,10 +7,13 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_core.prompts import ChatPromptTemplate
+
 from core.types import UNKNOWN, Verdict
 from graph.context import CriticLike
 from models.usage import NodeBudget
 from prompts.choice import Choice
+from prompts.explain import EXPLAIN
 
 Key = tuple[str, ...]
 
@@ -48,6 +51,8 @@ class CachedCritic:
         verdict = await self.verdicts.of(self.critic, choice, inputs)
         return await self.explain(choice, verdict, **inputs) if explain else verdict
 
-    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+    async def explain(
+        self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
+    ) -> Verdict:
         """As the critic's."""
-        return await self.critic.explain(choice, verdict, **inputs)
+        return await self.critic.explain(choice, verdict, prompt=prompt, **inputs)

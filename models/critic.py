@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Verdict
 from models.chat import Chat, answer_of
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, NodeBudget, unlimited
 from prompts.choice import Choice
+from prompts.explain import EXPLAIN
 
 ReplyFormat = Literal["logprobs", "schema", "text"]
 TOP_LOGPROBS = 20
@@ -23,7 +25,6 @@ MIN_MASS = 0.05
 MAX_MISSES = 3
 STRUCTURED_TOKENS = 400
 REASON_TOKENS = 60
-EXPLAIN_PROMPT = "Why? Answer in one short sentence that names what is missing or wrong."
 
 
 REPLY_FORMATS: tuple[ReplyFormat, ...] = ("logprobs", "schema", "text")
@@ -91,12 +92,16 @@ class Critic:
             return choice.unknown(str(failure))
         return await self.explain(choice, verdict, **inputs) if explain else verdict
 
-    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+    async def explain(
+        self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
+    ) -> Verdict:
         """Add the critic's reason, in one sentence, to the verdict; leave it out if that call fails."""
         if verdict["label"] == UNKNOWN:
             return verdict
-        word = next((word for word, label in choice.replies.items() if label == verdict["label"]), "")
-        ask = [*choice.messages.format_messages(**inputs), AIMessage(word), HumanMessage(EXPLAIN_PROMPT)]
+        label = verdict["label"]
+        word = next((word for word, meant in choice.replies.items() if meant == label), "")
+        why = prompt.format_messages(verdict=f"{label}. {choice.reasons.get(label, '')}".strip())
+        ask = [*choice.messages.format_messages(**inputs), AIMessage(word), *why]
         try:
             reply = await self.chat.ask(ask, self.budget, max_tokens=REASON_TOKENS, tags=["nostream"])
             answer = answer_of(reply, self.chat.name, REASON_TOKENS, self.chat.secrets)
@@ -166,17 +171,20 @@ def _candidates(logprobs: Any) -> list[Any]:
 def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
     """Normalise the probabilities over the labels; case and leading-space variants are summed."""
     mass = dict.fromkeys(choice.labels, 0.0)
+    replies = dict.fromkeys(choice.replies, 0.0)
     for token, logprob in top.items():
         word = token.strip().casefold()
-        matches = {label for reply, label in choice.replies.items() if word and reply.startswith(word)}
-        if len(matches) == 1:
-            mass[matches.pop()] += math.exp(logprob)
+        begun = [reply for reply in choice.replies if word and reply.startswith(word)]
+        if len({choice.replies[reply] for reply in begun}) == 1:
+            mass[choice.replies[begun[0]]] += math.exp(logprob)
+        if len(begun) == 1:
+            replies[begun[0]] += math.exp(logprob)
     total = sum(mass.values())
     if total < MIN_MASS:
         return choice.unknown("The reply was none of the labels.")
     probabilities = {label: value / total for label, value in mass.items()}
     label = max(probabilities, key=lambda name: probabilities[name])
-    return Verdict(label=label, probabilities=probabilities, reason=None)
+    return _with_reply(choice, Verdict(label=label, probabilities=probabilities, reason=None), replies)
 
 
 def schema_of(choice: Choice) -> dict[str, Any]:
@@ -203,4 +211,11 @@ def by_reply(choice: Choice, text: str) -> Verdict:
     label = choice.label_of(text)
     if label == UNKNOWN:
         return choice.unknown("The reply was none of the labels.")
-    return Verdict(label=label, probabilities=None, reason=None)
+    return _with_reply(choice, Verdict(label=label, probabilities=None, reason=None), {choice.word_of(text): 1.0})
+
+
+def _with_reply(choice: Choice, verdict: Verdict, replies: Mapping[str, float]) -> Verdict:
+    """Add the most probable reply that means the verdict's label, if several do."""
+    words = [word for word, label in choice.replies.items() if label == verdict["label"]]
+    best = max(words, key=lambda word: replies.get(word, 0.0))
+    return {**verdict, "reply": best} if len(words) > 1 and replies.get(best) else verdict

@@ -12,6 +12,7 @@ from graph.state import SelfRAGState
 from grounding.claims import statements
 from models.usage import Reserve
 from nodes.concurrency import gather, off_loop
+from nodes.reasons import explained
 from prompts.answer_check import USEFULNESS
 from prompts.delimiters import as_data
 
@@ -32,6 +33,8 @@ async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime
 async def _use(draft: Draft, state: SelfRAGState, services: Services, explain: bool) -> Verdict:
     if draft["declined"]:
         return Verdict(label="1", probabilities=None, reason="The draft declines.")
-    return await services.critic.choose(
-        USEFULNESS, explain=explain, question=as_data(state["question"]), answer=as_data(draft["text"])
-    )
+    question, answer = as_data(state["question"]), as_data(draft["text"])
+    verdict = await services.critic.choose(USEFULNESS, question=question, answer=answer)
+    if not explain:
+        return verdict
+    return await explained(services.critic, USEFULNESS, verdict, question=question, answer=answer)

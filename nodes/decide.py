@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from graph.context import Context, Services
 from graph.prefetch import cancel_prefetch, prefetch
 from graph.state import SelfRAGState
+from nodes.reasons import MODES, of_route
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
@@ -23,9 +24,13 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         prefetch(services.retriever, state["queries"][0], context.k, context.filter)
     if context.mode != "adaptive":
         route = "direct" if context.mode == "never" else "retrieve"
-        return {"route": route, "decided": {"route": route, "mode": context.mode}}
-    verdict = await services.critic.choose(RETRIEVE, explain=context.explain, question=as_data(state["question"]))
-    verdict = RETRIEVE.apply_threshold(verdict, context.effective_thresholds.retrieve)
+        reason = {"reason": MODES[context.mode]} if context.explain else {}
+        return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
+    chosen = await services.critic.choose(RETRIEVE, question=as_data(state["question"]))
+    threshold = context.effective_thresholds.retrieve
+    verdict = RETRIEVE.apply_threshold(chosen, threshold)
+    if context.explain:
+        verdict = of_route(chosen, verdict, threshold)
     route = RETRIEVE.leaning(verdict)
     if route == "direct":
         cancel_prefetch(services.retriever)

@@ -6,11 +6,12 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.types import Verdict
+from core.types import Passage, Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
+from nodes.reasons import explained, of_relevance
 from prompts.delimiters import as_data
 from prompts.grade_documents import RELEVANCE
 
@@ -33,12 +34,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     verdicts = await gather(
-        services.critic.choose(
-            RELEVANCE,
-            explain=context.explain,
-            question=as_data(state["question"]),
-            passage=as_data(passage["text"]),
-        )
+        services.critic.choose(RELEVANCE, question=as_data(state["question"]), passage=as_data(passage["text"]))
         for passage in ungraded
     )
     features = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
@@ -47,6 +43,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         passage["id"]: RELEVANCE.apply_threshold(verdict, context.effective_thresholds.relevant)
         for passage, verdict in zip(ungraded, verdicts, strict=True)
     }
+    if context.explain:
+        reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
+        graded = dict(zip(graded, reasons, strict=True))
     all_graded = skipped | state["verdicts"] | graded
     relevant = [
         passage["id"] for passage in state["passages"] if RELEVANCE.leaning(all_graded[passage["id"]]) == "relevant"
@@ -60,6 +59,13 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         "relevant": relevant,
         "decided": {"relevant": len(relevant), "grades": grades},
     }
+
+
+async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
+    text, question = passage["text"], state["question"]
+    known = await off_loop(len(text), of_relevance, verdict["label"], question, passage)
+    inputs = {"question": as_data(question), "passage": as_data(text)}
+    return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
 
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:

@@ -7,14 +7,16 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft, Passage, Quote, Verdict
-from graph.context import Context, Services, Thresholds
+from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, with_lead_in
 from grounding.quotes import find_quote, missing_facts
 from models.calibration import support_features
 from nodes.concurrency import gather, off_loop
 from nodes.generate import inputs_of
+from nodes.reasons import explained, of_support
 from prompts.delimiters import as_data
+from prompts.explain import CRITICISE
 from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 
@@ -23,9 +25,7 @@ MOST_CLAIMS = MAX_TOKENS  # a draft within its limit cannot have more: each clai
 
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Give every claim, concurrently, a verdict and the verbatim quote that supports it."""
-    explain = runtime.context.explain or state["drafts_left"] > 0
-    thresholds = runtime.context.effective_thresholds
-    claims = await gather(_claims_of(draft, state, services, thresholds, explain) for draft in state["drafts"])
+    claims = await gather(_claims_of(draft, state, services, runtime.context) for draft in state["drafts"])
     shown = [
         {"text": claim["text"], "verdict": claim["verdict"], "quoted": claim["quote"] is not None}
         for one in claims
@@ -34,9 +34,7 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
     return {"claims": claims, "decided": {"claims": shown}}
 
 
-async def _claims_of(
-    draft: Draft, state: SelfRAGState, services: Services, thresholds: Thresholds, explain: bool
-) -> list[Claim]:
+async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     if draft["declined"]:
         return []
     passages, text = draft["passages"], draft["text"]
@@ -56,10 +54,15 @@ async def _claims_of(
         asked = inputs | {"claim": as_data(shown)}
         verdict = await services.critic.choose(SUPPORT, **asked)
         verdict = apply_support_threshold(
-            services.fits.supported(verdict, support_features(verdict, graded)), thresholds.supported
+            services.fits.supported(verdict, support_features(verdict, graded)),
+            context.effective_thresholds.supported,
         )
-        if explain and SUPPORT.leaning(verdict) != "fully supported":
-            verdict = await services.critic.explain(SUPPORT, verdict, **asked)
+        if context.explain:
+            whole = with_lead_in(one.text, one.context)
+            known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled, passages)
+            verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
+        elif state["drafts_left"] > 0 and SUPPORT.leaning(verdict) != "fully supported":
+            verdict = await services.critic.explain(SUPPORT, verdict, prompt=CRITICISE, **asked)
         return Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
 
     checked = await gather(claim(one) for one in found[:MOST_CLAIMS])

@@ -16,6 +16,13 @@ USEFULNESS = Choice(
     replies={"1": "1", "2": "2", "3": "3", "4": "4", "5": "5"},
     weights={"1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0},
     cautious="3",
+    reasons={
+        "1": "It does not give what the question asks for.",
+        "2": "It is about the same subject, but does not give what the question asks for.",
+        "3": "It gives a part of what the question asks for.",
+        "4": "It gives nearly all of what the question asks for.",
+        "5": "It gives what the question asks for.",
+    },
     messages=ChatPromptTemplate.from_messages(
         [
             (

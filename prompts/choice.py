@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.prompts.message import BaseMessagePromptTemplate
@@ -18,7 +18,8 @@ class Choice:
     ``replies`` maps each word that the model may reply to its label; the first token identifies the word, so no word
     may begin another. ``weights`` gives each label's share in the score; ``cautious`` is the label that stands in for
     an unknown verdict. A choice of two labels with a ``positive`` one is decided by its score against a threshold, any
-    other by the most probable label.
+    other by the most probable label. ``reasons`` says in a sentence what each label means, and each reply of those that
+    share one: the plainest reason for the verdict.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Choice:
     cautious: str
     messages: ChatPromptTemplate
     positive: str | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Reject replies that one generated token cannot distinguish, and weights that do not fit the labels."""
@@ -48,9 +50,14 @@ class Choice:
 
     def label_of(self, reply: str) -> str:
         """Return the label for a whole reply; ``unknown`` if it is none of them."""
-        word = reply.strip().strip("\"'`.*,:;!()[]").casefold()
+        word = self.word_of(reply)
         by_label = {label.casefold(): label for label in self.labels}
         return self.replies.get(word) or by_label.get(word) or UNKNOWN
+
+    @staticmethod
+    def word_of(reply: str) -> str:
+        """Return a whole reply without case, punctuation and the marks around it."""
+        return reply.strip().strip("\"'`.*,:;!()[]").casefold()
 
     def apply_threshold(self, verdict: Verdict, threshold: float) -> Verdict:
         """Relabel the verdict by ``threshold``; unknown stays unknown."""

@@ -18,6 +18,16 @@ RETRIEVE = Choice(
     weights={"retrieve": 1.0, "direct": 0.0},
     cautious="retrieve",
     positive="retrieve",
+    reasons={
+        "retrieve": "It asks for information, which the documents may hold.",
+        "direct": "It needs no documents.",
+        "math": "It is arithmetic or logic with everything needed in the message, so it needs no documents.",
+        "chat": "It is small talk, or about the assistant, so it needs no documents.",
+        "write": "It asks for invented text, which needs no documents.",
+        "code": "It asks for program code, which needs no documents.",
+        "edit": "It asks to work on a text that is in the message, so it needs no documents.",
+        "now": "It asks for the weather, time or date of this moment, which no document holds.",
+    },
     messages=ChatPromptTemplate.from_messages(
         [
             (

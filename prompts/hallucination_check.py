@@ -25,6 +25,11 @@ SUPPORT = Choice(
     replies={"yes": "fully supported", "partly": "partially supported", "no": "no support"},
     weights={"fully supported": 1.0, "partially supported": 0.5, "no support": 0.0},
     cautious="no support",
+    reasons={
+        "fully supported": "The passages state this answer.",
+        "partially supported": "The passages state some of it, but not all.",
+        "no support": "The passages do not state this answer.",
+    },
     messages=ChatPromptTemplate.from_messages(
         [
             (

@@ -24,6 +24,7 @@ from graph.state import SelfRAGState
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
 from prompts.direct_generate import DIRECT_GENERATE
+from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY
 
@@ -47,6 +48,11 @@ class NotScriptedError(AssertionError):
 
 def verdict(label: str, probabilities: dict[str, float] | None = None, reason: str | None = None) -> Verdict:
     return Verdict(label=label, probabilities=probabilities, reason=reason)
+
+
+def asks_for_a_reason(text: str) -> bool:
+    """Whether the last message to a critic asks why it gave its verdict."""
+    return text == CRITICISE.format_messages()[0].text or text.startswith("The verdict is: ")
 
 
 def call_cost(tokens: int = CALL_TOKENS) -> Usage:
@@ -95,7 +101,9 @@ class ScriptedCritic:
         made = answer if isinstance(answer, dict) else verdict(answer)
         return await self.explain(choice, made, **inputs) if explain else made
 
-    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
+    async def explain(
+        self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
+    ) -> Verdict:
         subject = str(inputs[SUBJECTS[choice.name]])
         try:
             await self._pay("reason")

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.critic import EXPLAIN_PROMPT
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -24,6 +23,7 @@ from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import CUT, HANG, Fault, Wire, completion_of, refusal, reply, say, status
+from tests.scripted import asks_for_a_reason
 
 __all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "serving", "status"]
 
@@ -54,7 +54,7 @@ class Asked:
 def recognise(messages: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str]]:
     """Which prompt the messages are, and its inputs. Raises LookupError for none of ours."""
     texts = [str(message["content"]) for message in messages]
-    if texts[-1] == EXPLAIN_PROMPT:
+    if asks_for_a_reason(texts[-1]):
         return "reason", {}
     texts[-1] = IN_WORDS.sub("", texts[-1])
     for name, prompt in PROMPTS.items():

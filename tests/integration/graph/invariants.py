@@ -43,6 +43,7 @@ def violations(final: SelfRAGState, question: str, context: Context) -> list[str
         *_of_the_outcome(final, context),
         *_of_the_answer(final),
         *_of_the_candidates(final),
+        *(_of_the_reasons(final) if context.explain else ()),
     ]
 
 
@@ -115,6 +116,24 @@ def _of_the_candidates(final: SelfRAGState) -> Iterator[str]:
         yield "the passages found are not each there once"
     if not all(one["reason"] for one in candidates):
         yield "a candidate has no reason"
+
+
+def _of_the_reasons(final: SelfRAGState) -> Iterator[str]:
+    """Each verdict in the state and on the path, and each route that a mode chose."""
+    verdicts = [final["decision"], *final["verdicts"].values(), *final["uses"]]
+    verdicts += [claim["verdict"] for claims in final["claims"] for claim in claims]
+    for step in final["path"]:
+        decided = step["decided"]
+        verdicts += [decided.get("verdict")]
+        verdicts += decided.get("usefulness", []) if step["node"] == "answer_check" else []
+        verdicts += [one["verdict"] for one in (*decided.get("grades", []), *decided.get("claims", []))]
+        if "mode" in decided and not decided.get("reason"):
+            yield "the route of a mode has no reason"
+    for verdict in verdicts:
+        if verdict and not verdict["reason"]:
+            yield f"a verdict has no reason: {verdict}"
+        if verdict and verdict.keys() != {"label", "probabilities", "reason"}:
+            yield f"a verdict has other fields: {verdict}"
 
 
 def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:

@@ -23,14 +23,14 @@ from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Services
 from graph.state import SelfRAGState
 from models.chat import Chat
-from models.critic import EXPLAIN_PROMPT, Critic
+from models.critic import Critic
 from models.generator import Generator
 from models.usage import Budget
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.graph.strategies import CHOICES, Reply, World, content_of, logarithms
-from tests.scripted import StatusError
+from tests.scripted import StatusError, asks_for_a_reason
 
 STATUS = {"transient": 503, "permanent": 401, "refused": 400}
 
@@ -50,7 +50,7 @@ KINDS = {
 def kind_of(messages: Sequence[BaseMessage]) -> str:
     """Which prompt of ours the messages are."""
     kind, last = KINDS[messages[0].text], messages[-1].text
-    if last == EXPLAIN_PROMPT:
+    if asks_for_a_reason(last):
         return "reason"
     if kind == "draft" and len(messages) > 2:
         return "mend" if last.startswith("The passages do not support") else "improve"

@@ -299,17 +299,31 @@ async def test_k_reaches_the_retriever() -> None:
     assert len(final["passages"]) == 1
 
 
-async def test_explain_gives_every_verdict_a_reason() -> None:
-    judge = critic(support=verdict("partially supported"))
-    final = await ask(ScriptedGenerator(drafts=[GOOD]), judge, limits=ONCE, explain=True)
-    best = final["best"]
-    assert final["decision"] is not None
-    assert best is not None
-    assert best["use"] is not None
-    reasons = [
-        final["decision"]["reason"],
-        best["use"]["reason"],
-        *(one["verdict"]["reason"] for one in best["claims"]),
-    ]
-    assert all(reasons)
-    assert all(one["reason"] for one in final["verdicts"].values())
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"mode": "always"},
+        {"mode": "never"},
+        {"strategy": "per-passage"},
+        {"thresholds": {"retrieve": 1.0}},
+    ],
+)
+@pytest.mark.parametrize("label", ["fully supported", "partially supported", "no support", "unknown"])
+async def test_explain_gives_every_verdict_a_reason(label: str, settings: dict[str, Any]) -> None:
+    """That none is without one is among the `violations` that are looked for after each question."""
+    judge = critic(support=label, relevance=lambda text: {AIR: "relevant", SEA: "unknown"}.get(text, "irrelevant"))
+    written = {"draft": f"{GOOD} {BAD} Bees make honey.", "mend": "I don't know.", "query": "air", "direct": GOOD}
+    generator = ScriptedGenerator(forever=lambda name, turn: written[name])
+    final = await ask(generator, judge, ScriptedRetriever(always=[AIR, SEA, SALT]), explain=True, **settings)
+    assert "answer_check" in nodes_of(final)
+    assert settings.get("mode") == "never" or "hallucination_check" in nodes_of(final)
+
+
+async def test_without_explain_no_question_costs_a_call_for_a_reason() -> None:
+    judge, explained = critic(), critic()
+    plain = await ask(ScriptedGenerator(drafts=[GOOD]), judge)
+    final = await ask(ScriptedGenerator(drafts=[GOOD]), explained, explain=True)
+    assert (judge.explained, explained.explained) == ([], [GOOD])  # but for the rating, code knows the reasons
+    assert judge.asked == explained.asked
+    assert (plain["answer"], plain["outcome"]) == (final["answer"], final["outcome"])

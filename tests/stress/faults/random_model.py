@@ -11,7 +11,6 @@ from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from models.critic import EXPLAIN_PROMPT
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -21,6 +20,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.misbehaviour import Completion, completion_of
+from tests.scripted import asks_for_a_reason
 
 # How often each label is chosen: often enough that runs end in every way.
 ODDS: tuple[tuple[Choice, Mapping[str, float]], ...] = (
@@ -39,7 +39,7 @@ def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])
     read = sum(len(str(one["content"])) // 4 + 4 for one in messages)
     top = None
-    if last == EXPLAIN_PROMPT:
+    if asks_for_a_reason(last):
         text = "The passages do not say so."
     elif system in VERDICTS:
         text, top = _verdict(VERDICTS[system], request, dice)

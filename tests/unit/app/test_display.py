@@ -79,14 +79,14 @@ class Shelf:
         return self.left
 
 
-def decided(**what: Any) -> Callable[[str], None]:
+def decided(*, explain: bool = False, **what: Any) -> Callable[[str], None]:
     """Print the trace of a node whose decision holds the hostile text wherever ``HARMLESS`` stands."""
 
     def way(said: str) -> None:
         node = what["node"]
         filled = json.loads(json.dumps(what["decided"]).replace(json.dumps(HARMLESS)[1:-1], json.dumps(said)[1:-1]))
         within = Filter(sources=(said,)) if node == "retrieve" else None
-        with Trace(Screen(), within) as trace:
+        with Trace(Screen(), within, explain=explain) as trace:
             trace.step(NodeFinished(node, 0.1, filled))
 
     return way
@@ -142,6 +142,10 @@ WAYS: dict[str, Callable[[str], None]] = {
     "outcome": ended(outcome=lambda said: said),
     "reason for stopping": ended(stop_reason=lambda said: said),
     "route": decided(node="decide", decided={"route": HARMLESS, "verdict": VERDICT}),
+    "reason of a route": decided(explain=True, node="decide", decided={"route": HARMLESS, "verdict": VERDICT}),
+    "reason of a claim": decided(
+        explain=True, node="hallucination_check", decided={"claims": [{"text": HARMLESS, "verdict": VERDICT}]}
+    ),
     "query": decided(node="retrieve", decided={"retrieved": 3, "query": HARMLESS}),
     "grade": decided(
         node="grade_documents",
@@ -244,11 +248,17 @@ def writing(said: str, screen: Screen) -> None:
             trace.token(DraftToken(part))
 
 
+def explaining(said: str, screen: Screen) -> None:
+    with Trace(screen, explain=True) as trace:
+        trace.step(NodeFinished("answer_check", 0.1, {"usefulness": [verdict("5", None, said)]}))
+
+
 ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
     "bar of an indexing": indexing,
     "bar of a download": downloading,
     "trace below a spinner": tracing,
     "draft as it is written": writing,
+    "trace with reasons": explaining,
     "framed table": lambda said, screen: table([["", said], [said, "0.5"]], screen),
     "citation": lambda said, screen: show({**code(), "citations": cited(said, source=said)}, screen),
     "note": lambda said, screen: screen.note(said),

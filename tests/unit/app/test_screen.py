@@ -125,3 +125,14 @@ def test_an_error_is_short_and_holds_no_secret(
     assert len(err) < 1_100
     assert err.startswith("error: There is no file x/x")
     assert err.endswith("[key], check the path.\n")
+
+
+def test_each_of_several_drafts_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    drafts = ["It scatters. " * 20, "It is red."]
+    with Trace(Screen()) as trace:
+        trace.step(
+            NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": drafts[0], "texts": drafts})
+        )
+    head, *shown = capsys.readouterr().err.splitlines()
+    assert head.endswith("2 drafts")
+    assert [line.strip() for line in shown] == [draft.strip() for draft in drafts]

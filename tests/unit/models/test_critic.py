@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -297,7 +298,7 @@ async def test_a_reason_is_asked_for_in_a_second_short_call() -> None:
     assert (found["label"], found["reason"]) == ("other", "Grass is green.")
     messages, bound = model.calls[1]
     assert [message.text for message in messages[:-1]] == ["Judge.", "Is grass blue?", "no"]
-    assert messages[-1].text.startswith("Why?")
+    assert messages[-1].text == "The verdict is: other. Say in one short sentence why."
     assert bound["max_tokens"] < 100
 
 
@@ -305,6 +306,37 @@ async def test_a_reason_that_cannot_be_had_leaves_the_verdict() -> None:
     judge, _ = critic(reply("no", top=[("no", -0.1)]), *[StatusError(500)] * 3)
     found = await judge.choose(BLUE, explain=True, thing="grass")
     assert (found["label"], found["reason"]) == ("other", None)
+
+
+async def test_the_critic_is_told_the_final_label_and_what_it_means() -> None:
+    judge, model = critic("It is the sky.")
+    choice = replace(BLUE, reasons={"blue": "It is blue.", "other": "It is not."})
+    found = await judge.explain(choice, verdict("blue", {"blue": 0.4, "other": 0.6}), thing="the sky")
+    assert found == verdict("blue", {"blue": 0.4, "other": 0.6}, "It is the sky.")
+    ((messages, _),) = model.calls
+    assert [message.text for message in messages[2:]] == [
+        "yes",
+        "The verdict is: blue. It is blue. Say in one short sentence why.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("top", "word"),
+    [
+        ({"chat": 0.3, "code": 0.4, "fact": 0.3}, "code"),
+        ({"fact": 0.4, "chat": 0.35, "code": 0.25}, "chat"),  # the label is direct, the likeliest reply another
+        ({"c": 0.9, "fact": 0.1}, None),  # of either word
+        ({"fact": 0.9, "code": 0.1}, None),  # no other word means its label
+    ],
+)
+def test_the_reply_is_kept_where_several_mean_the_label(top: dict[str, float], word: str | None) -> None:
+    assert by_probability(SORT, {token: ln(p) for token, p in top.items()}).get("reply") == word
+
+
+@pytest.mark.parametrize(("text", "word"), [("Code.", "code"), ('{"label": "chat"}', "chat"), ("direct", None)])
+def test_a_written_reply_is_kept_too(text: str, word: str | None) -> None:
+    found = by_reply(SORT, text)
+    assert (found["label"], found.get("reply")) == ("direct", word)
 
 
 async def test_an_unknown_verdict_is_not_explained() -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph.context import Thresholds
+from graph.context import Services, Thresholds
 from models.chat import Chat
 from models.critic import Critic
 from nodes.decide import decide
@@ -75,9 +75,56 @@ async def test_a_mode_decides_without_the_critic(mode: str, route: str) -> None:
     assert critic.asked == []
 
 
-async def test_a_reason_is_asked_for_only_with_explain() -> None:
-    critic = ScriptedCritic(otherwise={"retrieve": "retrieve"}, reasons={"Why?": "it is a fact"})
-    made = services(critic=critic, budget=roomy_budget())
-    plain = await decide(state("Why?"), made, runtime())
-    explained = await decide(state("Why?"), made, runtime(explain=True))
-    assert (plain["decision"]["reason"], explained["decision"]["reason"]) == (None, "it is a fact")
+def replying(*top: tuple[str, float]) -> tuple[Services, ScriptedChat]:
+    """The real critic over a model with these replies, which can be asked once."""
+    model = ScriptedChat(script=[reply(top[0][0], top=[(word, math.log(p)) for word, p in top])])
+    critic = Critic(Chat(lambda: model, "scripted"))
+    return replace(services(), critic=critic).with_budget(roomy_budget()), model
+
+
+@pytest.mark.parametrize(
+    ("top", "threshold", "reason"),
+    [
+        ([("search", 0.9), ("math", 0.1)], 0.5, RETRIEVE.reasons["retrieve"]),
+        ([("math", 0.9), ("search", 0.1)], 0.5, RETRIEVE.reasons["math"]),
+        ([("search", 0.4), ("edit", 0.35), ("chat", 0.25)], 0.5, RETRIEVE.reasons["edit"]),
+        (
+            [("edit", 0.6), ("search", 0.4)],
+            0.3,
+            "The probability that it needs the documents, 0.400, reaches the threshold of 0.300.",
+        ),
+        (
+            [("search", 0.6), ("edit", 0.4)],
+            0.7,
+            "The probability that it needs the documents, 0.600, is below the threshold of 0.700.",
+        ),
+    ],
+)
+async def test_the_reason_of_a_route_is_the_kind_of_request_or_the_threshold(
+    top: list[tuple[str, float]], threshold: float, reason: str
+) -> None:
+    made, model = replying(*top)
+    update = await decide(state(), made, runtime(explain=True, thresholds=Thresholds(retrieve=threshold)))
+    assert update["decision"]["reason"] == reason
+    assert update["decision"].keys() == {"label", "probabilities", "reason"}
+    model.done()  # with one call
+
+
+async def test_without_explain_a_route_has_no_reason() -> None:
+    made, _ = replying(("math", 0.9), ("search", 0.1))
+    update = await decide(state(), made, runtime())
+    assert update["decision"] == verdict("direct", update["decision"]["probabilities"])
+
+
+@pytest.mark.parametrize("mode", ["always", "never"])
+async def test_the_reason_of_a_route_by_the_mode_is_the_mode(mode: str) -> None:
+    made = services(budget=roomy_budget())
+    explained = await decide(state(), made, runtime(mode=mode, explain=True))
+    assert explained["decided"]["reason"].startswith(f"Mode {mode} ")
+    assert "reason" not in (await decide(state(), made, runtime(mode=mode)))["decided"]
+
+
+async def test_an_unknown_route_has_a_reason() -> None:
+    made = services(critic=ScriptedCritic(otherwise={"retrieve": "unknown"}), budget=roomy_budget())
+    update = await decide(state(), made, runtime(explain=True))
+    assert update["decision"] == verdict("unknown", reason="The critic gave no verdict.")

@@ -113,3 +113,43 @@ async def test_a_rewritten_query_spares_no_grade_and_has_those_graded_that_were_
     assert update["verdicts"]["a"]["label"] == "relevant"
     assert update["verdicts"]["z"] == NOT_GRADED
     critic.done()
+
+
+LEASE = "The lease runs for five years. The rent is 900 pounds a month."
+
+
+@pytest.mark.parametrize(
+    ("label", "question", "reason", "asked"),
+    [
+        ("relevant", "How much is the rent?", "It says: “The rent is 900 pounds a month.”", False),
+        ("irrelevant", "How much is the deposit?", "It does not contain “deposit”.", False),
+        ("irrelevant", "Which rent does the lease name?", "It does not name it.", True),
+        ("relevant", "What does it cost?", "The price is the second sentence.", True),
+        ("unknown", "What does it cost?", "The critic gave no verdict.", False),
+    ],
+)
+async def test_the_reason_of_a_grade_is_in_the_passage_or_comes_from_the_critic(
+    label: str, question: str, reason: str, asked: bool
+) -> None:
+    critic = ScriptedCritic({LEASE: label}, reasons={LEASE: reason})
+    begun = state(question, passages=[passage(LEASE)])
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
+    assert update["verdicts"][LEASE] == verdict(label, reason=reason)
+    assert update["decided"]["grades"][0]["verdict"] == update["verdicts"][LEASE]
+    assert critic.explained == ([LEASE] if asked else [])
+
+
+async def test_the_reason_is_for_the_label_after_the_threshold() -> None:
+    critic = ScriptedCritic({LEASE: verdict("irrelevant", {"relevant": 0.3, "irrelevant": 0.7})})
+    begun = state("How much is the rent?", passages=[passage(LEASE)])
+    context = runtime(explain=True, thresholds=Thresholds(relevant=0.2))
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), context)
+    assert update["verdicts"][LEASE]["reason"] == "It says: “The rent is 900 pounds a month.”"
+
+
+async def test_without_explain_no_grade_has_a_reason_or_costs_a_second_call() -> None:
+    critic = ScriptedCritic({LEASE: "relevant"})
+    begun = state("What does it cost?", passages=[passage(LEASE)])
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget(calls=3)), runtime())
+    assert update["verdicts"][LEASE] == verdict("relevant")
+    assert critic.explained == []

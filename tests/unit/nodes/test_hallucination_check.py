@@ -6,10 +6,11 @@ import pytest
 from graph.context import Thresholds
 from grounding.claims import LONGEST_CLAIM
 from models.calibration import Fit, Fits
-from models.chat import MAX_CHARACTERS_PER_TOKEN
+from models.chat import MAX_CHARACTERS_PER_TOKEN, Chat
+from models.critic import Critic
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
-from tests.scripted import ScriptedCritic, draft, roomy_budget, runtime, services, state, verdict
+from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, roomy_budget, runtime, services, state, verdict
 
 SKY = "Air scatters blue light. The sea is salt."
 
@@ -184,3 +185,58 @@ async def test_the_event_loop_turns_while_the_longest_draft_is_read(unit: str) -
     meanwhile.cancel()
     assert {one["verdict"]["label"] for one in update["claims"][0]} == {"no support"}
     assert turns > 100
+
+
+RED = "Air scatters blue light more than red light."
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "reason", "asked"),
+    [
+        ("Air scatters blue light.", "fully supported", "A passage says: “Air scatters blue light.”", False),
+        (RED, "no support", "No passage contains “red”.", False),
+        (
+            RED,
+            "partially supported",
+            "A passage says: “Air scatters blue light.” No passage contains “red”.",
+            False,
+        ),
+        ("The sea scatters blue light.", "no support", "The passages do not say so of the sea.", True),
+        ("The sea scatters blue light.", "unknown", "The critic gave no verdict.", False),
+        ("Bees make honey.", None, "No passage says this.", False),
+    ],
+)
+async def test_with_explain_the_reason_of_a_claim_is_what_the_passages_say_or_lack(
+    text: str, label: str | None, reason: str, asked: bool
+) -> None:
+    critic = ScriptedCritic({text: label} if label else {}, reasons={text: reason})
+    begun = state(drafts=[draft(text, [SKY])], drafts_left=1)
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
+    assert update["claims"][0][0]["verdict"] == verdict(label or "no support", reason=reason)
+    assert critic.explained == ([text] if asked else [])
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        ("no support", "The nearest that a passage says is: “Air scatters blue light. The sea is salt.”"),
+        ("partially supported", "A passage says only: “Air scatters blue light. The sea is salt.”"),
+    ],
+)
+async def test_a_reason_that_contradicts_the_verdict_gives_way_to_the_quote(label: str, reason: str) -> None:
+    text = "The sea scatters blue light."
+    critic = ScriptedCritic({text: label}, reasons={text: "The passages fully support this answer."})
+    begun = state(drafts=[draft(text, [SKY])])
+    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
+    assert update["claims"][0][0]["verdict"]["reason"] == reason
+
+
+@pytest.mark.parametrize(("explain", "asked"), [(False, "Why? Answer in one"), (True, "The verdict is: no support. ")])
+async def test_the_critic_is_told_the_verdict_or_for_a_redraft_asked_what_is_wrong(explain: bool, asked: str) -> None:
+    model = ScriptedChat(script=[reply("no", top=[("no", -0.1)]), "The sea is not named so."])
+    made = replace(services(), critic=Critic(Chat(lambda: model, "scripted"))).with_budget(roomy_budget())
+    begun = state(drafts=[draft("The sea scatters blue light.", [SKY])], drafts_left=1)
+    update = await hallucination_check(begun, made, runtime(explain=explain))
+    assert update["claims"][0][0]["verdict"]["reason"] == "The sea is not named so."
+    assert model.calls[1][0][-1].text.startswith(asked)
+    model.done()

@@ -3,6 +3,7 @@
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
+from prompts.explain import EXPLAIN
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
@@ -12,6 +13,7 @@ PROMPTS = {
     "answer_check": USEFULNESS.messages,
     "decide": RETRIEVE.messages,
     "direct_generate": DIRECT_GENERATE,
+    "explain": USEFULNESS.messages + EXPLAIN,
     "generate": GENERATE,
     "generate-not-useful": REDRAFT_NOT_USEFUL,
     "generate-unsupported": REDRAFT_UNSUPPORTED,

@@ -1,0 +1,100 @@
+"""Give each verdict a reason that agrees with its final label: what code knows, else what the critic says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from core.types import UNKNOWN, Passage, Quote, Verdict
+from graph.context import CriticLike
+from grounding.reasons import Sign, contradicts, either, first_sentence, missing_words, quoted, sentence_for
+from prompts.choice import Choice
+from prompts.decide import RETRIEVE
+
+MODES = {
+    "always": "Mode always searches for every question.",
+    "never": "Mode never answers every question without documents.",
+}
+NO_VERDICT = "The critic gave no verdict."
+
+
+async def explained(
+    critic: CriticLike,
+    choice: Choice,
+    verdict: Verdict,
+    known: str | None = None,
+    *,
+    otherwise: str | None = None,
+    **inputs: Any,
+) -> Verdict:
+    """Return the verdict with ``known`` as its reason; where there is none, ask the critic.
+
+    A critic's reason that contradicts the label, is about another question, or could not be had, is replaced by
+    ``otherwise``, or by what the label means. An unknown verdict has its own reason.
+    """
+    if verdict["label"] == UNKNOWN:
+        return with_reason(verdict, verdict["reason"] or NO_VERDICT)
+    if known is None:
+        asked = await critic.explain(choice, verdict, **inputs)
+        said = first_sentence(asked["reason"] or "")
+        wrong = said is None or contradicts(said, sign_of(choice, verdict["label"])) or _strays(said, choice, inputs)
+        known = otherwise if wrong else said
+    return with_reason(verdict, known or choice.reasons[verdict["label"]])
+
+
+def with_reason(verdict: Verdict, reason: str) -> Verdict:
+    """Return the verdict with a reason."""
+    return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
+
+
+def sign_of(choice: Choice, label: str) -> Sign:
+    """Return whether the label approves, by its weight between the lowest and the highest."""
+    lowest, highest = min(choice.weights.values()), max(choice.weights.values())
+    share = (choice.weights[label] - lowest) / (highest - lowest)
+    return "positive" if share == 1 else "negative" if share <= 0.25 else "partial"
+
+
+def _strays(reason: str, choice: Choice, inputs: Mapping[str, Any]) -> bool:
+    """True if the reason has a word of the choice's examples that the inputs do not have: a small model mixes them."""
+    fixed = [one.text for one in choice.messages.messages if isinstance(one, BaseMessage)]
+    known = [*fixed[:1], *choice.reasons.values(), *inputs.values()]
+    return missing_words(reason, known) != missing_words(reason, [*known, *fixed[1:]])
+
+
+def of_route(chosen: Verdict, verdict: Verdict, threshold: float) -> Verdict:
+    """Return the final ``verdict`` of `decide` with the kind of request, or the threshold that overruled ``chosen``."""
+    label = verdict["label"]
+    if label == UNKNOWN:
+        return with_reason(verdict, verdict["reason"] or NO_VERDICT)
+    if label == chosen["label"]:
+        return with_reason(verdict, RETRIEVE.reasons[chosen.get("reply", label)])
+    found = f"The probability that it needs the documents, {RETRIEVE.score(verdict):.3f},"
+    reached = "reaches" if label == RETRIEVE.positive else "is below"
+    return with_reason(verdict, f"{found} {reached} the threshold of {threshold:.3f}.")
+
+
+def of_relevance(label: str, question: str, passage: Passage) -> str | None:
+    """Return what a relevant passage says of the question, or the words of it that an irrelevant one lacks."""
+    if label == "relevant":
+        said = sentence_for(question, passage)
+        return f"It says: {quoted(said)}" if said else None
+    missing = missing_words(question, [passage["text"]])
+    return f"It does not contain {either(missing)}." if missing else None
+
+
+def of_support(label: str, claim: str, quote: Quote, passages: Sequence[Passage]) -> tuple[str | None, str | None]:
+    """Return what the passages say of a claim, or the words of it that none contains; and a plainer reason.
+
+    The first is None where only the critic knows, the second stands for what it does not say.
+    """
+    text = next(passage["text"] for passage in passages if passage["id"] == quote["passage"])
+    said = quoted(text[quote["start"] : quote["end"]])
+    if label == "fully supported":
+        return f"A passage says: {said}", None
+    missing = missing_words(claim, [passage["text"] for passage in passages])
+    absent = f"No passage contains {either(missing)}." if missing else None
+    if label == "no support":
+        return absent, f"The nearest that a passage says is: {said}"
+    return absent and f"A passage says: {said} {absent}", f"A passage says only: {said}"
