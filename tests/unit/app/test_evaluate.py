@@ -13,7 +13,7 @@ import pytest
 
 from app import compose, libraries
 from app.cli import main, parse
-from app.evaluate import _surroundings, add_options, evaluate
+from app.evaluate import add_options, evaluate, surroundings_of
 from app.screen import Screen
 from app.settings import load_settings
 from core.errors import ModelError, RequestError
@@ -304,7 +304,7 @@ def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path)
         library.sync()
         (source,) = library.sources()
         assert source.sha256 == hashlib.sha256((folder / "docs" / "letters.txt").read_bytes()).hexdigest()
-        known = _surroundings(load_settings(), library)["documents"]
+        known = surroundings_of(load_settings(), library)["documents"]
         assert known == digest(f"letters.txt\0{source.sha256}")
 
 
