@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.text import clean
+from core.text import clean, one_line
 from evaluation.comparison.blocks import (
     Block,
     Bullets,
@@ -37,25 +37,25 @@ def show_block(block: Block, screen: Screen) -> None:
     match block:
         case Heading(text, level):
             screen.result()
-            screen.result(("{}", text, "bold" if level < 3 else "bold dim"))
+            _flush(text, screen, "bold" if level < 3 else "bold dim")
         case Paragraph(text):
-            _wrapped(text, screen)
+            _indented(text, screen)
         case Bullets(lines):
             for line in lines:
-                _wrapped(f"- {line}", screen)
+                _indented(f"- {one_line(line)}", screen)
         case Sides() if screen.out.is_terminal and screen.out.width >= NARROWEST:
             _columns(block, screen)
         case Sides(names, rows):
             for label, *cells in rows:
                 for name, cell in zip(names, cells, strict=True):
-                    screen.result(("{} · ", label, "bold"), ("{}", name, "cyan"))
-                    _wrapped(cell, screen)
+                    _flush(f"{label} · {name}", screen, "cyan")
+                    _indented(cell, screen)
         case Passages(title, items):
             screen.result()
-            screen.result(("{}", title, "bold dim"))
+            _flush(title, screen, "bold dim")
             for head, text in items:
-                screen.result(("{}", head, "cyan"))
-                _wrapped(text, screen)
+                _flush(head, screen, "cyan")
+                _indented(text, screen)
 
 
 def _columns(sides: Sides, screen: Screen) -> None:
@@ -71,11 +71,22 @@ def _columns(sides: Sides, screen: Screen) -> None:
     screen.out.print(table, soft_wrap=False)
 
 
-def _wrapped(text: str, screen: Screen) -> None:
-    """Print a text of any number of lines, wrapped between words on a terminal."""
-    if not screen.out.is_terminal:
-        screen.text(text)
-        return
+def _flush(line: str, screen: Screen, style: str) -> None:
+    """Print a line of ours at the left edge."""
     from rich.text import Text
 
-    screen.out.print(Text(clean(text), overflow="fold"), soft_wrap=False)
+    if screen.out.is_terminal:
+        screen.out.print(Text(one_line(line), style, overflow="fold"), soft_wrap=False)
+    else:
+        screen.result(line)
+
+
+def _indented(text: str, screen: Screen) -> None:
+    """Print a text of any number of lines, none of which can pass for a line of ours; a terminal wraps it by words."""
+    if not screen.out.is_terminal:
+        screen.text("\n".join(f"  {line}".rstrip() for line in clean(text).split("\n")))
+        return
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen.out.print(Padding(Text(clean(text), overflow="fold"), (0, 0, 0, 2)), soft_wrap=False)

@@ -12,8 +12,8 @@ from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Compari
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.comparison.overall import cost_lines, sections
-from evaluation.measures.scores import right
 from evaluation.records import Cost, Record
+from evaluation.reporting.analysis import correct
 from evaluation.reporting.routes import path_line
 
 NO_ANSWER = "no answer"
@@ -73,7 +73,8 @@ Block = Heading | Paragraph | Bullets | Sides | Passages
 def question_blocks(one: Comparison, judge: str, *, passages: bool = True) -> list[Block]:
     """Return one question: both systems side by side, the computed figures, then the model's comparison."""
     ours, plain = one.records
-    rows = [(label, _cell(one, label, ours), _cell(one, label, plain)) for label in CELLS]
+    left, right = _cells(one, ours), _cells(one, plain)
+    rows = [(label, left[label], right[label]) for label in left]
     found: list[Block] = [Heading(one.example.question, 2)]
     if one.example.references:
         found.append(Paragraph("Reference: " + " / ".join(one.example.references)))
@@ -86,7 +87,7 @@ def question_blocks(one: Comparison, judge: str, *, passages: bool = True) -> li
         found.append(Passages("What each read", items))
     if not one.failed:
         found += [Heading("Computed", 3), Bullets(cost_lines([one]))]
-    return [*found, Heading(f"The comparison by the model {judge}", 3), *_judged(one)]
+    return [*found, Heading(f"What the chat model says ({judge})", 3), *_judged(one)]
 
 
 def overall_blocks(compared: ComparedSet) -> list[Block]:
@@ -98,37 +99,35 @@ def overall_blocks(compared: ComparedSet) -> list[Block]:
         found += [Heading(section.title, 3), Bullets(section.lines)]
     prose = compared.prose
     if prose:
-        found += [Heading(f"In the words of the model {compared.judge}", 3)]
+        found += [Heading(f"What the chat model writes about these figures ({compared.judge})", 3)]
         failure = f" ({prose.failure})" if prose.failure else ""
         found += [Paragraph(prose.left_out + failure if prose.left_out else prose.text)]
     return found
 
 
-CELLS = {
-    "Answer": lambda one, record: record["error"] or record["answer"] or NO_ANSWER,
-    "Outcome": lambda one, record: _outcome(one, record),
-    "Path": lambda one, record: path_line(record) or "–",
-    "Read": lambda one, record: read_by(record),
-    "Cost": lambda one, record: cost_of(record["cost"]),
-}
-
-
-def _cell(one: Comparison, label: str, record: Record) -> str:
-    return CELLS[label](one, record)
+def _cells(one: Comparison, record: Record) -> dict[str, str]:
+    return {
+        "Answer": record["error"] or record["answer"] or NO_ANSWER,
+        "Outcome": _outcome(one, record),
+        "Path": path_line(record) or "–",
+        "Read": read_by(record),
+        "Cost": cost_of(record["cost"]),
+    }
 
 
 def _outcome(one: Comparison, record: Record) -> str:
-    correct = {True: "right", False: "wrong", None: ""}[right(one.example, record)] if one.example.references else ""
     reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
-    return " · ".join(part for part in (record["outcome"].replace("_", " ") + reason, correct) if part)
+    judged = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
+    return record["outcome"].replace("_", " ") + reason + judged
 
 
 def cost_of(cost: Cost) -> str:
     """Return what one answer cost, in a line."""
     about = "about " if cost["estimated"] else ""
+    calls = "1 call" if cost["model_calls"] == 1 else f"{cost['model_calls']} calls"
     cached = f" ({cost['cached_input_tokens']:,} from a cache)" if cost["cached_input_tokens"] else ""
     return (
-        f"{cost['model_calls']} calls · {about}{cost['input_tokens']:,} tokens read{cached}, "
+        f"{calls} · {about}{cost['input_tokens']:,} tokens read{cached}, "
         f"{cost['output_tokens']:,} written · {cost['seconds']:.1f} s"
     )
 

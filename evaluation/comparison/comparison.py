@@ -8,9 +8,9 @@ from typing import Any
 
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
-from evaluation.measures.scores import abstained, right
+from evaluation.measures.scores import abstained
 from evaluation.records import Example, Record, Seen
-from evaluation.reporting.analysis import BASELINE, OURS
+from evaluation.reporting.analysis import BASELINE, OURS, correct
 from evaluation.reporting.routes import path_line
 
 __all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_by", "side_of"]
@@ -110,14 +110,15 @@ def read_by(record: Record) -> str:
 
 
 def side_of(example: Example, record: Record) -> dict[str, Any]:
-    """Return one system's side as plain data; ``right`` is null without a reference or label."""
+    """Return one system's side as plain data; ``right`` is null without a reference or label, and true
+    of an abstention where the documents hold no answer."""
     return {
         "system": record["system"],
         "outcome": record["outcome"],
         "stop_reason": record["stop_reason"],
         "answer": record["answer"],
         "abstained": abstained(record),
-        "right": right(example, record),
+        "right": correct(example, record),
         "path": path_line(record),
         "queries": record["queries"],
         "passages": record["seen"],

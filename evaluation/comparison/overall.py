@@ -38,7 +38,7 @@ def sections(comparisons: Sequence[Comparison]) -> list[Section]:
         Section("What the checks caught", check_lines(known)),
         Section("What it cost", cost_lines(known)),
         Section("What to use when", advice_lines(known, found)),
-        Section("What the model prefers", preference_lines(known)),
+        Section("What the chat model prefers", preference_lines(known)),
     ]
     failed = len(comparisons) - len(known)
     if failed:

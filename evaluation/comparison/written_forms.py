@@ -21,7 +21,7 @@ from evaluation.comparison.blocks import (
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison, later_passages
 from evaluation.comparison.criteria import CRITERIA
-from evaluation.measures.scores import right
+from evaluation.reporting.analysis import correct
 from evaluation.reporting.markup import Html, joined, tag
 from evaluation.reporting.tables import escape_formula
 
@@ -131,7 +131,7 @@ def _row(one: Comparison) -> dict[str, object]:
             "answer": record["answer"],
             "outcome": record["outcome"],
             "stop_reason": record["stop_reason"],
-            "right": right(one.example, record),
+            "right": correct(one.example, record),
             "contexts": "\n\n".join([*(seen["text"] for seen in record["seen"]), *later_passages(record)]),
             "model_calls": cost["model_calls"],
             "input_tokens": cost["input_tokens"],

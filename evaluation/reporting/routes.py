@@ -65,7 +65,7 @@ def _step(step: Mapping[str, Any]) -> str | None:
         case "decide":
             return f"decide→{step.get('route')}"
         case "grade_documents":
-            return f"grade {step.get('relevant')}/{len(step.get('grades') or [])}"
+            return f"grade {step.get('relevant') or 0}/{len(step.get('grades') or [])}"
         case "rewrite_query":
             return "rewrite" if step.get("query") else "no other query"
         case "generate":
