@@ -99,7 +99,7 @@ def overall_blocks(compared: ComparedSet) -> list[Block]:
         found += [Heading(section.title, 3), Bullets(section.lines)]
     prose = compared.prose
     if prose:
-        found += [Heading(f"What the chat model writes about these figures ({compared.judge})", 3)]
+        found += [Heading(f"What the chat model writes about these figures, unchecked ({compared.judge})", 3)]
         failure = f" ({prose.failure})" if prose.failure else ""
         found += [Paragraph(prose.left_out + failure if prose.left_out else prose.text)]
     return found

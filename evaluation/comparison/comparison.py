@@ -106,7 +106,7 @@ def read_by(record: Record) -> str:
     graded = [seen["relevant"] for seen in record["seen"] if seen["relevant"] is not None]
     kept = f"{sum(graded)} of {len(graded)} passages kept" if graded else f"{len(record['seen'])} passages"
     later = later_passages(record)
-    return f"{kept}, {len(later)} more from {len(record['queries']) - 1} other searches" if later else kept
+    return f"{kept}, {len(later)} more found with another query" if later else kept
 
 
 def side_of(example: Example, record: Record) -> dict[str, Any]:

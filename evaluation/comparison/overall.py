@@ -80,8 +80,8 @@ def check_lines(known: Sequence[Comparison]) -> list[str]:
     lines = []
     if labels:
         lines.append(
-            f"Of {labels.total()} claims in its last drafts, {labels['fully supported']} were judged fully supported, "
-            f"{labels['partially supported']} partially and {labels['no support']} not."
+            f"Claims in its last drafts: {labels['fully supported']} judged fully supported, "
+            f"{labels['partially supported']} partially, {labels['no support']} not."
         )
     redrafted = sum(_did(one.ours, *REDRAFTED) for one in known)
     if redrafted:

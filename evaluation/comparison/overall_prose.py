@@ -19,7 +19,7 @@ LEFT_OUT = {
     FAILED: "it failed or refused",
 }
 CONCLUSION = re.compile(rf"^[^\w\n]*preferred[^\w\n:]*:[^\w\n]*({OURS}|{BASELINE}|neither)\b", re.I | re.M)
-
+# Without an example: a small model repeats an example's text as if it were about these figures.
 ANALYSE = ChatPromptTemplate.from_messages(
     [
         (

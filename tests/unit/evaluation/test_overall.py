@@ -46,7 +46,7 @@ def test_claims_redrafts_and_the_time_of_the_checks_are_counted() -> None:
     ]
     one = comparison(decisions=steps, said=[said("a", 0.9), said("b", 0.1)])
     text = text_of(one)
-    assert "Of 2 claims in its last drafts, 1 were judged fully supported, 0 partially and 1 not." in text
+    assert "Claims in its last drafts: 1 judged fully supported, 0 partially, 1 not." in text
     assert "For 1 question a check made it draft again." in text
     assert "The checks took 75% of the time" in text
 
