@@ -25,7 +25,7 @@ PREFERENCES = {
     DISAGREED: "Its preference changed with the order of the answers, so there is none, and its reasons are left out.",
     UNREADABLE: "Its reply is not in the form asked for: no preference.",
     FAILED: "It failed or refused: no preference.",
-    NOT_JUDGED: "It was not asked.",
+    NOT_JUDGED: "There is no comparison: a system, or the model, failed.",
 }
 
 

@@ -139,16 +139,18 @@ def advice_lines(known: Sequence[Comparison], found: Analysis) -> list[str]:
 
 
 def _advice(group: Group, known: Sequence[Comparison]) -> str:
-    few = f" Only {_questions(group.labelled)}: too few to rely on." if group.labelled < MIN_QUESTIONS else ""
-    right = (
-        f"{OURS} is right on {group.both + group.ours} of {group.labelled}, {BASELINE} on {group.both + group.other}"
-    )
-    if group.ours != group.other:
-        return f"On {group.what}: {OURS if group.ours > group.other else BASELINE}. {right}.{few}"
     same = [one for one in known if kinds_of(one.example, one.ours, OURS)[group.kind] == group.what]
-    read = [sum(one.records[side]["cost"]["input_tokens"] for one in same) for side in (0, 1)]
-    cheaper = OURS if read[0] < read[1] else BASELINE
-    return f"On {group.what}: {cheaper}, which reads {min(read):,} tokens instead of {max(read):,}. {right}.{few}"
+    right = {OURS: group.both + group.ours, BASELINE: group.both + group.other}
+    read = {
+        OURS: sum(one.ours["cost"]["input_tokens"] for one in same),
+        BASELINE: sum(one.plain["cost"]["input_tokens"] for one in same),
+    }
+    best, other = sorted((OURS, BASELINE), key=lambda name: (-right[name], read[name]))
+    few = f" Only {_questions(group.labelled)}: too few to rely on." if group.labelled < MIN_QUESTIONS else ""
+    return (
+        f"On {group.what}: {best}, right on {right[best]} of {group.labelled} and reading {read[best]:,} tokens; "
+        f"{other} is right on {right[other]} and reads {read[other]:,}.{few}"
+    )
 
 
 def preference_lines(known: Sequence[Comparison]) -> list[str]:

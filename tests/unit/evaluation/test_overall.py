@@ -74,13 +74,19 @@ def test_costs_are_totals_and_ratios() -> None:
 
 def test_what_to_use_when_follows_the_labels_and_says_when_they_are_few() -> None:
     text = text_of(comparison("", "With love.", example=NO_ANSWER))
-    assert "On unanswerable questions: self-rag. self-rag is right on 1 of 1, plain on 0. Only 1 question" in text
+    assert (
+        "On unanswerable questions: self-rag, right on 1 of 1 and reading 30 tokens; plain is right on 0 and reads 30. "
+        "Only 1 question: too few to rely on." in text
+    )
     six = [comparison("Air scatters light.", "Air scatters light.", cost=cost(read=100)) for _ in range(6)]
     six = [Comparison(Example(**{**vars(one.example), "id": str(n)}), one.ours, one.plain) for n, one in enumerate(six)]
     for n, one in enumerate(six):
         one.ours["example"] = one.plain["example"] = str(n)
     text = text_of(*six)
-    assert "On answerable questions: plain, which reads 180 tokens instead of 600." in text
+    assert (
+        "On answerable questions: plain, right on 6 of 6 and reading 180 tokens; self-rag is right on 6 and reads 600."
+        in text
+    )
     assert "too few" not in text
 
 
