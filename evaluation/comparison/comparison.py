@@ -104,7 +104,8 @@ def read_by(record: Record) -> str:
     if not record["seen"] and not later_passages(record):
         return "nothing: it did not search" if record["route"] == "direct" else "nothing"
     graded = [seen["relevant"] for seen in record["seen"] if seen["relevant"] is not None]
-    kept = f"{sum(graded)} of {len(graded)} passages kept" if graded else f"{len(record['seen'])} passages"
+    count = len(record["seen"])
+    kept = f"{sum(graded)} of {count} passages kept" if graded else f"{count} passage{'' if count == 1 else 's'}"
     later = later_passages(record)
     return f"{kept}, {len(later)} more found with another query" if later else kept
 
