@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from app import VERSION
-from app.options import first_day, last_day, probability, span, weights
+from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "index", "eval", "pull", "graph")
+COMMANDS = ("ask", "index", "eval", "compare", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   index PATH...    add files or folders to the library, and bring it in step with the disk
   eval DATASET     ask a question set through several systems and score what they say
+  compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
   pull             fetch the embedded models ahead of time
   graph            print or draw the graph
 
@@ -126,13 +127,6 @@ def _parser(usage: str, description: str, *, epilog: str | None = None) -> argpa
     return parser
 
 
-def _path(word: str) -> Path:
-    """A path; an empty one, as of a shell's variable that is not set, is not the working folder."""
-    if not word.strip():
-        raise argparse.ArgumentTypeError("a path is empty")
-    return Path(word)
-
-
 def _pattern(word: str) -> str:
     """A pattern of files; one that begins at the working folder or its parent, as shells write it, is made whole."""
     if not word.strip():
@@ -149,7 +143,7 @@ def _ask() -> argparse.ArgumentParser:
     )
     parser.add_argument("question", nargs="+", help="the question")
     parser.add_argument(
-        "--docs", action="append", type=_path, metavar="PATH", help="ask this file or folder alone; repeatable"
+        "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
     parser.add_argument(
         "--source",
@@ -166,6 +160,18 @@ def _ask() -> argparse.ArgumentParser:
         help="search only what is dated DAY (2024-05-31, 2024-05, 2024) or later",
     )
     parser.add_argument("--until", type=last_day, metavar="DAY", help="search only what is dated DAY or earlier")
+    _add_settings(parser)
+    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
+    parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
+    parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
+    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
+    return parser
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """The options that beat a setting."""
     parser.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
     parser.add_argument(
         "--strategy", choices=("combined", "per-passage"), help="one draft from all passages, or one for each"
@@ -203,13 +209,6 @@ def _ask() -> argparse.ArgumentParser:
     )
     parser.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
     parser.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
-    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
-    parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
-    parser.add_argument("--picture", type=_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
-    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
-    return parser
 
 
 def _index() -> argparse.ArgumentParser:
@@ -217,10 +216,10 @@ def _index() -> argparse.ArgumentParser:
         "python -m app index [PATH ...] [options]",
         "Add files or folders to the library, and bring everything in it in step with the disk.",
     )
-    parser.add_argument("paths", nargs="*", type=_path, metavar="PATH", help="a file or folder")
+    parser.add_argument("paths", nargs="*", type=file_path, metavar="PATH", help="a file or folder")
     parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
     parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
-    parser.add_argument("--remove", action="append", type=_path, metavar="PATH", help="take it out of the library")
+    parser.add_argument("--remove", action="append", type=file_path, metavar="PATH", help="take it out of the library")
     parser.add_argument(
         "--follow-links",
         action=argparse.BooleanOptionalAction,
@@ -241,6 +240,19 @@ def _eval() -> argparse.ArgumentParser:
     return parser
 
 
+def _compare() -> argparse.ArgumentParser:
+    from app.compare import add_options
+
+    parser = _parser(
+        'python -m app compare "QUESTION" [options]  |  python -m app compare --set FILE [options]',
+        "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
+        "which the chat model prefers. What was asked before is not asked again.",
+    )
+    add_options(parser)
+    _add_settings(parser)
+    return parser
+
+
 def _pull() -> argparse.ArgumentParser:
     return _parser("python -m app pull [options]", "Fetch the embedded models, for a machine without a network.")
 
@@ -255,6 +267,7 @@ PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "ask": _ask,
     "index": _index,
     "eval": _eval,
+    "compare": _compare,
     "pull": _pull,
     "graph": _graph,
 }
@@ -269,6 +282,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from app.evaluate import evaluate
 
         return evaluate
+    if name == "compare":
+        from app.compare import compare
+
+        return compare
     if name == "pull":
         from app.pull import pull
 

@@ -11,7 +11,8 @@ from core.files import NotRegularFileError
 
 def graph(options: argparse.Namespace) -> int:
     """Print the Mermaid text, or draw it into the file named."""
-    from app.picture import graph_picture, require_suffix, unwritable
+    from app.options import unwritable
+    from app.picture import graph_picture, require_suffix
 
     screen = Screen(quiet=options.quiet)
     if options.output is None:

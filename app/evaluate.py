@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from app.options import require_docs, span
+from app.options import count, file_path, require_docs, span
 
 if TYPE_CHECKING:
     from app.screen import Screen
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     ExtraSystems = Callable[[Services, Context], list[System]]
 
+T = TypeVar("T")
 BUILT_IN = ("self-rag", "plain", "closed-book")
 EMBEDDED_CONCURRENCY, REMOTE_CONCURRENCY = 1, 8
 
@@ -29,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What `evaluate` reads, but for ``quiet``."""
     parser.add_argument("dataset", type=Path, metavar="DATASET", help="questions: JSONL, JSON, SQuAD 2.0 or CSV")
     parser.add_argument(
-        "--docs", action="append", type=_path, metavar="PATH", help="ask of this file or folder; repeatable"
+        "--docs", action="append", type=file_path, metavar="PATH", help="ask of this file or folder; repeatable"
     )
     parser.add_argument(
         "--systems", type=_systems, metavar="NAME,…", default=("self-rag", "plain"), help=f"of {', '.join(BUILT_IN)}"
@@ -44,14 +45,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs"
     )
-    parser.add_argument("--most", type=_count, metavar="N", help="ask N questions, drawn by --seed")
+    parser.add_argument("--most", type=count, metavar="N", help="ask N questions, drawn by --seed")
     parser.add_argument(
         "--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
-    parser.add_argument("--out", type=_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
+    parser.add_argument("--out", type=file_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
     parser.add_argument(
-        "--concurrency", type=_count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
+        "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
     )
     parser.add_argument("--judge", action="store_true", help="let the model judge faithfulness, relevancy and pairs")
 
@@ -64,11 +65,12 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     from app.compose import context_of, services_without_models
     from app.front_door import SelfRAG
     from app.libraries import library_to_ask
+    from app.progress import judging
     from app.screen import Screen
     from app.settings import load_settings
     from evaluation.datasets.question_set import load, name_of
     from evaluation.datasets.selection import select
-    from evaluation.folder import claim, require_own
+    from evaluation.folder import REPLIES, claim, require_own
     from evaluation.record_store import NAME, Store
 
     screen = Screen(quiet=options.quiet)
@@ -79,27 +81,39 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
     require_own(folder)
     dataset = load(options.dataset, folder / "documents", options.paragraphs)
     examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
-    with library_to_ask(_documents(options, dataset), settings, screen, complete=True) as library:
+    with library_to_ask(documents_of(options, dataset), settings, screen, complete=True) as library:
         retriever = library.store.as_retriever()
-        context, surroundings = context_of(settings), _surroundings(settings, library)
+        context, surroundings = context_of(settings), surroundings_of(settings, library)
 
         def load_models() -> Services:
             return SelfRAG(retriever=retriever, settings=settings, screen=screen).services
 
         bare = services_without_models(settings, retriever)
         services = load_models() if extra_systems or options.judge else bare
-        systems = _systems_of(options, services, context, extra_systems, surroundings)
+        systems = systems_of(options, services, context, extra_systems, surroundings)
         claim(folder)
         with Store(folder / NAME) as store:
             if services is bare and not all(store.done(system, one) for system in systems for one in examples):
                 services = load_models()
-                systems = _systems_of(options, services, context, None, surroundings)
-            records, judgements = _asked(options, settings, screen, store, systems, examples, services, library)
+                systems = systems_of(options, services, context, None, surroundings)
+
+            async def judged(records: list[Record], concurrency: int) -> Judgements | None:
+                if not options.judge:
+                    return None
+                from evaluation.judging.judge import judge_records
+
+                embed = library.store.embeddings.embed_documents
+                replies = folder / REPLIES
+                with judging(screen) as tell:
+                    given = services, embed, examples, records, replies, tell
+                    return await judge_records(*given, concurrency=concurrency)
+
+            records, judgements = ask_systems(options, settings, screen, store, systems, examples, services, judged)
     _report(screen, folder, dataset, examples, records, judgements)
     return 0
 
 
-def _asked(
+def ask_systems(
     options: argparse.Namespace,
     settings: Settings,
     screen: Screen,
@@ -107,24 +121,28 @@ def _asked(
     systems: Sequence[System],
     examples: Sequence[Example],
     services: Services,
-    library: Library,
-) -> tuple[list[Record], Judgements | None]:
+    then: Callable[[list[Record], int], Awaitable[T]],
+) -> tuple[list[Record], T]:
+    """Ask what is not in the store; return all records, and what ``then`` makes of them at a given concurrency.
+
+    The services are closed at the end.
+    """
     import asyncio
 
-    from app.progress import asking, judging
+    from app.progress import asking
     from core.errors import SelfRAGError
     from evaluation.run import run
 
     last: Tally | None = None
     concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if _embedded(settings) else REMOTE_CONCURRENCY)
 
-    async def ask() -> tuple[list[Record], Judgements | None]:
+    async def ask() -> tuple[list[Record], T]:
         try:
             return await ask_all()
         finally:
             await services.aclose()
 
-    async def ask_all() -> tuple[list[Record], Judgements | None]:
+    async def ask_all() -> tuple[list[Record], T]:
         with asking(screen) as show:
 
             def progress(tally: Tally) -> None:
@@ -134,21 +152,7 @@ def _asked(
 
             by_system = await run(systems, examples, store, concurrency, progress)
         records = [record for records in by_system.values() for record in records]
-        if not options.judge:
-            return records, None
-        from evaluation.judging.judge import judge_records
-
-        embed = library.store.embeddings.embed_documents
-        with judging(screen) as tell:
-            return records, await judge_records(
-                services,
-                embed,
-                examples,
-                records,
-                store.path.with_name("judgements.jsonl"),
-                tell,
-                concurrency=concurrency,
-            )
+        return records, await then(records, concurrency)
 
     if store.damaged:
         screen.note(f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again.")
@@ -171,12 +175,13 @@ def _report(
     records: Sequence[Record],
     judgements: Judgements | None,
 ) -> None:
-    from app.progress import table
+    from app.progress import show_routes, table
     from core.errors import ModelError, RequestError
     from evaluation.json_lines import unwritable
     from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
     from evaluation.reporting.report import table_rows, write_report
+    from evaluation.reporting.routes import routed
 
     failures = [record["error"] for record in records if record["error"]]
     if failures and len(failures) == len(records):
@@ -188,6 +193,7 @@ def _report(
     except OSError as error:
         raise unwritable(Path(error.filename or folder), error) from error
     table(table_rows(summary), screen)
+    show_routes(routed(examples, records), screen)
     if failures:
         screen.note(
             f"{len(failures)} of {len(records)} questions failed; the same command asks them again: {failures[0]}"
@@ -196,7 +202,7 @@ def _report(
     screen.remark(f"written into {folder}: {', '.join(names)}")
 
 
-def _systems_of(
+def systems_of(
     options: argparse.Namespace,
     services: Services,
     context: Context,
@@ -242,15 +248,18 @@ def _require_names(names: Sequence[str]) -> None:
         raise RequestError(f"Two systems are named {doubled}: name each once.")
 
 
-def _documents(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path] | None:
+def documents_of(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path] | None:
     """The documents named, the dataset's own, the sample for the sample's questions, or None for the library."""
     from app.libraries import SAMPLE
+    from core.text import shown
 
+    if not options.docs:
+        require_docs(dataset.documents, f"the documents that {shown(options.dataset.name)} names, or give --docs")
     own = dataset.documents or ((SAMPLE,) if options.dataset.resolve().parent == SAMPLE.parent else ())
     return options.docs or own or None
 
 
-def _surroundings(settings: Settings, library: Library) -> dict[str, Any]:
+def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     """What every system's answers depend on."""
     from evaluation.fingerprint import digest
 
@@ -271,21 +280,9 @@ def _embedded(settings: Settings) -> bool:
     return EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
 
 
-def _path(word: str) -> Path:
-    if not word.strip():
-        raise argparse.ArgumentTypeError("a path is empty")
-    return Path(word)
-
-
 def _systems(word: str) -> tuple[str, ...]:
     names = tuple(filter(None, (name.strip() for name in word.split(","))))
     unknown = next((name for name in names if name not in BUILT_IN), None)
     if unknown or not names:
         raise argparse.ArgumentTypeError(f"{unknown or 'none'} is no system: choose of {', '.join(BUILT_IN)}")
     return names
-
-
-def _count(word: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} is no number from 1")
-    return int(word)

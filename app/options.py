@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import errno
 import math
 import os
 import re
@@ -10,6 +11,10 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.errors import RequestError
 
 
 def probability(word: str) -> float:
@@ -57,14 +62,51 @@ def last_day(word: str) -> date:
     return date(year, month, day or calendar.monthrange(year, month)[1])
 
 
-def require_docs(paths: Iterable[Path] | None) -> None:
-    """Raise `RequestError` for a path given to --docs that is not there, before any model is loaded."""
+def file_path(word: str) -> Path:
+    """A path; an empty one, as of a shell's variable that is not set, is not the working folder."""
+    if not word.strip():
+        raise ArgumentTypeError("a path is empty")
+    return Path(word)
+
+
+def count(word: str) -> int:
+    """A whole number from 1. Raises `ArgumentTypeError` for anything else."""
+    if not word.isdecimal() or int(word) < 1:
+        raise ArgumentTypeError(f"{word!r} is no number from 1")
+    return int(word)
+
+
+def require_writable_file(path: Path) -> None:
+    """Refuse a file that can be seen not to be writable, before a question is asked for it."""
+    from core.files import require_regular
+
+    try:
+        if os.path.lexists(path):
+            require_regular(path, follow_links=False)
+        elif not path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> RequestError:
+    """The error of a file that cannot be written."""
+    from core.errors import RequestError
+    from core.text import shown
+
+    return RequestError(f"{shown(path)} cannot be written ({error.strerror}): name another file.")
+
+
+def require_docs(paths: Iterable[Path] | None, named_by: str = "the path given to --docs") -> None:
+    """Raise `RequestError` for a path that is not there, before any model is loaded."""
     from core.errors import RequestError
     from core.text import shown
 
     for path in paths or ():
         if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for a name that is too long
-            raise RequestError(f"{shown(path)} does not exist: check the path given to --docs.")
+            raise RequestError(f"{shown(path)} does not exist: check {named_by}.")
 
 
 def _day(word: str) -> tuple[int, int, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from langgraph.graph import END, START
 
 from app.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout, Point
+from app.options import require_writable_file, unwritable
 from app.show import describe
 from core.errors import RequestError
-from core.files import require_regular, write_private
+from core.files import write_private
 from core.text import one_line, shortened, shown
 from core.types import Verdict
 from evaluation.reporting.markup import Html, joined, tag
@@ -113,22 +112,9 @@ def require_suffix(path: Path) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a file that can be seen not to be writable, before a question is asked for it."""
+    """Refuse a picture that can be seen not to be writable, before a question is asked for it."""
     require_suffix(path)
-    try:
-        if os.path.lexists(path):
-            require_regular(path, follow_links=False)
-        elif not path.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    except OSError as error:
-        raise unwritable(path, error) from error
-
-
-def unwritable(path: Path, error: OSError) -> RequestError:
-    """The error of a picture that cannot be written."""
-    return RequestError(f"{shown(path)} cannot be written ({error.strerror}): name another file.")
+    require_writable_file(path)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from core.text import one_line
 
 if TYPE_CHECKING:
-    from app.screen import Screen
+    from app.screen import Part, Screen
+    from evaluation.reporting.routes import Routed
     from evaluation.run import Tally
     from retrieval.sync_report import Advance
 
 LINE_SECONDS = 10.0
+WIDE = 100  # columns in which a question and its path fit
+MOST_ROUTES = 100
+LONGEST_QUESTION = 60
 
 
 class NowAndThen:
@@ -123,3 +128,26 @@ def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
     for row in rows:
         screen.result(*((f"{{:<{width}}}  ", cell, "") for cell, width in zip(row, widths, strict=False)))
+
+
+def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
+    """Print to stdout whether each question took its expected route, and its path: below it where that is narrow."""
+    from core.text import shortened
+    from evaluation.reporting.routes import count_line
+
+    readable = (sys.stdout.encoding or "").lower().startswith("utf")
+    wide = not screen.out.is_terminal or screen.out.width >= WIDE
+    for name, lines in systems.items():
+        screen.result()
+        screen.result(count_line(name, lines))
+        questions = [shortened(line.question, LONGEST_QUESTION) for line in lines[:MOST_ROUTES]]
+        width = max(map(len, questions))
+        for line, question in zip(lines, questions, strict=False):
+            mark = line.mark if readable else "right" if line.right else "WRONG"
+            path: Part = ("{}" if wide else "    {}", line.path if readable else line.path.replace("→", "->"), "dim")
+            first: Part = ("{} ", mark, "green" if line.right else "bold red")
+            screen.result(first, (f"{{:<{width}}}  ", question, ""), *([path] if wide else []))
+            if not wide:
+                screen.result(path)
+        if len(lines) > MOST_ROUTES:
+            screen.result(f"{len(lines) - MOST_ROUTES:,} more are in report.html")

@@ -14,9 +14,10 @@ from evaluation.json_lines import LARGEST, unwritable
 from evaluation.record_store import NAME, START, entry_of
 
 MARKER = ".self-rag-eval.json"
+REPLIES = "judgements.jsonl"
 LONGEST = 10_000_000  # bytes of a line that is parsed as a record
 FILES = (
-    *(NAME, f".{NAME}.lock", "judgements.jsonl", MARKER),
+    *(NAME, f".{NAME}.lock", REPLIES, MARKER),
     *("report.html", "records.csv", "metrics.csv", "summary.json", "overview.svg"),
 )
 

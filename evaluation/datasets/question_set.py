@@ -11,7 +11,7 @@ from typing import Any
 from core.errors import RequestError
 from core.files import FileTooLargeError, NotRegularFileError, read_regular
 from core.text import shown
-from evaluation.datasets.row_formats import Row, examples_of, rows_of_csv
+from evaluation.datasets.row_formats import Row, documents_of, examples_of, rows_of_csv
 from evaluation.datasets.squad import is_squad, read_squad
 from evaluation.fingerprint import digest
 from evaluation.records import Dataset
@@ -29,7 +29,8 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
     """Load the examples of a file: SQuAD JSON, JSONL, a JSON list, or a table of separated values.
 
     SQuAD paragraphs are written as text files into the folder ``documents``; ``paragraphs``, first and last, counting
-    from 1, selects those whose questions are asked. Raises `RequestError` with file, place and remedy.
+    from 1, selects those whose questions are asked. The paths in a field ``docs`` are relative to the file's folder.
+    Raises `RequestError` with file, place and remedy.
     """
     name, text = shown(path.name), _text_of(path)
     rows: list[Row]
@@ -45,7 +46,7 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
     examples = examples_of(name, rows)
     if not examples:
         raise RequestError(f"{name} holds no question: write {FORMS}.")
-    return Dataset(name_of(path, paragraphs), examples)
+    return Dataset(name_of(path, paragraphs), examples, tuple(path.parent / one for one in documents_of(name, rows)))
 
 
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:

@@ -44,6 +44,24 @@ def examples_of(name: str, rows: Sequence[Row]) -> tuple[Example, ...]:
     return tuple(examples)
 
 
+def documents_of(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the paths in the field ``docs``, empty if no row has one. Raises `RequestError` if two rows differ."""
+    found: dict[tuple[str, ...], str] = {}
+    for place, fields in rows:
+        try:
+            paths = _texts(fields, "docs")
+        except _FieldError as error:
+            raise RequestError(f"{name}, {place}: {error}, or a list of texts.") from error
+        if paths:
+            found.setdefault(paths, place)
+    if len(found) > 1:
+        first, other = list(found.values())[:2]
+        raise RequestError(
+            f"{name}, {other}: docs differs from {first}: a set is asked of the same documents, so make two sets."
+        )
+    return next(iter(found), ())
+
+
 def rows_of_csv(name: str, text: str) -> list[Row]:
     """Read the rows of a table with a header, whatever its separator.
 

@@ -13,15 +13,13 @@ from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summa
 from evaluation.records import Dataset, Example, Record
 from evaluation.reporting import charts as pictures
 from evaluation.reporting.analysis import analysis
-from evaluation.reporting.drawing import DARK, LIGHT, variables
 from evaluation.reporting.failure_page import failures
+from evaluation.reporting.html_document import html_document
 from evaluation.reporting.markup import Html, joined, tag
-from evaluation.reporting.style import STYLE
+from evaluation.reporting.routes import route_lists
 from evaluation.reporting.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
 
 __all__ = ["markdown", "table_rows", "write_report"]
-
-CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def write_report(
@@ -57,28 +55,17 @@ def page(
 ) -> Html:
     """Build the whole page."""
     unknown = summary.examples - summary.answerable - summary.unanswerable
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=CONTENT_SECURITY_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"Evaluation: {name}"),
-        tag(
-            "style",
-            Html(f":root{{{variables(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}{STYLE}"),
-        ),
-    )
     counts = [f"{summary.examples} examples", f"{summary.answerable} answerable", f"{summary.unanswerable} not"]
     counts += [f"{unknown} unlabelled"] if unknown else []
-    body = tag(
-        "main",
+    return html_document(
+        f"Evaluation: {name}",
         tag("h1", f"Evaluation: {name}"),
         tag("p", ", ".join(counts), ". Brackets and bars are 95 % bootstrap intervals over examples.", class_="muted"),
         tag("div", pictures.overview(summary), class_="wide picture"),
         _section("figures", "Figures", _figures(summary)),
         _section("differences", f"Differences from {summary.baseline}", *_differences(summary)),
         _section("analysis", "When it wins, and when it does not", *_analysis(examples, records, judgements)),
+        _section("routes", "The route of each question", *route_lists(examples, records)),
         _section("preferences", "What the judge prefers", *_preferences(summary)),
         _section("calibration", "Calibration of the verdicts", *_calibration(summary)),
         _section(
@@ -110,7 +97,6 @@ def page(
         _section("failures", "Failures to read", failures(examples, records)),
         _section("definitions", "How each figure is defined", _definitions()),
     )
-    return joined(Html("<!doctype html>\n"), tag("html", head, tag("body", body), lang="en"))
 
 
 def _analysis(

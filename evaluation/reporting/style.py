@@ -34,6 +34,9 @@ tbody th{font-weight:400}
 .figures tbody th,.figures thead th:first-child{position:sticky;left:0;background:var(--paper);min-width:9rem}
 .figures .group th{position:static}
 .number{white-space:nowrap}
+.sides{width:100%;table-layout:fixed}
+.sides th:first-child{width:5.5rem}
+.sides td,.sides th{overflow-wrap:anywhere}
 dl{margin:.5rem 0;display:grid;grid-template-columns:minmax(6rem,max-content) minmax(0,1fr);gap:.25rem 1rem}
 dt{grid-column:1;color:var(--muted);font-size:.9rem}
 dd{grid-column:2;margin:0}
@@ -53,6 +56,10 @@ code{font:.85em ui-monospace,Menlo,Consolas,monospace;color:var(--muted);white-s
  main{padding:1.25rem .9rem 3rem}
  dl{grid-template-columns:minmax(0,1fr)}dd{grid-column:1;margin-bottom:.4rem}
  details.case{margin-left:0}
+ .sides thead{display:none}
+ .sides,.sides tbody,.sides tr,.sides th,.sides td{display:block}
+ .sides tbody th{font-weight:600;border:0;padding-bottom:0}
+ .sides td::before{content:attr(data-system);display:block;color:var(--muted);font-size:.8rem}
 }
 @media print{details{display:block}}
 """

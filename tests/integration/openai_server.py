@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from evaluation.comparison.criteria import COMPARE
+from evaluation.comparison.overall_prose import ANALYSE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
@@ -37,6 +39,8 @@ PROMPTS: dict[str, ChatPromptTemplate] = {
     "draft": GENERATE,
     "query": REWRITE_QUERY,
     "direct": DIRECT_GENERATE,
+    "compare": COMPARE,
+    "analyse": ANALYSE,
 }
 IN_WORDS = re.compile(r"\nReply with one word of: [^\n]*\Z")
 
@@ -96,7 +100,10 @@ def passages_of(shown: str) -> list[str]:
 
 
 class Policy:
-    """Reads what it is shown: a passage is relevant that shares two words with the question; drafts quote."""
+    """Reads what it is shown: a passage is relevant that shares two words with the question; drafts quote.
+
+    Of two answers the longer one is preferred.
+    """
 
     def label(self, kind: str, inputs: Inputs) -> str:
         if kind == "retrieve":
@@ -115,6 +122,10 @@ class Policy:
             return f"other words {inputs['tried'].count(chr(10))}"
         if kind == "direct":
             return "The answer is 4."
+        if kind == "compare":
+            return f"reason: It is longer.\npreferred: {max(('first', 'second'), key=lambda one: len(inputs[one]))}"
+        if kind == "analyse":
+            return "Both do.\npreferred: neither"
         sentences = [one for text in passages_of(inputs["passages"]) for one in re.findall(r"[A-Z][^.\n]*\.", text)]
         asked = words(inputs["question"])
         return max(sentences, key=lambda one: len(words(one) & asked), default="I don't know.")

@@ -21,7 +21,7 @@ def test_version(program: Program) -> None:
     assert (ended.code, ended.out, ended.err) == (0, f"self-rag {VERSION}\n", "")
 
 
-@pytest.mark.parametrize("command", [(), ("ask",), ("index",), ("pull",), ("graph",)])
+@pytest.mark.parametrize("command", [(), ("ask",), ("index",), ("compare",), ("pull",), ("graph",)])
 def test_help(program: Program, command: tuple[str, ...]) -> None:
     ended = program(*command, "--help")
     assert (ended.code, ended.err) == (0, "")
@@ -29,7 +29,7 @@ def test_help(program: Program, command: tuple[str, ...]) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from app.cli import main; main(['--help']); main(['eval', '--help']); print(*sys.modules)"
+    code = "import sys; from app.cli import main; main(['--help']); main(['compare', '--help']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
     assert not loaded & {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio"}

@@ -13,7 +13,7 @@ import pytest
 
 from app import compose, libraries
 from app.cli import main, parse
-from app.evaluate import _surroundings, add_options, evaluate
+from app.evaluate import add_options, evaluate, surroundings_of
 from app.screen import Screen
 from app.settings import load_settings
 from core.errors import ModelError, RequestError
@@ -210,6 +210,34 @@ def test_damaged_lines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 damaged lines" in capsys.readouterr().err.replace("\n", " ")
 
 
+def test_a_set_names_its_documents_and_docs_overrides_them(folder: Path) -> None:
+    (folder / "other").mkdir()
+    (folder / "other" / "dogs.txt").write_text("Omega is a dog.")
+    (folder / "sets").mkdir()
+    (folder / "sets" / "own.jsonl").write_text(json.dumps({**ROWS[0], "docs": ["../docs"]}))
+    for words, source in ([], "letters.txt"), (["--docs", "other"], "dogs.txt"):
+        assert evaluate(parse(["eval", "sets/own.jsonl", "--systems", "plain", *words])) == 0
+        assert [Path(seen["source"]).name for seen in written("own")[-1]["seen"]] == [source]
+
+
+def test_a_set_that_names_missing_documents_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own.jsonl").write_text(json.dumps({**ROWS[0], "docs": "none.pdf"}))
+    assert main(["eval", "own.jsonl"]) == 2
+    error = "error: none.pdf does not exist: check the documents that own.jsonl names, or give --docs.\n"
+    assert capsys.readouterr().err == error
+
+
+def test_each_question_with_a_route_is_listed_with_its_path(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{**ROWS[0], "route": "retrieve"}, {**ROWS[1], "route": "direct"}]
+    Path("routes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert main(["eval", "routes.jsonl", "--docs", "docs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    title = lines.index("self-rag: 1 of 2 questions routed as expected")
+    assert lines[title + 1] == "✓ Is alpha a letter?  decide→retrieve → grade 1/1 → generate → supported"
+    assert lines[title + 2].startswith("✗ Is omega a dog?     decide→retrieve")
+    assert "plain:" not in "\n".join(lines[title:])
+
+
 def tree(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
@@ -304,7 +332,7 @@ def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path)
         library.sync()
         (source,) = library.sources()
         assert source.sha256 == hashlib.sha256((folder / "docs" / "letters.txt").read_bytes()).hexdigest()
-        known = _surroundings(load_settings(), library)["documents"]
+        known = surroundings_of(load_settings(), library)["documents"]
         assert known == digest(f"letters.txt\0{source.sha256}")
 
 

@@ -1,5 +1,6 @@
 """How far an evaluation is, in a pipe and on a terminal."""
 
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.progress import asking, described, duration, judging, rate_and_time_left, table
+from app.progress import asking, described, duration, judging, rate_and_time_left, show_routes, table
 from app.screen import Screen
 from core.types import Usage
+from evaluation.reporting.routes import Routed
 from evaluation.run import Tally
 from retrieval.sync_report import Advance
 
@@ -186,3 +188,27 @@ def test_a_table_is_framed_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert "[plain]" in out
     assert "┃" in out
+
+
+@pytest.mark.parametrize("width", [120, 40, 0])
+def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int) -> None:
+    file = io.StringIO()
+    screen = Screen()
+    screen.out = Console(file=file, width=width or 80, force_terminal=bool(width), color_system=None, soft_wrap=True)
+    path = "decide→retrieve → grade 2/4 → generate → supported"
+    lines = [Routed("Why is the sky blue?", True, path), Routed("a\x1b[2J\nself-rag: 9 of 9", False, path)]
+    show_routes({"self-rag": [*lines, *lines * 50]}, screen)
+    printed = file.getvalue().splitlines()
+    assert printed[1] == "self-rag: 51 of 102 questions routed as expected"
+    assert printed[2] == "✓ Why is the sky blue?" + (f"  {path}" if width != 40 else "")
+    assert (printed[3] == f"    {path}") == (width == 40)
+    assert "\x1b" not in file.getvalue()
+    assert not any(line.startswith("self-rag: 9") for line in printed)
+    assert printed[-1] == "2 more are in report.html"
+
+
+def test_marks_that_stdout_has_no_character_for_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), "ascii", errors="replace", write_through=True)
+    monkeypatch.setattr("sys.stdout", out)
+    show_routes({"self-rag": [Routed("Why?", True, "decide→direct"), Routed("Who?", False, "")]}, Screen())
+    assert out.detach().getvalue().decode().splitlines()[2:] == ["right Why?  decide->direct", "WRONG Who?"]

@@ -4,7 +4,7 @@ import pytest
 
 from app.result import result_of
 from app.screen import Screen
-from app.show import describe, numbered_answer, place, shortened, show_costs
+from app.show import describe, numbered_answer, place, show_costs
 from nodes.finish import citations_of, marked
 from tests.integration.app.contract import keep_to_the_contract
 from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
@@ -210,8 +210,3 @@ def test_what_a_node_decided_in_a_few_words(node: str, decided: dict[str, Any], 
 def test_where_a_passage_stands() -> None:
     assert place({"source": "/a/b.csv", "page": None, "row": 7}) == "b.csv row 7"
     assert place({"source": "", "page": None, "row": None}) == "a passage"
-
-
-def test_a_long_text_is_one_short_line() -> None:
-    assert shortened("a\nb  c", 10) == "a b c"
-    assert shortened("x" * 20, 10) == "x" * 9 + "…"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import as_json, clean, is_blank, one_line
+from core.text import as_json, clean, is_blank, one_line, shortened
 
 # Format characters that are printed: Arabic, Syriac and Kaithi signs before or round a number.
 PRINTED = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -106,3 +106,8 @@ def test_json_escapes_as_json_does() -> None:
         '{"é\\u202e": ["\\u007f\\u009b\\u2028\\ud800", "\\udb40\\udc41", "日本 😀"]}'
     )
     assert as_json("é\x7f", ensure_ascii=True) == '"\\u00e9\\u007f"'
+
+
+def test_a_long_text_is_one_short_line() -> None:
+    assert shortened("a\nb  c", 10) == "a b c"
+    assert shortened("x" * 20, 10) == "x" * 9 + "…"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -317,3 +318,50 @@ def test_a_name_that_no_folder_has_is_replaced_by_one_of_its_own(tmp_path: Path,
     (tmp_path / name).mkdir()
     assert name == name_of(Path(path), (1, 999_999_999) if len(path) > 99 else None)
     assert name != name_of(Path("b" + path), (1, 999_999_999) if len(path) > 99 else None)
+
+
+def test_the_documents_of_a_set_are_relative_to_its_file(read: Any, tmp_path: Path) -> None:
+    rows = [{"question": "Why?", "docs": ["a.md", "../b"]}, {"question": "Who?"}, {"question": "When?", "docs": []}]
+    dataset = read("\n".join(map(json.dumps, rows)))
+    assert dataset.documents == (tmp_path / "a.md", tmp_path / ".." / "b")
+    assert read("question,docs\nWhy?,/a.md\n").documents == (Path("/a.md"),)
+
+
+@pytest.mark.parametrize(
+    ("docs", "part"),
+    [
+        (["b.md"], "line 2: docs differs from line 1: a set is asked of the same documents, so make two sets."),
+        ({"path": "a.md"}, "line 2: docs is {'path': 'a.md'}: write a text, or a list of texts."),
+        ([1.5, None], "line 2: docs differs"),
+    ],
+)
+def test_a_set_has_one_value_of_docs(read: Any, docs: Any, part: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(part)):
+        read("\n".join(map(json.dumps, [{"question": "Why?", "docs": "a.md"}, {"question": "Who?", "docs": docs}])))
+
+
+EXAMPLES = sorted((ROOT / "data" / "examples").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_sets_that_ship_name_documents_that_ship(path: Path) -> None:
+    dataset = load(path, Path("unused"))
+    assert dataset.documents
+    names = {document.name for document in dataset.documents}
+    assert all(document.is_file() and ROOT in document.resolve().parents for document in dataset.documents)
+    assert all(example.route for example in dataset.examples)
+    assert {gold.source for example in dataset.examples for gold in example.gold} <= names
+    texts = [document.read_text() for document in dataset.documents if document.suffix != ".pdf"]
+    golds = [gold.text for example in dataset.examples for gold in example.gold if gold.text]
+    assert all(any(gold in text for text in texts) for gold in golds) or len(texts) < len(names)
+
+
+def test_the_phrasings_are_of_the_practice_set_and_none_of_its_questions() -> None:
+    practice, phrasings = (
+        load(ROOT / "data" / "examples" / name, Path("unused")).examples
+        for name in ("rag-practice.jsonl", "rag-practice-phrasings.jsonl")
+    )
+    assert [example.route for example in practice].count("direct") == 3
+    assert (len(practice), len(phrasings)) == (11, 20)
+    assert not {example.question for example in practice} & {example.question for example in phrasings}
+    assert {example.references for example in phrasings} == {example.references for example in practice}

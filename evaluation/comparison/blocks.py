@@ -1,0 +1,154 @@
+"""The content of a comparison as headings, paragraphs, lists and two-column tables, for every form of output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.text import one_line
+from evaluation.comparison.compared_set import ComparedSet
+from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_by
+from evaluation.comparison.criteria import CRITERIA
+from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
+from evaluation.comparison.overall import cost_lines, sections
+from evaluation.records import Cost, Record
+from evaluation.reporting.analysis import correct
+from evaluation.reporting.routes import path_line
+
+NO_ANSWER = "no answer"
+PREFERENCES = {
+    OURS: f"It prefers {OURS}, in both orders of the answers.",
+    BASELINE: f"It prefers {BASELINE}, in both orders of the answers.",
+    TIE: "It sees a tie, in both orders of the answers.",
+    IDENTICAL: "Both answers are identical, so it was not asked.",
+    DISAGREED: "Its preference changed with the order of the answers, so there is none, and its reasons are left out.",
+    UNREADABLE: "Its reply is not in the form asked for: no preference.",
+    FAILED: "It failed or refused: no preference.",
+    NOT_JUDGED: "There is no comparison: a system, or the model, failed.",
+}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; ``level`` counts from 1."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A text of one or more lines."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of lines."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Rows of a label and what each of two systems has there."""
+
+    names: tuple[str, str]
+    rows: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Passages in full, each under a line that says where it stands and who read it."""
+
+    title: str
+    items: Sequence[tuple[str, str]]
+
+
+Block = Heading | Paragraph | Bullets | Sides | Passages
+
+
+def question_blocks(one: Comparison, judge: str, *, passages: bool = True) -> list[Block]:
+    """Return one question: both systems side by side, the computed figures, then the model's comparison."""
+    ours, plain = one.records
+    left, right = _cells(one, ours), _cells(one, plain)
+    rows = [(label, left[label], right[label]) for label in left]
+    found: list[Block] = [Heading(one.example.question, 2)]
+    if one.example.references:
+        found.append(Paragraph("Reference: " + " / ".join(one.example.references)))
+    elif one.example.answerable is False:
+        found.append(Paragraph("Reference: the documents hold no answer."))
+    found.append(Sides((ours["system"], plain["system"]), rows))
+    read = one.passages()
+    if passages and read:
+        items = [(f"{number} · {_place(passage)}", passage.text) for number, passage in enumerate(read, 1)]
+        found.append(Passages("What each read", items))
+    if not one.failed:
+        found += [Heading("Computed", 3), Bullets(cost_lines([one]))]
+    return [*found, Heading(f"What the chat model says ({judge})", 3), *_judged(one)]
+
+
+def overall_blocks(compared: ComparedSet) -> list[Block]:
+    """Return the analysis of a set: what was computed, then the model's text; nothing without a set."""
+    if compared.name is None:
+        return []
+    found: list[Block] = [Heading(f"Overall: {compared.name}", 2)]
+    for section in sections(compared.comparisons):
+        found += [Heading(section.title, 3), Bullets(section.lines)]
+    prose = compared.prose
+    if prose:
+        found += [Heading(f"What the chat model writes about these figures, unchecked ({compared.judge})", 3)]
+        failure = f" ({prose.failure})" if prose.failure else ""
+        found += [Paragraph(prose.left_out + failure if prose.left_out else prose.text)]
+    return found
+
+
+def _cells(one: Comparison, record: Record) -> dict[str, str]:
+    return {
+        "Answer": record["error"] or record["answer"] or NO_ANSWER,
+        "Outcome": _outcome(one, record),
+        "Path": path_line(record) or "–",
+        "Read": read_by(record),
+        "Cost": cost_of(record["cost"]),
+    }
+
+
+def _outcome(one: Comparison, record: Record) -> str:
+    reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
+    judged = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
+    return record["outcome"].replace("_", " ") + reason + judged
+
+
+def cost_of(cost: Cost) -> str:
+    """Return what one answer cost, in a line."""
+    about = "about " if cost["estimated"] else ""
+    calls = "1 call" if cost["model_calls"] == 1 else f"{cost['model_calls']} calls"
+    cached = f" ({cost['cached_input_tokens']:,} from a cache)" if cost["cached_input_tokens"] else ""
+    return (
+        f"{calls} · {about}{cost['input_tokens']:,} tokens read{cached}, "
+        f"{cost['output_tokens']:,} written · {cost['seconds']:.1f} s"
+    )
+
+
+def _place(passage: Passage) -> str:
+    name = one_line(Path(passage.source).name) if passage.source else "a passage"
+    page = f" p. {passage.page}" if passage.page else f" row {passage.row}" if passage.row else ""
+    return " · ".join([name + page, *(f"{system}: {made}" for system, made in passage.made_of_it.items())])
+
+
+def _judged(one: Comparison) -> list[Block]:
+    judged = one.judged
+    failure = f" {judged.failure}" if judged and judged.failure else ""
+    sentence = Paragraph(PREFERENCES[one.preference] + failure)
+    if judged is None or one.preference in (IDENTICAL, FAILED):
+        return [sentence]
+    said = {name: judged.criterion(name) for name in CRITERIA}
+    lines = [
+        f"{name.capitalize()}: {'its two orders disagree' if label == DISAGREED else label}"
+        for name, label in said.items()
+        if label
+    ]
+    reasons = [f"Its reason: {reason}" for reason in judged.reasons]
+    return [*([Bullets(lines)] if lines else []), sentence, *map(Paragraph, reasons)]

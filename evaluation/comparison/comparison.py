@@ -1,0 +1,136 @@
+"""Two systems' records of one question side by side: what each read, and all of it as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evaluation.comparison.criteria import CRITERIA
+from evaluation.comparison.criteria_judge import Judged
+from evaluation.measures.scores import abstained
+from evaluation.records import Example, Record, Seen
+from evaluation.reporting.analysis import BASELINE, OURS, correct
+from evaluation.reporting.routes import path_line
+
+__all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_by", "side_of"]
+NOT_JUDGED = "not_judged"
+COST = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "seconds", "estimated")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage that some system read, and what each made of it, by the system's name."""
+
+    text: str
+    source: str | None
+    page: int | None
+    row: int | None
+    made_of_it: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The records of one question by Self-RAG and by plain retrieve-and-generate; ``judged`` is None if not judged."""
+
+    example: Example
+    ours: Record
+    plain: Record
+    judged: Judged | None = None
+
+    @property
+    def records(self) -> tuple[Record, Record]:
+        """Return both records, ours first."""
+        return self.ours, self.plain
+
+    @property
+    def failed(self) -> bool:
+        """Return True if a system failed, so that there is nothing to compare."""
+        return any(record["error"] for record in self.records)
+
+    @property
+    def preference(self) -> str:
+        """Return what the model prefers, as `Judged` does."""
+        return self.judged.preference if self.judged else NOT_JUDGED
+
+    def passages(self) -> list[Passage]:
+        """Return every passage that a system read, each once, in the order of the first search."""
+        found: dict[str, Passage] = {}
+        for record in self.records:
+            for seen in record["seen"]:
+                found.setdefault(seen["text"], Passage(seen["text"], seen["source"], seen["page"], seen["row"], {}))
+                found[seen["text"]].made_of_it[record["system"]] = _made_of(seen)
+            for text in later_passages(record):
+                found.setdefault(text, Passage(text, None, None, None, {}))
+                found[text].made_of_it.setdefault(record["system"], "found by a later search")
+        return list(found.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain data for ``json.dumps``."""
+        judged = None
+        if self.judged:
+            judged = {
+                "preference": self.judged.preference,
+                "criteria": {name: self.judged.criterion(name) for name in CRITERIA},
+                "reasons": self.judged.reasons,
+                "failure": self.judged.failure,
+                "orders": [asdict(one) for one in self.judged.opinions],
+            }
+        return {
+            "id": self.example.id,
+            "question": self.example.question,
+            "references": list(self.example.references),
+            "systems": [side_of(self.example, record) for record in self.records],
+            "judged": judged,
+        }
+
+
+def _made_of(seen: Seen) -> str:
+    if seen["relevant"] is None:
+        return "read"
+    score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
+    return f"{'relevant' if seen['relevant'] else 'left out'}{score}"
+
+
+def later_passages(record: Record) -> list[str]:
+    """Return the texts that searches after the first found, each once."""
+    first = {seen["text"] for seen in record["seen"]}
+    later = [text for step in record["decisions"] for text in step.get("passages") or [] if isinstance(text, str)]
+    return [text for text in dict.fromkeys(later) if text not in first]
+
+
+def read_by(record: Record) -> str:
+    """Return in a few words what a system searched for and read."""
+    if not record["seen"] and not later_passages(record):
+        return "nothing: it did not search" if record["route"] == "direct" else "nothing"
+    graded = [seen["relevant"] for seen in record["seen"] if seen["relevant"] is not None]
+    count = len(record["seen"])
+    kept = f"{sum(graded)} of {count} passages kept" if graded else f"{count} passage{'' if count == 1 else 's'}"
+    later = later_passages(record)
+    return f"{kept}, {len(later)} more found with another query" if later else kept
+
+
+def side_of(example: Example, record: Record) -> dict[str, Any]:
+    """Return one system's side as plain data; ``right`` is null without a reference or label, and true
+    of an abstention where the documents hold no answer."""
+    return {
+        "system": record["system"],
+        "outcome": record["outcome"],
+        "stop_reason": record["stop_reason"],
+        "answer": record["answer"],
+        "abstained": abstained(record),
+        "right": correct(example, record),
+        "path": path_line(record),
+        "queries": record["queries"],
+        "passages": record["seen"],
+        "later_passages": later_passages(record),
+        "claims": record["said"],
+        "citations": record["citations"],
+        "cost": {name: record["cost"][name] for name in COST},  # type: ignore[literal-required]
+        "error": record["error"],
+    }
+
+
+def shared(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons in which neither system failed."""
+    return [one for one in comparisons if not one.failed]

@@ -1,0 +1,164 @@
+"""Ask the chat model to compare two answers on the criteria, in both orders; every reply is saved."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from evaluation.comparison.criteria import COMPARE, CRITERIA, MAX_TOKENS, fields_of, label_of, reference_text
+from evaluation.judging.judge import passages_of, shown
+from evaluation.judging.saved_replies import Replies, key_of
+from evaluation.records import Example, Record
+from graph.context import GeneratorLike
+from models.failures import TransientModelError, UnusableRequestError
+from nodes.concurrency import gather
+from prompts.delimiters import as_data, numbered
+
+TIE = "tie"
+IDENTICAL, DISAGREED, UNREADABLE, FAILED = "identical", "orders_disagree", "unreadable", "failed"
+NAMED = re.compile(r"\b(?:the )?(first|second) answer\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the model said when the answer of the system ``first`` stood first.
+
+    ``preferred`` and the values of ``criteria`` are names of systems or ``tie``, None where the reply names none.
+    ``failure`` is the error of a call that failed or was refused.
+    """
+
+    first: str
+    preferred: str | None
+    criteria: Mapping[str, str | None] = field(default_factory=dict)
+    reason: str = ""
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Both opinions on one pair of answers; none if the answers are identical, which is not asked about."""
+
+    opinions: tuple[Opinion, ...]
+
+    @property
+    def preference(self) -> str:
+        """Return the system that both orders prefer, or ``tie``, or why there is no preference."""
+        if not self.opinions:
+            return IDENTICAL
+        if any(one.failure for one in self.opinions):
+            return FAILED
+        said = [one.preferred for one in self.opinions]
+        return UNREADABLE if None in said else _agreed(said)
+
+    @property
+    def failure(self) -> str | None:
+        """Return the error of the first call that failed."""
+        return next((one.failure for one in self.opinions if one.failure), None)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return the reasons, each once, where both orders agree on the preference."""
+        if self.preference in (IDENTICAL, DISAGREED, UNREADABLE, FAILED):
+            return []
+        return list(dict.fromkeys(one.reason for one in self.opinions if one.reason))
+
+    def criterion(self, name: str) -> str | None:
+        """Return what both orders say on one criterion, ``orders_disagree``, or None if one of them says nothing."""
+        said = [one.criteria.get(name) for one in self.opinions]
+        return None if not said or None in said else _agreed(said)
+
+
+def _agreed(said: Sequence[str | None]) -> str:
+    return str(said[0]) if len(set(said)) == 1 else DISAGREED
+
+
+@dataclass(frozen=True)
+class CriteriaJudge:
+    """Compares pairs of answers with a model that writes."""
+
+    generator: GeneratorLike
+    replies: Replies
+    concurrency: int = 1
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model."""
+        return str(getattr(getattr(self.generator, "chat", None), "name", type(self.generator).__name__))
+
+    async def compare_all(
+        self,
+        pairs: Sequence[tuple[Example, Record, Record]],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Judged]:
+        """Compare each pair. Raises `ModelError` if the server cannot be reached or refuses the key."""
+        slots, done = asyncio.Semaphore(self.concurrency), 0
+
+        async def compared(example: Example, one: Record, other: Record) -> Judged:
+            nonlocal done
+            async with slots:
+                judged = await self.compare(example, one, other)
+            done += 1
+            if progress:
+                progress(done, len(pairs))
+            return judged
+
+        return await gather(compared(*pair) for pair in pairs)
+
+    async def compare(self, example: Example, one: Record, other: Record) -> Judged:
+        """Compare two answers in both orders; identical ones without a call."""
+        if shown(one) == shown(other):
+            return Judged(())
+        return Judged((await self._opinion(example, one, other), await self._opinion(example, other, one)))
+
+    async def _opinion(self, example: Example, first: Record, second: Record) -> Opinion:
+        systems = {"first": first["system"], "second": second["system"], TIE: TIE}
+        # The passages in one order, whichever answer stands first: both calls share the prefix.
+        passages = passages_of(*sorted((first, second), key=lambda record: record["system"]))
+        reference = as_data(" / ".join(example.references)) if example.references else None
+        about = {"kind": "criteria", "example": example.id, "first": first["system"], "second": second["system"]}
+        text, failure = await self.write(
+            COMPARE,
+            about,
+            MAX_TOKENS,
+            passages=numbered(passages),
+            question=as_data(example.question),
+            reference=reference_text(reference),
+            first=as_data(shown(first)),
+            second=as_data(shown(second)),
+        )
+        said = fields_of(text)
+
+        def named(field_: str) -> str | None:
+            label = label_of(said.get(field_))
+            return systems[label] if label else None
+
+        return Opinion(
+            first=first["system"],
+            preferred=named("preferred"),
+            criteria={name: named(name) for name in CRITERIA},
+            reason=NAMED.sub(lambda match: f"the answer of {systems[match[1].lower()]}", said.get("reason", "")),
+            failure=failure,
+        )
+
+    async def write(
+        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
+    ) -> tuple[str, str | None]:
+        """Return the saved reply, or ask for it; an empty text with the error if the call fails or is refused."""
+        failure: str | None = None
+
+        async def ask() -> str | None:
+            nonlocal failure
+            try:
+                return await self.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
+            except (TransientModelError, UnusableRequestError) as error:
+                failure = str(error)
+                return None
+
+        key = key_of(self.name, prompt.format_messages(**inputs))
+        text: str | None = await self.replies.get_or_ask(key, about, ask)
+        return text or "", failure

@@ -1,0 +1,217 @@
+"""Sum up the comparisons of a question set: figures computed from the records, in plain sentences by subject."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, later_passages, shared
+from evaluation.comparison.criteria import CRITERIA
+from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
+from evaluation.judging.judgements import Judgements
+from evaluation.measures.scores import abstained
+from evaluation.records import Record
+from evaluation.reporting.analysis import MIN_QUESTIONS, Analysis, Group, analysis, correct, kinds_of
+
+CHECKS = ("grade_documents", "hallucination_check", "answer_check")
+REDRAFTED, REWRITTEN = ("generate", "redraft"), ("rewrite_query", "query")
+Figure = tuple[str, float, float]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Sentences on one subject."""
+
+    title: str
+    lines: list[str]
+
+
+def sections(comparisons: Sequence[Comparison]) -> list[Section]:
+    """Return what can be said of a set; a subject on which nothing is known is left out."""
+    known = shared(comparisons)
+    records = [record for one in known for record in one.records]
+    found = analysis([one.example for one in known], records, Judgements())
+    made = [
+        Section("When each wins", found.lines or ["No question has a label or a reference: wins cannot be counted."]),
+        Section("The retrieval decisions", retrieval_lines(known)),
+        Section("What the checks caught", check_lines(known)),
+        Section("What it cost", cost_lines(known)),
+        Section("What to use when", advice_lines(known, found)),
+        Section("What the chat model prefers", preference_lines(known)),
+    ]
+    failed = len(comparisons) - len(known)
+    if failed:
+        made.insert(0, Section("Failures", [f"{failed} of {len(comparisons)} questions failed in one of the systems."]))
+    return [section for section in made if section.lines] if known else made[:1]
+
+
+def retrieval_lines(known: Sequence[Comparison]) -> list[str]:
+    """Say when Self-RAG searched, whether that was expected, and what it kept of what it found."""
+    ours = [one.ours for one in known]
+    searched = [record for record in ours if record["seen"] or record["route"] == "retrieve"]
+    lines = [
+        f"{OURS} searched for {len(searched)} of {_questions(len(known))} and answered {len(known) - len(searched)} "
+        f"without documents; {BASELINE} searched for all."
+    ]
+    expected = [one for one in known if one.example.route and one.ours["route"]]
+    wrong = [one.example.question for one in expected if one.ours["route"] != one.example.route]
+    if expected:
+        right = len(expected) - len(wrong)
+        lines.append(f"The route was the expected one for {right} of {_questions(len(expected))} with an expected one.")
+    lines += [f"Wrongly routed: {question}" for question in wrong]
+    grades = [seen["relevant"] for record in ours for seen in record["seen"] if seen["relevant"] is not None]
+    if grades:
+        read = sum(len(one.plain["seen"]) for one in known)
+        lines.append(
+            f"Of {len(grades)} passages first found, {OURS} kept {sum(grades)} for its drafts; {BASELINE} read all "
+            f"{read} of its own."
+        )
+    again = sum(_did(record, *REWRITTEN) for record in ours)
+    if again:
+        more = sum(len(later_passages(record)) for record in ours)
+        lines.append(f"For {_questions(again)} it searched again with another query, and found {more} more passages.")
+    return lines
+
+
+def check_lines(known: Sequence[Comparison]) -> list[str]:
+    """Say what the checks of claims changed, and whether what was withheld would have been right."""
+    labels = Counter(said["label"] for one in known for said in one.ours["said"])
+    lines = []
+    if labels:
+        lines.append(
+            f"Claims in its last drafts: {labels['fully supported']} judged fully supported, "
+            f"{labels['partially supported']} partially, {labels['no support']} not."
+        )
+    redrafted = sum(_did(one.ours, *REDRAFTED) for one in known)
+    if redrafted:
+        lines.append(f"For {_questions(redrafted)} a check made it draft again.")
+    withheld = [one for one in known if abstained(one.ours) and not abstained(one.plain)]
+    if withheld:
+        fits = Counter(correct(one.example, one.plain) for one in withheld)
+        lines.append(
+            f"It gave no answer to {_questions(len(withheld))} that {BASELINE} answered: {BASELINE}'s answer was "
+            f"wrong for {fits[False]} of them, right for {fits[True]}, and not labelled for {fits[None]}."
+        )
+    reverse = sum(abstained(one.plain) and not abstained(one.ours) for one in known)
+    if reverse:
+        lines.append(f"It answered {_questions(reverse)} that {BASELINE} did not answer.")
+    if not withheld and not reverse:
+        lines.append("Both answered the same questions.")
+    steps = [step for one in known for step in one.ours["decisions"] if isinstance(step.get("seconds"), int | float)]
+    seconds = sum(step["seconds"] for step in steps)
+    if seconds:
+        share = sum(step["seconds"] for step in steps if step.get("node") in CHECKS) / seconds
+        lines.append(f"The checks took {share:.0%} of the time of its nodes, which run side by side in part.")
+    return lines
+
+
+def cost_lines(known: Sequence[Comparison]) -> list[str]:
+    """Give the totals of both systems, and their ratio."""
+    return [
+        f"{name}: {OURS} {ours:,.{digits}f}, {BASELINE} {plain:,.{digits}f}{_times(ours, plain)}."
+        for name, ours, plain in cost_figures(known)
+        for digits in [1 if name == "Seconds" else 0]
+    ]
+
+
+def cost_figures(known: Sequence[Comparison]) -> list[Figure]:
+    """Return totals over the questions: calls, tokens, seconds."""
+
+    def total(name: str, of: Callable[[Record], float]) -> Figure:
+        return name, sum(of(one.ours) for one in known), sum(of(one.plain) for one in known)
+
+    def uncached(record: Record) -> float:
+        return record["cost"]["input_tokens"] - record["cost"]["cached_input_tokens"]
+
+    return [
+        total("Model calls", lambda record: record["cost"]["model_calls"]),
+        total("Tokens read", lambda record: record["cost"]["input_tokens"]),
+        total("Tokens read, not from a cache", uncached),
+        total("Tokens written", lambda record: record["cost"]["output_tokens"]),
+        total("Seconds", lambda record: record["cost"]["seconds"]),
+    ]
+
+
+def advice_lines(known: Sequence[Comparison], found: Analysis) -> list[str]:
+    """Say for each kind of question which system to use: the one that is right more often, else the cheaper one."""
+    return [_advice(group, known) for group in found.groups if group.kind == "expected" and group.labelled]
+
+
+def _advice(group: Group, known: Sequence[Comparison]) -> str:
+    same = [one for one in known if kinds_of(one.example, one.ours, OURS)[group.kind] == group.what]
+    right = {OURS: group.both + group.ours, BASELINE: group.both + group.other}
+    read = {
+        OURS: sum(one.ours["cost"]["input_tokens"] for one in same),
+        BASELINE: sum(one.plain["cost"]["input_tokens"] for one in same),
+    }
+    best, other = sorted((OURS, BASELINE), key=lambda name: (-right[name], read[name]))
+    few = f" Only {_questions(group.labelled)}: too few to rely on." if group.labelled < MIN_QUESTIONS else ""
+    return (
+        f"On {group.what}: {best}, right on {right[best]} of {group.labelled} and reading {read[best]:,} tokens; "
+        f"{other} is right on {right[other]} and reads {read[other]:,}.{few}"
+    )
+
+
+def preference_lines(known: Sequence[Comparison]) -> list[str]:
+    """Count the model's preferences, and apart from these every pair on which it gave none."""
+    counts = Counter(one.preference for one in known)
+    asked = len(known) - counts[IDENTICAL] - counts[NOT_JUDGED]
+    lines = []
+    if asked:
+        lines.append(
+            f"Of {asked} pairs of answers it prefers {OURS} on {counts[OURS]} and {BASELINE} on {counts[BASELINE]}, "
+            f"and sees a tie on {counts[TIE]}."
+        )
+    without = {
+        IDENTICAL: "were identical and not asked about",
+        DISAGREED: "got another preference when the order of the answers was changed",
+        UNREADABLE: "got a reply that is not in the form asked for",
+        FAILED: "got no reply, because the model failed or refused",
+        NOT_JUDGED: "were not judged",
+    }
+    lines += [f"{counts[key]} of {len(known)} {text}: no preference." for key, text in without.items() if counts[key]]
+    for name in CRITERIA if asked else ():
+        said = Counter(one.judged.criterion(name) for one in known if one.judged and one.judged.opinions)
+        undecided = said[DISAGREED] + said[None]
+        lines.append(
+            f"{name.capitalize()}: {OURS} {said[OURS]}, {BASELINE} {said[BASELINE]}, tie {said[TIE]}, "
+            f"undecided {undecided}."
+        )
+    return lines
+
+
+def figures(known: Sequence[Comparison]) -> list[Figure]:
+    """Return the counts of both systems that the model reads when it writes about the set."""
+    labelled = [(correct(one.example, one.ours), correct(one.example, one.plain)) for one in known]
+    labelled = [pair for pair in labelled if None not in pair]
+    counts = Counter(one.preference for one in known)
+    unanswerable = [one for one in known if one.example.answerable is False]
+    made: list[Figure] = [("Questions", len(known), len(known))]
+    if labelled:
+        right = f"Right, of {len(labelled)} with labels"
+        made.append((right, sum(ours is True for ours, _ in labelled), sum(plain is True for _, plain in labelled)))
+    made.append(("Answered", *_answered(known)))
+    if unanswerable:
+        name = f"Answered although the documents hold no answer, of {len(unanswerable)}"
+        made.append((name, *_answered(unanswerable)))
+    if counts[OURS] + counts[BASELINE]:
+        made.append(("Preferred", counts[OURS], counts[BASELINE]))
+    return [*made, *cost_figures(known)]
+
+
+def _answered(comparisons: Sequence[Comparison]) -> tuple[int, int]:
+    ours = sum(not abstained(one.ours) for one in comparisons)
+    return ours, sum(not abstained(one.plain) for one in comparisons)
+
+
+def _did(record: Record, node: str, key: str) -> bool:
+    return any(step.get("node") == node and step.get(key) for step in record["decisions"])
+
+
+def _questions(count: int) -> str:
+    return f"{count} question" if count == 1 else f"{count} questions"
+
+
+def _times(ours: float, plain: float) -> str:
+    return f" ({ours / plain:.1f} times)" if plain else ""

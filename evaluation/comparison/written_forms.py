@@ -1,0 +1,152 @@
+"""Write a comparison as Markdown, as a self-contained HTML page, or as CSV with a row for each question."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Sequence
+
+from core.text import clean, one_line
+from evaluation.comparison.blocks import (
+    Block,
+    Bullets,
+    Heading,
+    Paragraph,
+    Passages,
+    Sides,
+    overall_blocks,
+    question_blocks,
+)
+from evaluation.comparison.compared_set import ComparedSet
+from evaluation.comparison.comparison import Comparison, later_passages
+from evaluation.comparison.criteria import CRITERIA
+from evaluation.reporting.analysis import correct
+from evaluation.reporting.markup import Html, joined, tag
+from evaluation.reporting.tables import escape_formula
+
+SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")
+LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
+
+
+def title_of(compared: ComparedSet) -> str:
+    """Return the title of the whole."""
+    return f"Self-RAG and plain retrieve-and-generate: {compared.name or 'one question'}"
+
+
+def blocks_of(compared: ComparedSet) -> list[Block]:
+    """Return everything, the analysis of the set first."""
+    found = overall_blocks(compared)
+    for one in compared.comparisons:
+        found += question_blocks(one, compared.judge)
+    return found
+
+
+def as_markdown(compared: ComparedSet) -> str:
+    """Return a Markdown document in which every text of others is escaped."""
+    parts = [f"# {_escaped(title_of(compared))}", *map(_markdown, blocks_of(compared))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Heading(text, level):
+            return f"{'#' * level} {_escaped(one_line(text))}"
+        case Paragraph(text):
+            return _escaped(text)
+        case Bullets(lines):
+            return "\n".join(f"- {_escaped(one_line(line))}" for line in lines)
+        case Sides(names, rows):
+            table = [("", *names), *rows]
+            lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in table]
+            return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
+        case Passages(title, items):
+            quoted = [f"{_escaped(head)}\n\n{_quoted(text)}" for head, text in items]
+            return "\n\n".join([f"### {_escaped(title)}", *quoted])
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in _escaped(text).split("\n"))
+
+
+def _escaped(text: str) -> str:
+    """Escape what Markdown or HTML would read as more than text."""
+    plain = clean(text).strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return LINE_START.sub(r"\1\\\2", SPECIAL.sub(r"\\\1", plain))
+
+
+def as_html(compared: ComparedSet) -> str:
+    """Return a page that loads nothing and runs nothing."""
+    from evaluation.reporting.html_document import html_document  # with matplotlib, which takes a second to load
+
+    return html_document(title_of(compared), tag("h1", title_of(compared)), *map(_html, blocks_of(compared)))
+
+
+def _html(block: Block) -> Html:
+    match block:
+        case Heading(text, level):
+            return tag(f"h{level}", text)
+        case Paragraph(text):
+            return tag("p", text, class_="said")
+        case Bullets(lines):
+            return tag("ul", *(tag("li", line) for line in lines))
+        case Sides(names, rows):
+            head = tag("tr", tag("th", ""), *(tag("th", name, scope="col") for name in names))
+            body = (
+                tag(
+                    "tr",
+                    tag("th", label, scope="row"),
+                    *(
+                        tag("td", cell, class_="said", data_system=name)
+                        for name, cell in zip(names, cells, strict=True)
+                    ),
+                )
+                for label, *cells in rows
+            )
+            return tag("table", tag("thead", head), tag("tbody", *body), class_="sides")
+        case Passages(title, items):
+            texts = (joined(tag("p", head, class_="muted"), tag("blockquote", text)) for head, text in items)
+            return tag("details", tag("summary", f"{title} ({len(items)} passages)"), *texts)
+
+
+def as_csv(compared: ComparedSet) -> str:
+    """Return a row for each question; a cell that a spreadsheet would take for a formula is escaped."""
+    rows = [_row(one) for one in compared.comparisons]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for cells in [list(rows[0]) if rows else [], *(row.values() for row in rows)]:
+        writer.writerow([escape_formula(clean(cell) if isinstance(cell, str) else cell) for cell in cells])
+    return out.getvalue()
+
+
+def _row(one: Comparison) -> dict[str, object]:
+    cells: dict[str, object] = {
+        "id": one.example.id,
+        "question": one.example.question,
+        "references": " | ".join(one.example.references),
+    }
+    for record in one.records:
+        cost = record["cost"]
+        side = {
+            "answer": record["answer"],
+            "outcome": record["outcome"],
+            "stop_reason": record["stop_reason"],
+            "right": correct(one.example, record),
+            "contexts": "\n\n".join([*(seen["text"] for seen in record["seen"]), *later_passages(record)]),
+            "model_calls": cost["model_calls"],
+            "input_tokens": cost["input_tokens"],
+            "cached_input_tokens": cost["cached_input_tokens"],
+            "output_tokens": cost["output_tokens"],
+            "seconds": cost["seconds"],
+            "error": record["error"],
+        }
+        cells |= {f"{record['system']}_{name}".replace("-", "_"): value for name, value in side.items()}
+    criteria = {name: one.judged.criterion(name) if one.judged else None for name in CRITERIA}
+    return {**cells, **criteria, "preference": one.preference, "reasons": "\n".join(_reasons(one))}
+
+
+def _reasons(one: Comparison) -> Sequence[str]:
+    return one.judged.reasons if one.judged else []
+
+
+FORMS: dict[str, Callable[[ComparedSet], str]] = {".md": as_markdown, ".html": as_html, ".csv": as_csv}

@@ -1,0 +1,110 @@
+"""List the questions of a set with an expected route: whether it was taken, and the path of each run in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.measures.joined_rows import rows_of
+from evaluation.records import Example, Record
+from evaluation.reporting.markup import Html, joined, tag
+
+RIGHT, WRONG = "✓", "✗"
+SUPPORT = {"fully supported": "supported", "partially supported": "partly supported", "no support": "unsupported"}
+USELESS = ("1", "2")
+
+
+@dataclass(frozen=True)
+class Routed:
+    """One question, whether its expected route was taken, and the path of the run."""
+
+    question: str
+    right: bool
+    path: str
+
+    @property
+    def mark(self) -> str:
+        """Return ✓ or ✗."""
+        return RIGHT if self.right else WRONG
+
+
+def routed(examples: Sequence[Example], records: Sequence[Record]) -> dict[str, list[Routed]]:
+    """Return the questions with an expected route by system, for the systems that decide one."""
+    found = {}
+    for name, rows in rows_of(examples, records).items():
+        deciding = any(step.get("node") == "decide" for row in rows.values() for step in row.record["decisions"])
+        lines = [
+            Routed(row.example.question, row.scores.route_right, path_line(row.record))
+            for row in rows.values()
+            if row.scores.route_right is not None
+        ]
+        if deciding and lines:
+            found[name] = lines
+    return found
+
+
+def count_line(name: str, lines: Sequence[Routed]) -> str:
+    """Return how many questions of a system took their expected route."""
+    return f"{name}: {sum(line.right for line in lines)} of {len(lines)} questions routed as expected"
+
+
+def path_line(record: Record) -> str:
+    """Return the run's path, such as ``decide→retrieve → grade 2/4 → generate → supported``."""
+    steps = [_step(step) for step in record["decisions"]]
+    if record["outcome"] in ("abstained", "stopped"):
+        steps.append(record["outcome"])
+    return " → ".join(step for step in steps if step)
+
+
+def _step(step: Mapping[str, Any]) -> str | None:
+    """Return a step in a word or two; None for what its neighbours say already."""
+    if step.get("stop"):
+        return f"{step.get('node')}: {step['stop']}"
+    match step.get("node"):
+        case "decide":
+            return f"decide→{step.get('route')}"
+        case "grade_documents":
+            return f"grade {step.get('relevant') or 0}/{len(step.get('grades') or [])}"
+        case "rewrite_query":
+            return "rewrite" if step.get("query") else "no other query"
+        case "generate":
+            return "declines" if step.get("declined") else "redraft" if step.get("redraft") else "generate"
+        case "direct_generate":
+            return "generate"
+        case "hallucination_check":
+            return _support([str(claim["verdict"]["label"]) for claim in step.get("claims") or []])
+        case "answer_check":
+            labels = [str(verdict["label"]) for verdict in step.get("usefulness") or []]
+            return "not useful" if labels and all(label in USELESS for label in labels) else None
+        case "retrieve" | "select" | "finish":
+            return None
+        case other:
+            return str(other or "step")
+
+
+def _support(labels: Sequence[str]) -> str | None:
+    """Return the verdict on a draft's claims as a whole: partly, where they differ."""
+    if not labels:
+        return None
+    return SUPPORT.get(labels[0], "unsupported") if len(set(labels)) == 1 else "partly supported"
+
+
+def route_lists(examples: Sequence[Example], records: Sequence[Record]) -> list[Html]:
+    """Return a table for each system that decides a route."""
+    return [_table(name, lines) for name, lines in routed(examples, records).items()]
+
+
+def _table(name: str, lines: Sequence[Routed]) -> Html:
+    rows = (
+        tag(
+            "tr",
+            tag("td", line.mark, class_="number"),
+            tag("td", line.question, class_="said"),
+            tag("td", tag("code", line.path)),
+        )
+        for line in lines
+    )
+    return joined(
+        tag("h3", count_line(name, lines)), tag("div", tag("table", tag("tbody", *rows)), class_="wide", tabindex="0")
+    )

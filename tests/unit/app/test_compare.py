@@ -1,0 +1,249 @@
+"""``compare`` in this process, over scripted models."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.prompts import ChatPromptTemplate
+
+from app import compose, libraries
+from app.cli import main, parse
+from core.errors import ModelError
+from evaluation.comparison.criteria import COMPARE
+from evaluation.comparison.overall_prose import ANALYSE
+from evaluation.reporting import report
+from models.failures import TransientModelError
+from models.usage import NodeBudget
+from prompts.generate import GENERATE
+from tests.scripted import ScriptedCritic
+from tests.unit.evaluation.sample_comparisons import reply
+from tests.unit.retrieval.fakes import BagOfWords
+
+QUESTION = "Is alpha a letter?"
+ROWS = [
+    {"question": QUESTION, "route": "retrieve", "answer": "Alpha is a letter.", "docs": ["docs"]},
+    {"question": "Is omega a dog?", "answerable": False, "docs": "docs"},
+]
+Says = Callable[[dict[str, Any]], str | Exception]
+
+
+@dataclass
+class Model:
+    """Drafts, and what it says when it compares and when it sums up."""
+
+    draft: Says = lambda asked: "Alpha is a letter." if "alpha" in asked["question"] else "Omega is a dog."
+    compares: Says = lambda asked: reply("tie")
+    sums_up: Says = lambda asked: "Both do.\npreferred: neither"
+    asked: list[str] = field(default_factory=list)
+
+    def with_budget(self, budget: NodeBudget) -> Model:
+        return self
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        kinds = (
+            (COMPARE, "compare", self.compares),
+            (ANALYSE, "analyse", self.sums_up),
+            (GENERATE, "draft", self.draft),
+        )
+        kind, says = next(((kind, says) for prompt, kind, says in kinds if prompt is messages), ("direct", self.draft))
+        self.asked.append(kind)
+        said = says(inputs)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model) -> Path:
+    """A working folder with a document and questions, and models that follow a script."""
+    monkeypatch.setattr(report, "page", lambda *_: "whose pictures take a second to draw")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SELFRAG_CHAT_MODEL", "scripted")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "letters.txt").write_text("Alpha is a letter.")
+    (tmp_path / "letters.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    critic = ScriptedCritic(
+        otherwise={
+            "retrieve": "retrieve",
+            "relevance": "relevant",
+            "support": lambda claim: "fully supported" if "Alpha" in claim else "no support",
+            "usefulness": "5",
+        }
+    )
+    monkeypatch.setattr(libraries, "embeddings_of", lambda *_: (BagOfWords(), "words"))
+    monkeypatch.setattr(
+        compose,
+        "services_of",
+        lambda *given, **_: replace(compose.services_without_models(*given[:2]), generator=model, critic=critic),
+    )
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    return main(["compare", *words])
+
+
+def asked(*words: str) -> argparse.Namespace:
+    return parse(["compare", *words])
+
+
+def test_one_question_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(QUESTION, "--docs", "docs", "--reference", "Alpha is a letter.") == 0
+    out, err = capsys.readouterr()
+    assert "Answer · self-rag\n  Alpha is a letter." in out
+    assert "grounded (accepted) · right" in out
+    assert "letters.txt · self-rag: relevant · plain: read" in out.replace(" 1.00", "")
+    assert "Both answers are identical, so it was not asked." in out
+    assert "Overall" not in out
+    assert "2 of 2 answers" in err
+
+
+def test_a_set_is_asked_of_its_own_documents_and_summed_up(capsys: pytest.CaptureFixture[str], model: Model) -> None:
+    assert run("--set", "letters.jsonl", "--quiet") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "Overall: letters" in out
+    assert "plain's answer was wrong for 1 of them" in out
+    assert out.index("What it cost") < out.index("Both do.")
+    assert model.asked.count("compare") == model.asked.count("analyse") == 2
+
+
+def test_nothing_is_asked_twice_and_what_eval_paid_for_is_used(
+    model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", "letters.jsonl"]) == 0
+    paid = list(model.asked)
+    assert paid
+    assert run("--set", "letters.jsonl") == 0
+    assert set(model.asked[len(paid) :]) == {"compare", "analyse"}
+    everything = list(model.asked)
+    capsys.readouterr()
+    assert run("--set", "letters.jsonl") == 0
+    assert model.asked == everything
+    assert "4 of 4 answers · 4 kept from before" in capsys.readouterr().err
+
+
+def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--set", "letters.jsonl", "--json") == 0
+    out, err = capsys.readouterr()
+    data = json.loads(out)
+    assert err == ""
+    assert data["set"] == "letters"
+    assert [one["question"] for one in data["questions"]] == [row["question"] for row in ROWS]
+    assert data["overall"]["model"]["preference"] == "tie"
+
+
+def test_an_option_changes_both_systems(capsys: pytest.CaptureFixture[str]) -> None:
+    (Path("docs") / "more.txt").write_text("Alpha is old.")
+    assert run(QUESTION, "--docs", "docs", "--k", "1", "--mode", "always", "--json") == 0
+    ours, plain = json.loads(capsys.readouterr().out)["questions"][0]["systems"]
+    assert len(ours["passages"]) == len(plain["passages"]) == 1
+    assert asked(QUESTION, "--constraints", "hard").constraints == "hard"
+
+
+def test_output_by_its_suffix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--set", "letters.jsonl", "--output", "found.csv") == 0
+    assert len(list(csv.DictReader(Path("found.csv").read_text().splitlines()))) == 2
+    assert Path("found.csv").stat().st_mode & 0o777 == 0o600
+    assert "written into found.csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ((), "The question is empty"),
+        (("  ",), "The question is empty"),
+        (("x" * 8001,), "characters: shorten it"),
+        ((QUESTION, "--set", "letters.jsonl"), "A question and --set are given"),
+        (("--set", "letters.jsonl", "--reference", "x"), "--reference is for a single question"),
+        (("--set", "none.jsonl"), "There is no file none.jsonl"),
+        (("--set", ""), "a path is empty"),
+        ((QUESTION, "--docs", "none"), "none does not exist: check the path given to --docs."),
+        ((QUESTION, "--output", "found.pdf"), "name a file that ends in .md, .html or .csv"),
+        ((QUESTION, "--output", "found"), "name a file that ends in .md, .html or .csv"),
+        ((QUESTION, "--output", "none/found.md"), "none/found.md cannot be written"),
+        ((QUESTION, "--output", "docs.md"), "docs.md cannot be written"),
+        ((QUESTION, "--k", "0"), "--k is 0: choose from 1 to 50."),
+        ((QUESTION, "--concurrency", "0"), "'0' is no number from 1"),
+        ((QUESTION, "--out", "docs"), "name a new folder, or an empty one, with --out"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_anything_is_asked(
+    words: tuple[str, ...], part: str, model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("docs.md").mkdir()
+    assert run(*words) == 2
+    out, err = capsys.readouterr()
+    assert (out, model.asked, len(err.splitlines())) == ("", [], 1)
+    assert part in err
+
+
+@pytest.mark.parametrize(
+    ("compares", "part"),
+    [
+        (TransientModelError("It refused to answer."), "It failed or refused: no preference. It refused to answer."),
+        ("Je ne peux pas comparer. " * 30, "Its reply is not in the form asked for: no preference."),
+    ],
+)
+def test_a_judge_without_a_verdict_is_said_and_is_no_tie(
+    compares: str | Exception, part: str, model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model.compares = lambda _: compares
+    assert run("Is omega a dog?", "--docs", "docs") == 0
+    out = capsys.readouterr().out
+    assert part in out
+    assert "tie" not in out.split("What the chat model says")[1]
+
+
+def test_a_judge_that_is_gone_leaves_the_answers_and_ends_with_3(
+    model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model.compares = lambda _: ModelError("The server is gone.")
+    assert run("--set", "letters.jsonl") == 3
+    out, err = capsys.readouterr()
+    assert "Answer · self-rag" in out
+    assert err.splitlines()[-1] == "error: The server is gone."
+
+
+def test_a_writer_that_is_gone_ends_with_3(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+    model.draft = lambda _: ModelError("The server is gone.")
+    assert run(QUESTION, "--docs", "docs") == 3
+    assert "error: There is nothing to compare" in capsys.readouterr().err
+
+
+def test_an_interruption_keeps_what_was_answered(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(_: dict[str, Any]) -> str:
+        raise KeyboardInterrupt
+
+    model.compares = interrupted
+    assert run("--set", "letters.jsonl") == 130
+    assert "4 of 4 answers are kept" in " ".join(capsys.readouterr().err.split())
+    model.compares = lambda _: reply("tie")
+    drafts = model.asked.count("draft")
+    assert run("--set", "letters.jsonl") == 0
+    assert model.asked.count("draft") == drafts
+
+
+def test_a_set_without_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bare.jsonl").write_text('{"question": "Is omega a dog?"}')
+    assert run("--set", "bare.jsonl", "--docs", "docs") == 0
+    assert "No question has a label or a reference" in capsys.readouterr().out
+
+
+def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "compare QUESTION" in capsys.readouterr().out
+    assert run("--help") == 0
+    assert "--reference TEXT" in capsys.readouterr().out

@@ -1,0 +1,95 @@
+"""Comparisons and a model that compares, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.prompts import ChatPromptTemplate
+
+from evaluation.comparison.comparison import Comparison
+from evaluation.comparison.criteria_judge import CriteriaJudge, Judged, Opinion
+from evaluation.judging.saved_replies import Replies
+from evaluation.records import Example
+from graph.context import GeneratorLike
+from tests.unit.evaluation.sample_records import answered, seen
+
+QUESTION = "Why is the sky blue?"
+EXAMPLE = Example(id="e1", question=QUESTION, route="retrieve", answerable=True, references=("air scatters light",))
+
+
+def reply(preferred: str, reason: str = "The first answer says more.", **criteria: str) -> str:
+    """A reply in the form asked for, with all criteria as ``preferred`` but those given."""
+    names = ("relevance", "accuracy", "completeness", "conciseness")
+    lines = [f"{name}: {criteria.get(name, preferred)}" for name in names]
+    return "\n".join([*lines, f"reason: {reason}", f"preferred: {preferred}"])
+
+
+@dataclass
+class Writer:
+    """Writes what ``says`` makes of the inputs of a prompt; an exception is raised."""
+
+    says: Callable[[dict[str, Any]], str | Exception]
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    async def write(self, messages: ChatPromptTemplate, *, max_tokens: int, hidden: bool = False, **inputs: Any) -> str:
+        messages.format_messages(**inputs)
+        assert hidden
+        self.asked.append(inputs)
+        said = self.says(inputs)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+def judge_of(writer: Writer, replies: Replies) -> CriteriaJudge:
+    return CriteriaJudge(cast("GeneratorLike", writer), replies)
+
+
+async def judged_by(
+    says: Callable[[dict[str, Any]], str | Exception], folder: Path, one: Comparison | None = None
+) -> tuple[Judged, Writer]:
+    """What a model says of one pair."""
+    one, writer = one or comparison(), Writer(says)
+    with Replies(folder / "judgements.jsonl") as replies:
+        return await judge_of(writer, replies).compare(one.example, *one.records), writer
+
+
+def comparison(
+    ours: str = "Air scatters light.",
+    plain: str = "Light is blue.",
+    *,
+    example: Example = EXAMPLE,
+    judged: Judged | None = None,
+    **changes: Any,
+) -> Comparison:
+    """A comparison of two answers; ``changes`` are of Self-RAG's record. An empty answer is an abstention."""
+    graded = [seen("Air scatters blue light.", 0.9, "notes.txt"), seen("Whales sing.", 0.1, "notes.txt")]
+    decisions = [
+        {"node": "decide", "seconds": 1.0, "route": "retrieve"},
+        {"node": "grade_documents", "seconds": 2.0, "relevant": 1, "grades": [{}, {}]},
+        {"node": "generate", "seconds": 1.0, "text": ours},
+    ]
+    given = {"question": example.question, "seen": graded, "decisions": decisions}
+    found = {**given, "outcome": "grounded" if ours else "abstained", **changes}
+    read = [{**one, "relevance": None, "relevant": None} for one in graded]
+    return Comparison(
+        example,
+        answered("self-rag", ours, example=example.id, **found),
+        answered("plain", plain, example=example.id, question=example.question, seen=read),
+        judged,
+    )
+
+
+def opinions(*preferred: str | None, reason: str = "It says more.", failure: str | None = None) -> Judged:
+    """What two orders say, the same on every criterion."""
+    names = ("relevance", "accuracy", "completeness", "conciseness")
+    systems: Sequence[str] = ("self-rag", "plain")
+    return Judged(
+        tuple(
+            Opinion(first, one, dict.fromkeys(names, one), reason, failure)
+            for first, one in zip(systems, preferred, strict=False)
+        )
+    )

@@ -1,0 +1,180 @@
+"""The analysis of a set: every figure is counted from the records, and no missing verdict is a tie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ModelError
+from evaluation.comparison.comparing import compare_all
+from evaluation.comparison.comparison import Comparison
+from evaluation.comparison.criteria_judge import DISAGREED, FAILED, UNREADABLE, Judged
+from evaluation.comparison.overall import figures, sections
+from evaluation.comparison.overall_prose import prose_of
+from evaluation.judging.saved_replies import Replies
+from evaluation.records import Example
+from models.failures import TransientModelError
+from tests.unit.evaluation.sample_comparisons import Writer, comparison, judge_of, opinions, reply
+from tests.unit.evaluation.sample_records import cost, said
+
+NO_ANSWER = Example(id="u1", question="How did Harry beat Quirrell?", route="retrieve", answerable=False)
+POEM = Example(id="p1", question="Write a poem.", route="direct")
+
+
+def text_of(*comparisons: Comparison) -> str:
+    return "\n".join(line for section in sections(comparisons) for line in [section.title, *section.lines])
+
+
+def test_what_the_checks_withheld_is_held_against_the_labels() -> None:
+    caught = comparison("", "With love.", example=NO_ANSWER)
+    lost = comparison("", "Because air scatters light.")
+    text = text_of(caught, lost)
+    assert (
+        "It gave no answer to 2 questions that plain answered: plain's answer was wrong for 1 of them, "
+        "right for 1, and not labelled for 0." in text
+    )
+    assert "Of 2 questions with labels, both are right on 0, self-rag alone on 1, plain alone on 1" in text
+
+
+def test_claims_redrafts_and_the_time_of_the_checks_are_counted() -> None:
+    steps = [
+        {"node": "generate", "seconds": 1.0},
+        {"node": "hallucination_check", "seconds": 3.0},
+        {"node": "generate", "seconds": 0.0, "redraft": True},
+    ]
+    one = comparison(decisions=steps, said=[said("a", 0.9), said("b", 0.1)])
+    text = text_of(one)
+    assert "Claims in its last drafts: 1 judged fully supported, 0 partially, 1 not." in text
+    assert "For 1 question a check made it draft again." in text
+    assert "The checks took 75% of the time" in text
+
+
+def test_the_retrieval_decisions() -> None:
+    direct = comparison("A poem.", example=POEM, route="direct", seen=[])
+    wrong = comparison("A poem.", example=Example(id="p2", question="Sing!", route="direct"))
+    again = comparison(
+        decisions=[{"node": "rewrite_query", "query": "x"}, {"node": "retrieve", "passages": ["New.", "Whales sing."]}]
+    )
+    text = text_of(direct, wrong, again)
+    assert "self-rag searched for 2 of 3 questions and answered 1 without documents; plain searched for all." in text
+    assert "The route was the expected one for 2 of 3 questions with an expected one." in text
+    assert "Wrongly routed: Sing!" in text
+    assert "Of 4 passages first found, self-rag kept 2 for its drafts; plain read all 6 of its own." in text
+    assert "For 1 question it searched again with another query, and found 1 more passages." in text
+
+
+def test_costs_are_totals_and_ratios() -> None:
+    one = comparison(cost=cost(seconds=3.0, read=300, cached=0))
+    text = text_of(one, one)
+    assert "Tokens read: self-rag 600, plain 60 (10.0 times)." in text
+    assert "Seconds: self-rag 6.0, plain 1.0 (6.0 times)." in text
+
+
+def test_what_to_use_when_follows_the_labels_and_says_when_they_are_few() -> None:
+    text = text_of(comparison("", "With love.", example=NO_ANSWER))
+    assert (
+        "On unanswerable questions: self-rag, right on 1 of 1 and reading 30 tokens; plain is right on 0 and reads 30. "
+        "Only 1 question: too few to rely on." in text
+    )
+    six = [comparison("Air scatters light.", "Air scatters light.", cost=cost(read=100)) for _ in range(6)]
+    six = [Comparison(Example(**{**vars(one.example), "id": str(n)}), one.ours, one.plain) for n, one in enumerate(six)]
+    for n, one in enumerate(six):
+        one.ours["example"] = one.plain["example"] = str(n)
+    text = text_of(*six)
+    assert (
+        "On answerable questions: plain, right on 6 of 6 and reading 180 tokens; self-rag is right on 6 and reads 600."
+        in text
+    )
+    assert "too few" not in text
+
+
+def test_every_missing_verdict_is_counted_apart_from_ties() -> None:
+    found = [
+        opinions("self-rag", "self-rag"),
+        opinions("tie", "tie"),
+        opinions("plain", "self-rag"),
+        opinions(None, "self-rag"),
+        opinions(None, None, failure="refused"),
+        Judged(()),
+        None,
+    ]
+    text = text_of(*(comparison(judged=one) for one in found))
+    assert "Of 5 pairs of answers it prefers self-rag on 1 and plain on 0, and sees a tie on 1." in text
+    for line in (
+        "1 of 7 were identical and not asked about: no preference.",
+        "1 of 7 got another preference when the order of the answers was changed: no preference.",
+        "1 of 7 got a reply that is not in the form asked for: no preference.",
+        "1 of 7 got no reply, because the model failed or refused: no preference.",
+        "1 of 7 were not judged: no preference.",
+        "Accuracy: self-rag 1, plain 0, tie 1, undecided 3.",
+    ):
+        assert line in text
+
+
+def test_a_set_without_labels_or_references_says_so() -> None:
+    one = comparison(example=Example(id="e1", question="Why?"))
+    text = text_of(one)
+    assert "No question has a label or a reference: wins cannot be counted." in text
+    assert "What to use when" not in text
+    assert [name for name, *_ in figures([one])][:2] == ["Questions", "Answered"]
+
+
+def test_questions_that_failed_are_said_and_not_compared() -> None:
+    failed = comparison(error="the server is gone")
+    assert "1 of 2 questions failed in one of the systems." in text_of(failed, comparison())
+    assert "self-rag searched for 1 of 1 question" in text_of(failed, comparison())
+    assert text_of(failed) == "Failures\n1 of 1 questions failed in one of the systems."
+
+
+async def prose(says: Any, folder: Path) -> Any:
+    writer = Writer(says)
+    with Replies(folder / "judgements.jsonl") as replies:
+        return await prose_of(judge_of(writer, replies), [comparison()]), writer
+
+
+async def test_the_models_text_stands_where_both_orders_agree(tmp_path: Path) -> None:
+    found, writer = await prose(lambda _: "Use plain here.\npreferred: plain", tmp_path)
+    assert (found.text, found.preferred, found.left_out) == ("Use plain here.", "plain", None)
+    first, second = (inputs["figures"] for inputs in writer.asked)
+    assert "Answered: self-rag 1, plain 1" in first
+    assert "Answered: plain 1, self-rag 1" in second
+
+
+def by_order(inputs: dict[str, Any]) -> str:
+    """Prefer the system that stands first."""
+    return f"Yes.\npreferred: {'plain' if 'Answered: plain' in inputs['figures'] else 'self-rag'}"
+
+
+@pytest.mark.parametrize(
+    ("says", "preferred", "why"),
+    [
+        (by_order, DISAGREED, "its conclusion changed when the order"),
+        (lambda _: "Je préfère le premier.", UNREADABLE, "did not reply in the form asked for"),
+        (lambda _: "preferred: plain", UNREADABLE, "did not reply in the form asked for"),
+        (lambda _: TransientModelError("refused"), FAILED, "it failed or refused"),
+    ],
+)
+async def test_its_text_is_left_out_with_a_sentence(says: Any, preferred: str, why: str, tmp_path: Path) -> None:
+    found, _ = await prose(says, tmp_path)
+    assert (found.text, found.preferred) == ("", preferred)
+    assert why in (found.left_out or "")
+
+
+async def test_answers_are_shown_unjudged_when_the_judge_goes_away(tmp_path: Path) -> None:
+    one = comparison()
+    writer = Writer(lambda _: ModelError("gone"))
+    with Replies(tmp_path / "judgements.jsonl") as replies:
+        compared, failure = await compare_all("set", [one.example], list(one.records), judge_of(writer, replies))
+    assert str(failure) == "gone"
+    assert [one.preference for one in compared.comparisons] == ["not_judged"]
+
+
+async def test_a_single_question_has_no_overall_analysis(tmp_path: Path) -> None:
+    one = comparison()
+    writer = Writer(lambda _: reply("tie"))
+    with Replies(tmp_path / "judgements.jsonl") as replies:
+        compared, _ = await compare_all(None, [one.example], list(one.records), judge_of(writer, replies))
+    assert compared.as_json()["overall"] is None
+    assert len(writer.asked) == 2

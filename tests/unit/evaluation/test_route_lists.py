@@ -1,0 +1,71 @@
+"""The questions of a set with routes: whether the expected one was taken, and each run's path in a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.records import Example, Record
+from evaluation.reporting.routes import path_line, route_lists, routed
+from tests.unit.evaluation.sample_records import example, record
+
+DECIDE = {"node": "decide", "route": "retrieve"}
+GRADE = {"node": "grade_documents", "relevant": 2, "grades": [{}, {}, {}, {}]}
+
+
+def claims(*labels: str) -> dict[str, Any]:
+    return {"node": "hallucination_check", "claims": [{"verdict": {"label": label}} for label in labels]}
+
+
+def line_of(*decisions: dict[str, Any], outcome: str = "grounded") -> str:
+    return path_line(record(decisions=list(decisions), outcome=outcome))
+
+
+@pytest.mark.parametrize(
+    ("decisions", "outcome", "line"),
+    [
+        (
+            [DECIDE, {"node": "retrieve"}, GRADE, {"node": "generate"}, claims("fully supported"), {"node": "finish"}],
+            "grounded",
+            "decide→retrieve → grade 2/4 → generate → supported",
+        ),
+        ([{"node": "decide", "route": "direct"}, {"node": "direct_generate"}], "direct", "decide→direct → generate"),
+        (
+            [DECIDE, {**GRADE, "relevant": 0}, {"node": "rewrite_query", "query": "x"}, {**GRADE, "relevant": 0}],
+            "abstained",
+            "decide→retrieve → grade 0/4 → rewrite → grade 0/4 → abstained",
+        ),
+        (
+            [{"node": "generate"}, claims("fully supported", "no support"), {"node": "generate", "redraft": True}],
+            "partially_grounded",
+            "generate → partly supported → redraft",
+        ),
+        ([{"node": "generate", "declined": True}, claims()], "abstained", "declines → abstained"),
+        ([{"node": "answer_check", "usefulness": [{"label": "2"}]}], "grounded", "not useful"),
+        ([{"node": "decide", "stop": "limit_calls"}], "stopped", "decide: limit_calls → stopped"),
+        ([], "stopped", "stopped"),
+        ([{"node": "grade_documents"}, {"seconds": 1}], "grounded", "grade 0/0 → step"),
+    ],
+)
+def test_the_path_in_a_line(decisions: list[dict[str, Any]], outcome: str, line: str) -> None:
+    assert line_of(*decisions, outcome=outcome) == line
+
+
+def asked() -> tuple[list[Example], list[Record]]:
+    examples = [example("a", route="retrieve"), example("b", "</script><b>?", route="direct"), example("c")]
+    records = [record(one.id, "self-rag", decisions=[DECIDE]) for one in examples]
+    return examples, [*records, *(record(one.id, "plain", decisions=[{"node": "generate"}]) for one in examples)]
+
+
+def test_systems_that_decide_and_questions_with_a_route_are_listed() -> None:
+    found = routed(*asked())
+    assert list(found) == ["self-rag"]
+    assert [(line.question, line.mark) for line in found["self-rag"]] == [("Question a?", "✓"), ("</script><b>?", "✗")]
+
+
+def test_the_page_lists_them_escaped() -> None:
+    html = "".join(route_lists(*asked()))
+    assert "self-rag: 1 of 2 questions routed as expected" in html
+    assert "&lt;/script&gt;&lt;b&gt;?" in html
+    assert html.count("✓") == html.count("✗") == 1
