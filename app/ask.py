@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from app.options import require_docs
@@ -45,10 +44,7 @@ def ask(options: argparse.Namespace) -> int:
     finished = answer(question, settings, options, screen)
     state = finished.state
     if options.json:
-        from core.text import as_json
-
-        readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        print(as_json(finished.result.model_dump(mode="json"), ensure_ascii=not readable, indent=2), flush=True)
+        screen.json(finished.result.model_dump(mode="json"))
     else:
         from app.show import show, show_costs
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,11 +130,9 @@ def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
 
 def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) -> None:
     from core.files import write_private
-    from core.text import as_json
 
     if options.json:
-        readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        print(as_json(compared.as_json(), ensure_ascii=not readable, indent=2), flush=True)
+        screen.json(compared.as_json())
     else:
         from app.show_comparison import show_comparison
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from core.text import clean, one_line
+from core.text import as_json, clean, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,6 +102,36 @@ class Screen:
         else:  # as it is: rich would turn the tabs of code into spaces
             self.out.file.write(clean(text) + "\n")
             self.out.file.flush()
+
+    def wrapped(self, text: str, style: str = "", indent: int = 0) -> None:
+        """A text on stdout, every line of it indented; a terminal wraps it between words."""
+        if not self.out.is_terminal:
+            self.text("\n".join(f"{'':{indent}}{line}".rstrip() for line in clean(text).split("\n")))
+            return
+        from rich.padding import Padding
+        from rich.text import Text
+
+        self.out.print(
+            Padding(Text(clean(text), style, overflow="fold"), (0, 0, 0, indent), expand=False), soft_wrap=False
+        )
+
+    def columns(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A framed table on stdout: a narrow column of labels, and texts of any number of lines side by side."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(show_lines=True, expand=True)
+        table.add_column(Text(one_line(header[0])), no_wrap=True, style="bold")
+        for name in header[1:]:
+            table.add_column(Text(one_line(name)), ratio=1, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(clean(cell)) for cell in row))
+        self.out.print(table, soft_wrap=False)
+
+    def json(self, value: object) -> None:
+        """One JSON object on stdout, in characters that its encoding has."""
+        readable = (sys.stdout.encoding or "").lower().startswith("utf")
+        print(as_json(value, ensure_ascii=not readable, indent=2), flush=True)
 
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:

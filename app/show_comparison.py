@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.text import clean, one_line
+from core.text import one_line
 from evaluation.comparison.blocks import (
     Block,
     Bullets,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evaluation.comparison.compared_set import ComparedSet
 
 NARROWEST = 80  # columns in which two texts stand side by side
+INDENT = 2  # of all texts of others, so that none can pass for a line of ours
 
 
 def show_comparison(compared: ComparedSet, screen: Screen) -> None:
@@ -37,56 +38,22 @@ def show_block(block: Block, screen: Screen) -> None:
     match block:
         case Heading(text, level):
             screen.result()
-            _flush(text, screen, "bold" if level < 3 else "bold dim")
+            screen.wrapped(one_line(text), "bold" if level < 3 else "bold dim")
         case Paragraph(text):
-            _indented(text, screen)
+            screen.wrapped(text, indent=INDENT)
         case Bullets(lines):
             for line in lines:
-                _indented(f"- {one_line(line)}", screen)
+                screen.wrapped(f"- {one_line(line)}", indent=INDENT)
         case Sides() if screen.out.is_terminal and screen.out.width >= NARROWEST:
-            _columns(block, screen)
+            screen.columns(("", *block.names), block.rows)
         case Sides(names, rows):
             for label, *cells in rows:
                 for name, cell in zip(names, cells, strict=True):
-                    _flush(f"{label} · {name}", screen, "cyan")
-                    _indented(cell, screen)
+                    screen.wrapped(one_line(f"{label} · {name}"), "cyan")
+                    screen.wrapped(cell, indent=INDENT)
         case Passages(title, items):
             screen.result()
-            _flush(title, screen, "bold dim")
+            screen.wrapped(title, "bold dim")
             for head, text in items:
-                _flush(head, screen, "cyan")
-                _indented(text, screen)
-
-
-def _columns(sides: Sides, screen: Screen) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(show_lines=True, expand=True)
-    table.add_column("", no_wrap=True, style="bold")
-    for name in sides.names:
-        table.add_column(Text(clean(name)), ratio=1, overflow="fold")
-    for row in sides.rows:
-        table.add_row(*(Text(clean(cell)) for cell in row))
-    screen.out.print(table, soft_wrap=False)
-
-
-def _flush(line: str, screen: Screen, style: str) -> None:
-    """Print a line of ours at the left edge."""
-    from rich.text import Text
-
-    if screen.out.is_terminal:
-        screen.out.print(Text(one_line(line), style, overflow="fold"), soft_wrap=False)
-    else:
-        screen.result(line)
-
-
-def _indented(text: str, screen: Screen) -> None:
-    """Print a text of any number of lines, none of which can pass for a line of ours; a terminal wraps it by words."""
-    if not screen.out.is_terminal:
-        screen.text("\n".join(f"  {line}".rstrip() for line in clean(text).split("\n")))
-        return
-    from rich.padding import Padding
-    from rich.text import Text
-
-    screen.out.print(Padding(Text(clean(text), overflow="fold"), (0, 0, 0, 2)), soft_wrap=False)
+                screen.wrapped(one_line(head), "cyan")
+                screen.wrapped(text, indent=INDENT)

@@ -348,9 +348,6 @@ def test_only_the_screen_prints() -> None:
         if path.name != "screen.py"
     }
     assert {name: lines for name, lines in found.items() if lines} == {
-        "ask.py": [
-            'print(as_json(finished.result.model_dump(mode="json"), ensure_ascii=not readable, indent=2), flush=True)'
-        ],
         "cli.py": [
             'print("Interrupted.", file=sys.stderr)',
             'print(Secrets().redacted(clean(traceback.format_exc())), end="", file=sys.stderr)',

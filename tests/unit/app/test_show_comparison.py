@@ -43,7 +43,7 @@ def test_two_columns_where_there_is_room() -> None:
 @pytest.mark.parametrize("width", [40, 20, 0])
 def test_one_below_the_other_where_there_is_not(width: int) -> None:
     text = printed(single(), width)
-    lines = text.splitlines()
+    lines = [line.rstrip() for line in text.splitlines()]
     assert not width or max(map(len, lines)) <= width
     assert lines.index("Answer · self-rag") < lines.index("Answer · plain")
     assert "Air scatters" in text
