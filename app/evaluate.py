@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--concurrency", type=_count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
     )
-    parser.add_argument("--judge", action="store_true", help="let the model judge faithfulness, relevancy and pairs")
+    parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
 
 
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
@@ -112,6 +112,7 @@ def _asked(
     import asyncio
 
     from app.progress import asking, judging
+    from app.stamp import made_with
     from core.errors import SelfRAGError
     from evaluation.run import run
 
@@ -132,7 +133,7 @@ def _asked(
                 last = tally
                 show(tally)
 
-            by_system = await run(systems, examples, store, concurrency, progress)
+            by_system = await run(systems, examples, store, concurrency, progress, made_with(settings, library))
         records = [record for records in by_system.values() for record in records]
         if not options.judge:
             return records, None
@@ -176,7 +177,7 @@ def _report(
     from evaluation.json_lines import unwritable
     from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
-    from evaluation.reporting.report import table_rows, write_report
+    from evaluation.reporting.report import tables_of, write_report
 
     failures = [record["error"] for record in records if record["error"]]
     if failures and len(failures) == len(records):
@@ -187,7 +188,14 @@ def _report(
         written = write_report(folder, dataset, examples, records, summary, judgements)
     except OSError as error:
         raise unwritable(Path(error.filename or folder), error) from error
-    table(table_rows(summary), screen)
+    for number, rows in enumerate(tables_of(summary)):
+        if number:
+            screen.result("")
+        table(rows, screen)
+    if judgements and judgements.unanswered:
+        screen.note(
+            f"The judge gave no verdict on {judgements.unanswered} of {judgements.asked} questions: {judgements.reason}"
+        )
     if failures:
         screen.note(
             f"{len(failures)} of {len(records)} questions failed; the same command asks them again: {failures[0]}"
