@@ -211,6 +211,7 @@ def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
         "read_precision": lambda row: mean_term(row.scores.read_precision),
         "read_precision_judge": precision,
         "read_precision_agreement": agreement_on_passages,
+        "read_gold": lambda row: mean_term(row.scores.read_gold),
         "read_recall": lambda row: mean_term(row.scores.read_recall),
         "read_recall_judge": of_judge(judged.recall),
         "read_recall_agreement": agreement_on_recall,

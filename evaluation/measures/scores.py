@@ -199,10 +199,21 @@ def read_by(record: Record) -> list[Seen]:
     return record.get("read", record["seen"] if only_drafts else [])
 
 
+def labels_read(example: Example, record: Record) -> list[bool] | None:
+    """Return ``gold_labels`` of what was read; None also for an example that is not known to be answerable."""
+    return gold_labels(example, read_by(record)) if example.answerable else None
+
+
 def read_precision(example: Example, record: Record) -> float | None:
-    """Return ``precision_over_ranks`` of what was read; None if that is nothing, or not answerable or unlabelled."""
-    labels = gold_labels(example, read_by(record)) if example.answerable else None
+    """Return ``precision_over_ranks`` of the ``labels_read``."""
+    labels = labels_read(example, record)
     return None if labels is None else precision_over_ranks(labels)
+
+
+def read_gold(example: Example, record: Record) -> float | None:
+    """Return gold passages read / passages read, whatever their order."""
+    labels = labels_read(example, record)
+    return None if labels is None else sum(labels) / len(labels)
 
 
 def read_recall(example: Example, record: Record) -> float | None:
@@ -210,14 +221,13 @@ def read_recall(example: Example, record: Record) -> float | None:
 
     Without gold spans it is 1 if a passage holds a short reference, else 0: references are alternatives.
     """
-    passages = read_by(record)
-    labels = gold_labels(example, passages) if example.answerable else None
+    labels = labels_read(example, record)
     if labels is None:
         return None
     spans = [gold for gold in example.gold if gold.text and tokens(gold.text)]
     if not spans:
         return float(any(labels))
-    return sum(any(_holds(seen, gold) for seen in passages) for gold in spans) / len(spans)
+    return sum(any(_holds(seen, gold) for seen in read_by(record)) for gold in spans) / len(spans)
 
 
 def _holds(seen: Seen, gold: Gold) -> bool:
@@ -243,10 +253,8 @@ def supported_share(record: Record) -> float | None:
 
 def decided_route(record: Record) -> bool:
     """Return True if the system chose the route itself, rather than having only one."""
-    steps = [step for step in record["decisions"] if step.get("node") == "decide"]
-    return record["route"] is not None and (
-        record["route_score"] is not None or any("verdict" in step for step in steps)
-    )
+    decided = any("verdict" in step for step in record["decisions"] if step.get("node") == "decide")
+    return record["route"] is not None and (decided or record["route_score"] is not None)
 
 
 @dataclass(frozen=True)
@@ -265,6 +273,7 @@ class Scores:
     citation_gold: bool | None
     supported_share: float | None
     read_precision: float | None
+    read_gold: float | None
     read_recall: float | None
 
 
@@ -285,5 +294,6 @@ def score(example: Example, record: Record) -> Scores:
         citation_gold=citation_gold(example, record),
         supported_share=supported_share(record),
         read_precision=read_precision(example, record),
+        read_gold=read_gold(example, record),
         read_recall=read_recall(example, record),
     )

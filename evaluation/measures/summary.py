@@ -54,6 +54,9 @@ METRICS = (
            "docs.ragas.io, Context Precision)"),
     Metric("read_precision_agreement", "Judge agrees with gold, passages", "Reading", "share", 1,
            "the judge's v = the gold label / passages read that have both"),
+    Metric("read_gold", "Share of gold, as read", "Reading", "share", 1,
+           "mean over the same examples of: gold passages read / passages read, whatever their order; unlike context "
+           "precision it falls for an irrelevant passage that stands after all relevant ones"),
     Metric("read_recall", "Context recall, as read", "Reading", "share", 1,
            "mean over the same examples of: gold spans that a passage read holds / gold spans; without gold spans, 1 "
            "if one holds a reference of at most 8 tokens (RAGAS, docs.ragas.io, Context Recall, non-LLM: gold spans "
@@ -137,7 +140,10 @@ MAIN_METRICS = (
     "uncached_tokens",
     "seconds",
 )
-RAG = ("read_precision", "read_precision_judge", "read_recall", "read_recall_judge", "faithfulness", "relevancy")
+RAG = (
+    *("read_precision", "read_precision_judge", "read_gold", "read_recall", "read_recall_judge"),
+    *("faithfulness", "relevancy"),
+)
 PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds", *RAG)
 RATIOS = ("model_calls", "input_tokens", "uncached_tokens", "output_tokens", "seconds")
 

@@ -22,6 +22,7 @@ from evaluation.measures.scores import (
     is_gold,
     precision_over_ranks,
     read_by,
+    read_gold,
     read_precision,
     read_recall,
     recall_at_k,
@@ -213,6 +214,7 @@ def test_what_was_read_is_scored_in_its_order_whatever_the_first_search_found() 
     wrong, gold = seen("Alonzo Church"), seen("Alan Turing")
     filtered = score(one, record(seen=[wrong, wrong, gold], read=[gold, wrong]))
     assert (filtered.context_precision, filtered.read_precision, filtered.read_recall) == (pytest.approx(1 / 3), 1, 1)
+    assert filtered.read_gold == 0.5, "an irrelevant passage after the gold one lowers the share alone"
     missed = score(one, record(seen=[gold], read=[wrong]))
     assert (missed.context_precision, missed.read_precision, missed.read_recall) == (1, 0, 0)
 
@@ -237,7 +239,8 @@ def test_a_system_whose_only_step_is_a_draft_read_all_that_it_found() -> None:
 )
 def test_without_reading_or_a_label_there_is_no_precision_and_no_recall(changes: dict[str, Any], read: Any) -> None:
     one = example(**changes)
-    assert (read_precision(one, record(read=read)), read_recall(one, record(read=read))) == (None, None)
+    made = record(read=read)
+    assert (read_precision(one, made), read_gold(one, made), read_recall(one, made)) == (None, None, None)
 
 
 def test_recall_is_the_share_of_gold_spans_held_each_in_its_source() -> None:

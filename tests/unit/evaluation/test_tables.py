@@ -90,7 +90,7 @@ def test_the_rag_metrics_have_a_column_for_the_paired_difference_and_its_number(
     assert rows[0] == ["RAG metrics", "self-rag", "plain", "self-rag − plain", "both read"]
     found = {row[0]: row[1:] for row in rows[1:]}
     assert list(found) == [
-        *("Context precision, as read", "Context recall, as read"),
+        *("Context precision, as read", "Share of gold, as read", "Context recall, as read"),
         *("Faithfulness, judge", "Answer relevancy, judge"),
     ]
     assert found["Context precision, as read"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
@@ -137,6 +137,7 @@ def test_a_row_of_the_records_has_what_was_read_and_every_rag_metric() -> None:
     assert {key: one[key] for key in RAG} == {
         "read_precision": "1.0",
         "read_precision_judge": "0.5",
+        "read_gold": "0.5",
         "read_recall": "1.0",
         "read_recall_judge": "",
         "faithfulness": "0.5",
