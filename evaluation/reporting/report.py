@@ -32,9 +32,10 @@ from evaluation.reporting.tables import (
 __all__ = ["tables_of", "write_report"]
 
 RAG_NOTE = (
-    "As RAGAS defines them, of what the generator read: a system that read nothing for a question has none. The "
-    "difference is paired over the questions for which both read something. A dash is not known: precision and recall "
-    "need gold spans, or a reference and --judge; faithfulness and answer relevancy need --judge."
+    "As RAGAS defines them, of what the generator read; the share of gold stands beside them. Of a question that a "
+    "system read nothing for it has none, but for answer relevancy, which is of every answer. The difference is paired "
+    "over the questions for which both read something. A dash is not known: precision and recall need gold spans, or a "
+    "reference and the judge; faithfulness and answer relevancy need the judge."
 )
 COST_NOTE = "Sums over the examples asked, and ratios of the sums over those that both systems were asked."
 CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
