@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import nan
 from typing import Any
 
 import pytest
@@ -279,7 +280,7 @@ def test_nothing_is_summarised_as_nothing(records: list[Record]) -> None:
 def test_judgements_are_taken_for_each_system() -> None:
     judged = Judgements(
         faithfulness={("one", "1"): 1.0, ("one", "2"): 0.5, ("two", "1"): None},
-        relevancy={("one", "1"): -0.5},
+        relevancy={("one", "1"): -0.5, ("one", "2"): nan},
         pairs=[
             Pair("1", "one", "two", "one", "one", "one"),
             Pair("2", "one", "two", "one", "two", None),

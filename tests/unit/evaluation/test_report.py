@@ -17,9 +17,10 @@ from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Record
-from evaluation.reporting import report
+from evaluation.reporting import charts, report
 from evaluation.reporting.charts import calibration, chip, overview, relevance, risk_coverage
 from evaluation.reporting.failure_page import failures, kinds_of
+from evaluation.reporting.markup import Html
 from evaluation.reporting.report import page, write_report
 from tests.unit.evaluation.sample_records import example, record, said, seen
 
@@ -251,7 +252,9 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))
 
 
-def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -> None:
+def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance", "chip"):
+        monkeypatch.setattr(charts, picture, lambda *_: Html(""))  # which take a second to draw
     examples = [example("a", answerable=True, references=("the Seine",))]
     read = [seen("Paris lies on the Seine."), seen("Lyon")]
     made = [record("a", "self-rag", read=read[:1]), record("a", "plain", read=read[::-1])]
