@@ -165,13 +165,14 @@ def test_results_are_a_table_with_a_row_for_each_question() -> None:
     best = {**MIXED, "draft": {**MIXED["draft"], "passages": MIXED["draft"]["passages"][::-1]}}
     mixed = ended(best, "partially_grounded", "claims_unsupported")
     mixed["found"] = MIXED["draft"]["passages"]
-    frame = Results(map(result_of, [mixed, ended(DIRECT, "direct", "not_needed")])).to_pandas()
+    withheld = ended(MIXED, "abstained", "claims_unsupported")
+    frame = Results(map(result_of, [mixed, ended(DIRECT, "direct", "not_needed"), withheld])).to_pandas()
     alpha, beta = (one["text"] for one in MIXED["draft"]["passages"])
-    assert list(frame["contexts"]) == [[beta, alpha], []]
-    assert list(frame["quotes"]) == [[one["quote"] for one in mixed["citations"]], []]
-    assert list(frame["outcome"]) == ["partially_grounded", "direct"]
-    assert list(frame["used_retrieval"]) == [True, False]
-    assert list(frame["seconds"]) == [1.235, 1.235]
+    assert list(frame["contexts"]) == [[beta, alpha], [], []]
+    assert list(frame["quotes"]) == [[one["quote"] for one in mixed["citations"]], [], []]
+    assert list(frame["outcome"]) == ["partially_grounded", "direct", "abstained"]
+    assert list(frame["used_retrieval"]) == [True, False, False]
+    assert list(frame["seconds"]) == [1.235] * 3
 
 
 def test_no_results_are_a_table_of_no_rows() -> None:
