@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from app.front_door import DraftToken, Event, Finished, NodeFinished, NodeStarted, SelfRAG
-    from app.result import Result
+    from app.result import Result, Results
     from app.settings import Settings
     from core.errors import ModelError, RequestError, SelfRAGError
     from graph.context import Context, Limits, Thresholds, Weights
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 VERSION = "0.1.0"
 PUBLIC = {
     "app.front_door": ("SelfRAG", "Event", "NodeStarted", "NodeFinished", "DraftToken", "Finished"),
-    "app.result": ("Result",),
+    "app.result": ("Result", "Results"),
     "app.settings": ("Settings",),
     "core.errors": ("SelfRAGError", "RequestError", "ModelError"),
     "graph.context": ("Context", "Limits", "Thresholds", "Weights"),
@@ -34,6 +34,7 @@ __all__ = [
     "NodeStarted",
     "RequestError",
     "Result",
+    "Results",
     "SelfRAG",
     "SelfRAGError",
     "Settings",

@@ -112,7 +112,9 @@ def _compared(
                 with judging(screen) as tell:
                     return await compare_all(name, dataset.examples, records, judge, tell)
 
-            return ask_systems(options, settings, screen, store, systems, dataset.examples, services, judged)[1]
+            return ask_systems(options, settings, screen, store, systems, dataset.examples, services, library, judged)[
+                1
+            ]
 
 
 def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:

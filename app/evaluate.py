@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
     )
-    parser.add_argument("--judge", action="store_true", help="let the model judge faithfulness, relevancy and pairs")
+    parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
 
 
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
@@ -108,7 +108,9 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
                     given = services, embed, examples, records, replies, tell
                     return await judge_records(*given, concurrency=concurrency)
 
-            records, judgements = ask_systems(options, settings, screen, store, systems, examples, services, judged)
+            records, judgements = ask_systems(
+                options, settings, screen, store, systems, examples, services, library, judged
+            )
     _report(screen, folder, dataset, examples, records, judgements)
     return 0
 
@@ -121,6 +123,7 @@ def ask_systems(
     systems: Sequence[System],
     examples: Sequence[Example],
     services: Services,
+    library: Library,
     then: Callable[[list[Record], int], Awaitable[T]],
 ) -> tuple[list[Record], T]:
     """Ask what is not in the store; return all records, and what ``then`` makes of them at a given concurrency.
@@ -130,6 +133,7 @@ def ask_systems(
     import asyncio
 
     from app.progress import asking
+    from app.stamp import made_with
     from core.errors import SelfRAGError
     from evaluation.run import run
 
@@ -150,7 +154,7 @@ def ask_systems(
                 last = tally
                 show(tally)
 
-            by_system = await run(systems, examples, store, concurrency, progress)
+            by_system = await run(systems, examples, store, concurrency, progress, made_with(settings, library))
         records = [record for records in by_system.values() for record in records]
         return records, await then(records, concurrency)
 
@@ -180,7 +184,7 @@ def _report(
     from evaluation.json_lines import unwritable
     from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
-    from evaluation.reporting.report import table_rows, write_report
+    from evaluation.reporting.report import tables_of, write_report
     from evaluation.reporting.routes import routed
 
     failures = [record["error"] for record in records if record["error"]]
@@ -192,8 +196,15 @@ def _report(
         written = write_report(folder, dataset, examples, records, summary, judgements)
     except OSError as error:
         raise unwritable(Path(error.filename or folder), error) from error
-    table(table_rows(summary), screen)
+    for number, rows in enumerate(tables_of(summary)):
+        if number:
+            screen.result("")
+        table(rows, screen)
     show_routes(routed(examples, records), screen)
+    if judgements and judgements.unanswered:
+        screen.note(
+            f"The judge gave no verdict on {judgements.unanswered} of {judgements.asked} questions: {judgements.reason}"
+        )
     if failures:
         screen.note(
             f"{len(failures)} of {len(records)} questions failed; the same command asks them again: {failures[0]}"

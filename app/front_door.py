@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from app import compose
-from app.result import Result, result_of
+from app.result import Result, Results, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
-from app.stamp import HASH_LENGTH, calibration_name, stamp_of, without_secrets
+from app.stamp import calibration_name, stamp_of, with_library
 from core.background import background_loop, in_background
-from core.errors import SelfRAGError
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from graph.context import Context, RetrieverLike
@@ -164,13 +163,11 @@ class SelfRAG:
         state = await self.graph.ainvoke({"question": question}, context=self._context(context))
         return self._result(cast("SelfRAGState", state))
 
-    def ask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> list[Result]:
+    def ask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> Results:
         """Answer several questions, at most ``at_once`` at a time; the results are in the order of the questions."""
         return in_background(self.aask_many(questions, context, at_once=at_once))
 
-    async def aask_many(
-        self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4
-    ) -> list[Result]:
+    async def aask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> Results:
         """As `ask_many`. The first error cancels what is running, and is raised."""
         slots = asyncio.Semaphore(at_once)
 
@@ -178,7 +175,7 @@ class SelfRAG:
             async with slots:
                 return await self.aask(question, context)
 
-        return await gather(one(question) for question in questions)
+        return Results(await gather(one(question) for question in questions))
 
     def stream(
         self, question: str, context: Context | None = None, *, tokens: bool = True
@@ -227,12 +224,7 @@ class SelfRAG:
         yield Finished(self._result(final), final)
 
     def _result(self, state: SelfRAGState) -> Result:
-        stamp = self._stamp
-        if self.library:
-            embedding = without_secrets(self.library.store.model.name, self._settings)
-            stamp = stamp.model_copy(update={"embedding_model": embedding})
-            with suppress(SelfRAGError):  # of an index damaged meanwhile: the answer is paid for
-                stamp = stamp.model_copy(update={"index": self.library.content_hash()[:HASH_LENGTH]})
+        stamp = with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
         return result_of(state, stamp, self._calibration)
 
     def _context(self, given: Context | None) -> Context:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from app.stamp import Stamp, bare_stamp
+from core.errors import RequestError
 from core.types import (
     UNKNOWN,
     Candidate,
@@ -26,9 +27,15 @@ from graph.candidates import is_supported, lowest_support
 from graph.state import SelfRAGState
 
 if TYPE_CHECKING:
+    import pandas
+
     from app.picture import Picture
 
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
+TABLED = (
+    *("question", "answer", "outcome", "stop_reason", "used_retrieval", "queries", "retrieved", "relevant"),
+    *("support", "support_level", "usefulness", "usefulness_rating"),
+)
 
 
 class ResultClaim(BaseModel):
@@ -129,6 +136,33 @@ class Result(BaseModel):
         from app.picture import run_picture
 
         return run_picture(self)
+
+
+class Results(list[Result]):
+    """The results of several questions, in the order of the questions."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each question; lists of texts stay lists. Raises `RequestError` without pandas.
+
+        ``contexts`` are the passages that the answer was written from, ``quotes`` those of its citations.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise RequestError("to_pandas() needs pandas, which is not installed: pip install pandas.") from error
+        return pandas.DataFrame(
+            [_row(result) for result in self], columns=[*TABLED, "contexts", "quotes", *SPENT, "seconds", "estimated"]
+        )
+
+
+def _row(result: Result) -> dict[str, Any]:
+    """Return what stands in a table of results."""
+    texts = {passage.id: passage.text for passage in result.passages}
+    lists = {
+        "contexts": [texts[identity] for one in result.candidates if one.chosen for identity in one.passages],
+        "quotes": [citation["quote"] for citation in result.citations],
+    }
+    return {name: getattr(result, name) for name in TABLED} | lists | dict(result.usage)
 
 
 def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str | None = None) -> Result:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from app.result import SPENT, Result, citation_of
+from app.result import SPENT, Result, ResultPassage, citation_of
 from app.screen import Screen
 from core.text import one_line, shortened
-from core.types import Verdict
+from core.types import Passage, Verdict
 from graph.state import SelfRAGState
 from nodes.finish import marked
 
@@ -251,13 +252,35 @@ def show(state: SelfRAGState, screen: Screen) -> None:
 
 
 def show_costs(result: Result, screen: Screen) -> None:
-    """What each phase cost, on stderr: a line for each node in the order of the path, and the total."""
+    """What each phase cost, on stderr: a line for each node in the order of the path, the total, and plain's."""
     screen.line(*((form, name, "bold") for form, name in COST_COLUMNS))
     for node in dict.fromkeys(step["node"] for step in result.path):
         turns = [step for step in result.path if step["node"] == node]
         times = f" ×{len(turns)}" if len(turns) > 1 else ""
         _cost_line(screen, node + times, {name: sum(turn[name] for turn in turns) for name in (*SPENT, "seconds")})
     _cost_line(screen, "total", dict(result.usage), "bold")
+    if found := first_search(result):
+        form = f"One plain call over the {len(found)} passages first found would read about {{:,}} tokens (estimate)."
+        screen.line((form, plain_tokens(result.question, found), "dim"))
+
+
+def first_search(result: Result) -> list[ResultPassage]:
+    """The passages of the first search, in its order; none if nothing was searched for."""
+    found = next((step["retrieved"] for step in result.path if step["node"] == "retrieve" and "retrieved" in step), 0)
+    return result.passages[:found]
+
+
+def plain_tokens(question: str, passages: Sequence[ResultPassage]) -> int:
+    """Estimate what plain retrieve-and-generate would read: the tokens of one prompt with all of these passages."""
+    from models.chat import estimated_tokens
+    from prompts.delimiters import as_data, numbered
+    from prompts.generate import GENERATE
+
+    read = [
+        Passage(id=one.id, text=one.text, source=one.source, page=one.page, row=one.row, similarity=one.similarity)
+        for one in passages
+    ]
+    return estimated_tokens(GENERATE.format_messages(passages=numbered(read), question=as_data(question)), 0)
 
 
 def _cost_line(screen: Screen, phase: str, cost: dict[str, Any], style: str = "") -> None:

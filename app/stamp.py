@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,14 @@ from pydantic import BaseModel, ConfigDict
 
 from app import VERSION
 from app.settings import EMBEDDED, Settings
+from core.errors import SelfRAGError
 from evaluation.fingerprint import digest, digest_of_code
+from evaluation.records import MadeWith
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from retrieval.library.library import Library
 
 HASH_LENGTH = 12
 
@@ -50,6 +55,20 @@ def stamp_of(settings: Settings, model: BaseChatModel | None = None, critic: Bas
 def bare_stamp() -> Stamp:
     """Return the stamp of a run of which neither models nor documents are known."""
     return Stamp(version=VERSION, prompts=digest_of_code(("prompts",))[:HASH_LENGTH])
+
+
+def with_library(stamp: Stamp, library: Library, settings: Settings) -> Stamp:
+    """Add the embedding model and the index of ``library``; of one damaged meanwhile the index stays unknown."""
+    known = {"embedding_model": without_secrets(library.store.model.name, settings)}
+    with suppress(SelfRAGError):  # the answer is paid for
+        known["index"] = library.content_hash()[:HASH_LENGTH]
+    return stamp.model_copy(update=known)
+
+
+def made_with(settings: Settings, library: Library) -> MadeWith:
+    """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
+    stamp = with_library(stamp_of(settings), library, settings)
+    return MadeWith(stamp=stamp.model_dump(), calibration=calibration_name(settings))
 
 
 def calibration_name(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NotRequired, Protocol
 
 from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11's own
 
@@ -48,7 +48,7 @@ class Dataset:
 
 
 class Seen(TypedDict):
-    """A passage found by the first search, in its order; ``relevance`` in 0..1, None if not graded."""
+    """A passage that a system found; ``relevance`` in 0..1, None if not graded."""
 
     text: str
     source: str
@@ -100,12 +100,21 @@ class Cited(TypedDict, total=False):
     quote: str
 
 
+class MadeWith(TypedDict):
+    """What an answer was made with: version, models, prompts and index; the name of the critic's calibration."""
+
+    stamp: dict[str, str | None]
+    calibration: str | None
+
+
 class Record(TypedDict):
     """One system's answer to one example.
 
-    ``answer`` is empty when the system abstained. ``confidence`` in 0..1 orders its answers from doubtful to sure.
+    ``seen`` is what the first search found, in its order. ``read`` is what the generator read, in its order, for the
+    answer or for the best draft of an abstention. ``answer`` is empty when the system abstained. ``confidence`` in 0..1
+    orders its answers from doubtful to sure.
     ``decisions`` is the trace, in whatever form the system records it. ``error`` is set when the system failed; such a
-    record does not count as done.
+    record does not count as done. Records of older versions lack ``read``, ``stamp`` and ``calibration``.
     """
 
     system: str
@@ -119,12 +128,15 @@ class Record(TypedDict):
     confidence: float | None
     queries: list[str]
     seen: list[Seen]
+    read: NotRequired[list[Seen]]
     said: list[Said]
     citations: list[Cited]
     usefulness: float | None
     cost: Cost
     decisions: list[dict[str, Any]]
     error: str | None
+    stamp: NotRequired[dict[str, str | None]]
+    calibration: NotRequired[str | None]
 
 
 class System(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -60,8 +60,8 @@ def self_rag(services: Services, context: Context, name: str = "self-rag") -> Se
 def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> Record:
     """Return the record of a finished run; ``searches`` are the passages that each search found.
 
-    The first search's are ``seen``, the others' are added to their decisions. For an abstention, ``said`` holds the
-    claims of the withheld draft.
+    The first search's are ``seen``, the others' are added to their decisions. For an abstention, ``read`` and ``said``
+    hold the passages and the claims of the withheld draft.
     """
     best = state["best"]
     answered = state["outcome"] in ANSWERED
@@ -77,7 +77,8 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         answer=state["answer"] if answered else "",
         confidence=confidence_of(state),
         queries=state["queries"],
-        seen=[_seen(passage, state["verdicts"].get(passage["id"])) for one in searches[:1] for passage in one],
+        seen=_seen([passage for one in searches[:1] for passage in one], state["verdicts"]),
+        read=_seen(best["draft"]["passages"] if best else [], state["verdicts"]),
         said=_said(best) if best else [],
         citations=[cast("Cited", dict(citation)) for citation in state["citations"]],
         usefulness=best["usefulness"] if best and best["use"] else None,
@@ -118,9 +119,13 @@ def _score(choice: Choice, verdict: Verdict | None) -> float | None:
     return None if verdict is None or verdict["label"] == UNKNOWN else choice.score(verdict)
 
 
-def _seen(passage: Passage, verdict: Verdict | None) -> Seen:
-    relevant = None if verdict is None else RELEVANCE.leaning(verdict) == "relevant"
-    return seen_of(passage, _score(RELEVANCE, verdict), relevant)
+def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[Seen]:
+    found = []
+    for passage in passages:
+        verdict = verdicts.get(passage["id"])
+        relevant = None if verdict is None else RELEVANCE.leaning(verdict) == "relevant"
+        found.append(seen_of(passage, _score(RELEVANCE, verdict), relevant))
+    return found
 
 
 def _said(best: Candidate) -> list[Said]:

@@ -1,11 +1,11 @@
-"""Judge the answers with a model: faithfulness and answer relevancy as in RAGAS, and pairs in both orders."""
+"""Judge answers and what they were written from with a model: the metrics of RAGAS, and pairs in both orders."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
-from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS
+from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.judgements import Judgements, Pair
 from evaluation.judging.saved_replies import Replies, key_of
-from evaluation.measures.scores import abstained, answer_of
+from evaluation.measures.scores import abstained, answer_of, read_by
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import OURS, agreement_of
 from graph.context import CriticLike, GeneratorLike, Services
 from grounding.claims import split_claims
-from models.failures import TransientModelError
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import Budget, NodeBudget
 from nodes.concurrency import gather
 from prompts.choice import Choice
@@ -52,7 +52,7 @@ async def judge_records(
     receives the number of judgements done and their total. A judgement that the model failed to give is None, and asked
     again the next time.
     """
-    known = {example.id for example in examples}
+    known = {example.id: example for example in examples}
     judged = [record for record in records if record["error"] is None and record["example"] in known]
     by_example: dict[str, dict[str, Record]] = {example.id: {} for example in examples}
     for record in judged:
@@ -63,7 +63,10 @@ async def judge_records(
         for name, record in by_system.items()
         if ours in by_system and name != ours
     ]
-    total = 2 * len(judged) + len(comparisons)
+    # In the order of the examples: calls that share passages run together, for the server's prompt cache.
+    ordered = [record for one in by_example.values() for record in one.values()]
+    read = [record for record in ordered if reference_of(known[record["example"]]) and read_by(record)]
+    total = 2 * len(ordered) + 2 * len(read) + len(comparisons)
     slots, done = asyncio.Semaphore(concurrency), 0
 
     async def counted(work: Callable[[], Awaitable[T]]) -> T:
@@ -75,25 +78,43 @@ async def judge_records(
             progress(done, total)
         return result
 
-    # In the order of the examples: calls that share passages run together, for the server's prompt cache.
-    ordered = [record for one in by_example.values() for record in one.values()]
     with_budget = services.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=10**8)))
     with Replies(store_path) as replies:
         judge = Judge(with_budget.critic, with_budget.generator, replies)
         every: list[Any] = [
             gather(counted(partial(judge.faithfulness, record)) for record in ordered),
             gather(counted(partial(judge.questions, record)) for record in ordered),
+            gather(counted(partial(judge.useful, known[record["example"]], record)) for record in read),
+            gather(counted(partial(judge.recall, known[record["example"]], record)) for record in read),
             gather(counted(partial(judge.pair, one, other)) for one, other in comparisons),
         ]
-        faithful, asked, pairs = await gather(every)
-    names = [(record["system"], record["example"]) for record in ordered]
+        faithful, asked, useful, recall, pairs = await gather(every)
+    names, readers = ([(record["system"], record["example"]) for record in some] for some in (ordered, read))
     relevancy = await asyncio.to_thread(relevancies, embed, ordered, asked)
     return Judgements(
         faithfulness=dict(zip(names, faithful, strict=True)),
         relevancy=dict(zip(names, relevancy, strict=True)),
+        useful=dict(zip(readers, useful, strict=True)),
+        recall=dict(zip(readers, recall, strict=True)),
         pairs=pairs,
         agreement=agreement_of(examples, judged, pairs),
+        **vars(judge.tally),
     )
+
+
+@dataclass
+class VerdictTally:
+    """How many questions the judge was asked, how many it left without a verdict or a text, and why the last one."""
+
+    asked: int = 0
+    unanswered: int = 0
+    reason: str | None = None
+
+    def count(self, reply: object, reason: str | None = None) -> None:
+        """Count one question; ``reply`` is None if it was left unanswered."""
+        self.asked += 1
+        if reply is None:
+            self.unanswered, self.reason = self.unanswered + 1, reason or self.reason
 
 
 @dataclass(frozen=True)
@@ -103,6 +124,7 @@ class Judge:
     critic: CriticLike
     generator: GeneratorLike
     replies: Replies
+    tally: VerdictTally = field(default_factory=VerdictTally)
 
     async def faithfulness(self, record: Record) -> float | None:
         """Return RAGAS' faithfulness: |claims that the passages fully support| / |claims|.
@@ -110,14 +132,32 @@ class Judge:
         None for an abstention, without passages, or if the judge gave no verdict on some claim.
         """
         passages = passages_of(record)
-        if abstained(record) or not passages:
+        if abstained(record) or not passages or not record.get("read", passages):
             return None
-        answer = answer_of(record)
-        inputs = {"question": as_data(record["question"]), "passages": numbered(passages), "draft": as_data(answer)}
-        about = {"kind": "faithfulness", "system": record["system"], "example": record["example"]}
+        return await self._supported("faithfulness", record, passages, answer_of(record))
+
+    async def recall(self, example: Example, record: Record) -> float | None:
+        """Return RAGAS' context recall: |claims of the reference that what was read fully supports| / |its claims|."""
+        passages = _passages(seen["text"] for seen in read_by(record))
+        return await self._supported("context recall", record, passages, reference_of(example) or "")
+
+    async def useful(self, example: Example, record: Record) -> list[bool] | None:
+        """Judge whether each passage that was read helps to arrive at the reference; None without all verdicts."""
+        inputs = {"question": as_data(example.question), "reference": as_data(reference_of(example) or "")}
+        about = {"kind": "context precision", "example": record["example"]}
+        labels = [
+            await self._choose(USEFUL, about, passage=numbered(_passages([seen["text"]])), **inputs)
+            for seen in read_by(record)
+        ]
+        return None if UNKNOWN in labels else [label == "useful" for label in labels]
+
+    async def _supported(self, kind: str, record: Record, passages: list[Passage], text: str) -> float | None:
+        """Return the share of the text's claims that the passages fully support; None without a verdict on each."""
+        inputs = {"question": as_data(record["question"]), "passages": numbered(passages), "draft": as_data(text)}
+        about = {"kind": kind, "system": record["system"], "example": record["example"]}
         labels = [
             await self._choose(SUPPORT, {**about, "claim": claim}, claim=as_data(claim), **inputs)
-            for claim in split_claims(answer)
+            for claim in split_claims(text)
         ]
         if not labels or UNKNOWN in labels:
             return None
@@ -136,12 +176,14 @@ class Judge:
         """Compare two answers in both orders; equal answers are a tie without a call."""
         systems = one["system"], other["system"]
         if shown(one) == shown(other):
-            return Pair(one["example"], *systems, first_says=None, second_says=None, verdict=None)
-        first = await self._preferred(one, other, passages_of(one, other))
-        second = await self._preferred(other, one, passages_of(one, other))
-        return Pair(one["example"], *systems, first, second, verdict=first if first == second else None)
+            return Pair(one["example"], *systems, first_says=None, second_says=None, verdict=None, identical=True)
+        first, first_given = await self._preferred(one, other, passages_of(one, other))
+        second, second_given = await self._preferred(other, one, passages_of(one, other))
+        verdict = first if first == second else None
+        return Pair(one["example"], *systems, first, second, verdict, failed=not (first_given and second_given))
 
-    async def _preferred(self, first: Record, second: Record, passages: Sequence[Passage]) -> str | None:
+    async def _preferred(self, first: Record, second: Record, passages: Sequence[Passage]) -> tuple[str | None, bool]:
+        """Return the preferred system, None for a tie, and whether the judge gave a verdict."""
         about = {
             "kind": "preference",
             "example": first["example"],
@@ -156,28 +198,39 @@ class Judge:
             first=as_data(shown(first)),
             second=as_data(shown(second)),
         )
-        return {"first": first["system"], "second": second["system"]}.get(label)
+        return {"first": first["system"], "second": second["system"]}.get(label), label != UNKNOWN
 
     async def _choose(self, choice: Choice, about: Mapping[str, Any], **inputs: Any) -> str:
+        reason = None
+
         async def ask() -> Verdict | None:
+            nonlocal reason
             verdict = await self.critic.choose(choice, **inputs)
+            reason = verdict["reason"]
             return None if failed(verdict) else verdict
 
         key = key_of(_name(self.critic), choice.messages.format_messages(**inputs))
         verdict = await self.replies.get_or_ask(key, about, ask)
-        return str(verdict["label"]) if verdict else UNKNOWN
+        label = str(verdict["label"]) if verdict else UNKNOWN
+        self.tally.count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
+        return label
 
     async def _write(
         self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
     ) -> str | None:
+        reason = None
+
         async def ask() -> str | None:
+            nonlocal reason
             try:
                 return await self.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
-            except TransientModelError:
+            except (TransientModelError, UnusableRequestError) as failure:
+                reason = str(failure)
                 return None
 
         key = key_of(_name(self.generator), prompt.format_messages(**inputs))
         text: str | None = await self.replies.get_or_ask(key, about, ask)
+        self.tally.count(text, reason)
         return text
 
 
@@ -198,9 +251,12 @@ def passages_of(*records: Record) -> list[Passage]:
         texts += [seen["text"] for seen in record["seen"]]
         texts += [text for one in record["decisions"] for text in _texts(one.get("passages"))]
         texts += [text for one in record["citations"] for text in _texts([one.get("passage")])]
-    return [
-        Passage(id=text, text=text, source="", page=None, row=None, similarity=None) for text in dict.fromkeys(texts)
-    ]
+    return _passages(dict.fromkeys(texts))
+
+
+def reference_of(example: Example) -> str | None:
+    """Return the reference that passages are judged by, the first; None for an unanswerable example or without one."""
+    return example.references[0] if example.answerable and example.references else None
 
 
 def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[list[str] | None]) -> list[float | None]:
@@ -223,6 +279,10 @@ def relevancies(embed: Embed, records: Sequence[Record], questions: Sequence[lis
         else:
             found.append(None if asked is None else 0.0)
     return found
+
+
+def _passages(texts: Iterable[str]) -> list[Passage]:
+    return [Passage(id=text, text=text, source="", page=None, row=None, similarity=None) for text in texts]
 
 
 def _texts(value: object) -> list[str]:

@@ -38,8 +38,8 @@ def rows_of(examples: Sequence[Example], records: Sequence[Record]) -> dict[str,
 
 
 def mean_term(number: float | None) -> tuple[float, float] | None:
-    """Return a term of a mean."""
-    return None if number is None else (float(number), 1.0)
+    """Return a term of a mean; None for what is not known."""
+    return None if number is None or not isfinite(number) else (float(number), 1.0)
 
 
 def ratio_over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> Estimate:

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import Row, Terms, average, mean_term, ratio_over, rows_of
-from evaluation.measures.statistics import Estimate, aurc_estimate, calibration, difference, median, risk_coverage
-from evaluation.measures.summary import BASELINE, KINDS, PAIRED, PLAIN, Compared, Preference, Summary, SystemSummary
+from evaluation.measures.scores import gold_labels, precision_over_ranks, read_by
+from evaluation.measures.statistics import (
+    NOTHING,
+    Estimate,
+    aurc_estimate,
+    calibration,
+    difference,
+    exact_share,
+    median,
+    ratio,
+    risk_coverage,
+)
+from evaluation.measures.summary import (
+    BASELINE,
+    KINDS,
+    PAIRED,
+    PLAIN,
+    RAG,
+    RATIOS,
+    Compared,
+    CostRatio,
+    Preference,
+    Summary,
+    SystemSummary,
+)
 from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_passages, supported
 from evaluation.records import Example, Record
 
@@ -18,6 +42,7 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
     """Compute every metric with its interval; the last successful record of a system and example counts."""
     rows = rows_of(examples, records)
     judged = judgements or Judgements()
+    terms = TERMS | terms_of_reading(judged)
     baseline = BASELINE if BASELINE in rows or not rows else next(iter(rows))
     failed = {
         name: len({one["example"] for one in records if one["system"] == name and one["error"]} - set(asked))
@@ -32,14 +57,23 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
             for name, asked in rows.items()
         ),
         differences=tuple(
-            compared(name, asked, baseline, rows[baseline], key)
+            compared(name, asked, baseline, rows[baseline], key, terms[key])
             for name, asked in rows.items()
             if name != baseline
             for key in PAIRED
         ),
+        ratios=tuple(
+            cost_ratio(name, asked, against, rows[against], key)
+            for against in [PLAIN if PLAIN in rows else baseline]
+            for name, asked in rows.items()
+            if name != against
+            for key in RATIOS
+        ),
         preferences=preferences(judged.pairs),
         judge_agreement=judged.agreement,
         baseline=baseline,
+        judge_asked=judged.asked,
+        judge_unanswered=judged.unanswered,
     )
 
 
@@ -60,8 +94,7 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         "routing_auc": auc_of(routes),
         "support_agreement": ratio_over(rows, agreement),
         "support_auc": auc_of(claims),
-        "faithfulness": average(judged.faithfulness.get((name, row.example.id)) for row in rows),
-        "relevancy": average(judged.relevancy.get((name, row.example.id)) for row in rows),
+        **{key: ratio_over(rows, terms) for key, terms in terms_of_reading(judged).items()},
     }
     confident = [row for row in rows if answered(row) and row.record["confidence"] is not None]
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
@@ -152,25 +185,83 @@ TERMS: dict[str, Terms] = {
 }
 
 
+def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
+    """Return the terms of the metrics of what was read and of what was made of it, by code and by the judge."""
+
+    def of_judge(found: dict[tuple[str, str], float | None]) -> Terms:
+        return lambda row: mean_term(found.get((row.record["system"], row.example.id)))
+
+    def precision(row: Row) -> tuple[float, float] | None:
+        useful = judged.useful.get((row.record["system"], row.example.id))
+        return mean_term(precision_over_ranks(useful)) if useful else None
+
+    def agreement_on_passages(row: Row) -> tuple[float, float] | None:
+        useful = judged.useful.get((row.record["system"], row.example.id))
+        gold = gold_labels(row.example, read_by(row.record))
+        if not useful or gold is None:
+            return None
+        return sum(one == other for one, other in zip(useful, gold, strict=True)), len(gold)
+
+    def agreement_on_recall(row: Row) -> tuple[float, float] | None:
+        found = judged.recall.get((row.record["system"], row.example.id))
+        by_gold = row.scores.read_recall
+        return None if found is None or by_gold is None else mean_term((found >= 0.5) == (by_gold >= 0.5))
+
+    return {
+        "read_precision": lambda row: mean_term(row.scores.read_precision),
+        "read_precision_judge": precision,
+        "read_precision_agreement": agreement_on_passages,
+        "read_gold": lambda row: mean_term(row.scores.read_gold),
+        "read_recall": lambda row: mean_term(row.scores.read_recall),
+        "read_recall_judge": of_judge(judged.recall),
+        "read_recall_agreement": agreement_on_recall,
+        "faithfulness": of_judge(judged.faithfulness),
+        "relevancy": of_judge(judged.relevancy),
+    }
+
+
+def costs_of(row: Row) -> dict[str, float]:
+    """Return the calls, tokens and seconds of one example."""
+    cost = row.record["cost"]
+    return {
+        "seconds": cost["seconds"],
+        "model_calls": cost["model_calls"],
+        "input_tokens": cost["input_tokens"],
+        "cached_tokens": cost["cached_input_tokens"],
+        "uncached_tokens": cost["input_tokens"] - cost["cached_input_tokens"],
+        "output_tokens": cost["output_tokens"],
+    }
+
+
 def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
-    """Compute means and medians of calls, tokens and seconds."""
-    costs = [row.record["cost"] for row in rows]
-    figures = {
-        "seconds": [cost["seconds"] for cost in costs],
-        "model_calls": [float(cost["model_calls"]) for cost in costs],
-        "input_tokens": [float(cost["input_tokens"]) for cost in costs],
-        "cached_tokens": [float(cost["cached_input_tokens"]) for cost in costs],
-        "uncached_tokens": [float(cost["input_tokens"] - cost["cached_input_tokens"]) for cost in costs],
-        "output_tokens": [float(cost["output_tokens"]) for cost in costs],
-    }
-    return {key: average(values) for key, values in figures.items()} | {
-        f"{key}_median": median(values) for key, values in figures.items()
-    }
+    """Compute means, medians and sums of calls, tokens and seconds."""
+    costs = [costs_of(row) for row in rows]
+    found: dict[str, Estimate] = {}
+    for key in costs[0] if costs else ():
+        values = [float(cost[key]) for cost in costs]
+        found[key], found[f"{key}_median"] = average(values), median(values)
+        found[f"{key}_total"] = Estimate(sum(values), None, None, len(values))
+    return found
 
 
-def compared(name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str) -> Compared:
-    """Return the metric of ``name`` minus the baseline's, over the examples for which both have it."""
-    shared = [(TERMS[key](row), TERMS[key](others[example])) for example, row in rows.items() if example in others]
+def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, Row], key: str) -> CostRatio:
+    """Return the total of ``name`` divided by that of ``against``, over the examples that both were asked."""
+    pairs = [(costs_of(row)[key], costs_of(others[example])[key]) for example, row in rows.items() if example in others]
+    found = ratio([one for one, _ in pairs], [other for _, other in pairs], len(pairs)) if pairs else NOTHING
+    return CostRatio(name, against, key, found)
+
+
+def compared(
+    name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str, terms: Terms
+) -> Compared:
+    """Return the metric of ``name`` minus the baseline's, over the examples for which both have it.
+
+    For those of `RAG` both systems must have read something.
+    """
+    both = [(row, others[example]) for example, row in rows.items() if example in others]
+    if key in RAG:
+        both = [pair for pair in both if all(read_by(row.record) for row in pair)]
+    shared = [(terms(one), terms(other)) for one, other in both]
     known = [(one, other) for one, other in shared if one is not None and other is not None]
     one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
     other = [pair[1][0] for pair in known], [pair[1][1] for pair in known]
@@ -188,8 +279,13 @@ def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
             other,
             one_wins=sum(pair.verdict == one for pair in same),
             other_wins=sum(pair.verdict == other for pair in same),
-            neither=sum(pair.verdict not in (one, other) for pair in same),
-            contradictions=sum(pair.first_says != pair.second_says for pair in same),
+            neither=endings["tie"] + endings["contradiction"],
+            contradictions=endings["contradiction"],
+            ties=endings["tie"],
+            identical=endings["identical"],
+            failures=endings["failed"],
+            share=exact_share(sum(pair.verdict == one for pair in same), endings["decided"]),
         )
         for (one, other), same in found.items()
+        for endings in [Counter(pair.ending for pair in same)]
     )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evaluation.records import Example, Record, Seen
+from evaluation.records import Example, Gold, Record, Seen
 from grounding.claims import declines
 from grounding.stems import CJK, figures, fold, numbers, stems
 from nodes.finish import MARKS, NOT_FROM_DOCUMENTS
@@ -165,24 +165,74 @@ def is_gold(example: Example, seen: Seen) -> bool | None:
     return holds_gold(example, seen["text"], seen["source"])
 
 
+def gold_labels(example: Example, passages: Sequence[Seen]) -> list[bool] | None:
+    """Return ``is_gold`` of each passage; None if unanswerable, unlabelled or without passages."""
+    labels = [label for seen in passages if (label := is_gold(example, seen)) is not None]
+    return None if example.answerable is False else labels or None
+
+
+def precision_over_ranks(labels: Sequence[bool]) -> float:
+    """Return RAGAS' context precision, Σ_k precision@k · label_k / Σ_k label_k; 0 if no label is true."""
+    hits = [rank for rank, label in enumerate(labels, 1) if label]
+    return sum(found / rank for found, rank in enumerate(hits, 1)) / len(hits) if hits else 0.0
+
+
 def recall_at_k(example: Example, record: Record) -> float | None:
     """Return 1 if the first search found a gold passage, else 0; None if unanswerable, unlabelled or not searched."""
-    labels = [is_gold(example, seen) for seen in record["seen"]]
-    if example.answerable is False or not labels or None in labels:
-        return None
-    return float(any(labels))
+    labels = gold_labels(example, record["seen"])
+    return None if labels is None else float(any(labels))
 
 
 def context_precision(example: Example, record: Record) -> float | None:
-    """Return RAGAS' Σ_k precision@k · gold_k / Σ_k gold_k over the ranks of the first search; 0 if none is gold."""
-    if recall_at_k(example, record) is None:
+    """Return ``precision_over_ranks`` of the first search's passages; None as for ``recall_at_k``."""
+    labels = gold_labels(example, record["seen"])
+    return None if labels is None else precision_over_ranks(labels)
+
+
+def read_by(record: Record) -> list[Seen]:
+    """Return the passages that the generator read, in its order; none if it read none or the record does not say.
+
+    A system whose only step is a draft read all that it found.
+    """
+    steps = record["decisions"]
+    only_drafts = len(steps) == 1 and steps[0].get("node") == "generate" and bool(steps[0].get("text"))
+    return record.get("read", record["seen"] if only_drafts else [])
+
+
+def labels_read(example: Example, record: Record) -> list[bool] | None:
+    """Return ``gold_labels`` of what was read; None also for an example that is not known to be answerable."""
+    return gold_labels(example, read_by(record)) if example.answerable else None
+
+
+def read_precision(example: Example, record: Record) -> float | None:
+    """Return ``precision_over_ranks`` of the ``labels_read``."""
+    labels = labels_read(example, record)
+    return None if labels is None else precision_over_ranks(labels)
+
+
+def read_gold(example: Example, record: Record) -> float | None:
+    """Return gold passages read / passages read, whatever their order."""
+    labels = labels_read(example, record)
+    return None if labels is None else sum(labels) / len(labels)
+
+
+def read_recall(example: Example, record: Record) -> float | None:
+    """Return gold spans that a passage read holds / gold spans; None as for ``read_precision``.
+
+    Without gold spans it is 1 if a passage holds a short reference, else 0: references are alternatives.
+    """
+    labels = labels_read(example, record)
+    if labels is None:
         return None
-    found, total = 0, 0.0
-    for rank, seen in enumerate(record["seen"], 1):
-        if is_gold(example, seen):
-            found += 1
-            total += found / rank
-    return total / found if found else 0.0
+    spans = [gold for gold in example.gold if gold.text and tokens(gold.text)]
+    if not spans:
+        return float(any(labels))
+    return sum(any(_holds(seen, gold) for seen in read_by(record)) for gold in spans) / len(spans)
+
+
+def _holds(seen: Seen, gold: Gold) -> bool:
+    in_source = gold.source is None or _same_source(seen["source"], gold.source)
+    return in_source and contains(seen["text"], gold.text or "")
 
 
 def citation_gold(example: Example, record: Record) -> bool | None:
@@ -201,6 +251,12 @@ def supported_share(record: Record) -> float | None:
     return sum(label == "fully supported" for label in labels) / len(labels)
 
 
+def decided_route(record: Record) -> bool:
+    """Return True if the system chose the route itself, rather than having only one."""
+    decided = any("verdict" in step for step in record["decisions"] if step.get("node") == "decide")
+    return record["route"] is not None and (decided or record["route_score"] is not None)
+
+
 @dataclass(frozen=True)
 class Scores:
     """All scores of one record; this module's functions define them."""
@@ -216,6 +272,9 @@ class Scores:
     context_precision: float | None
     citation_gold: bool | None
     supported_share: float | None
+    read_precision: float | None
+    read_gold: float | None
+    read_recall: float | None
 
 
 def score(example: Example, record: Record) -> Scores:
@@ -229,9 +288,12 @@ def score(example: Example, record: Record) -> Scores:
         f1=f1,
         containment=None if f1 is None else counts * containment(answer, example.references),
         squad_f1=squad_f1(example, record),
-        route_right=None if example.route is None or record["route"] is None else record["route"] == example.route,
+        route_right=record["route"] == example.route if example.route and decided_route(record) else None,
         recall_at_k=recall_at_k(example, record),
         context_precision=context_precision(example, record),
         citation_gold=citation_gold(example, record),
         supported_share=supported_share(record),
+        read_precision=read_precision(example, record),
+        read_gold=read_gold(example, record),
+        read_recall=read_recall(example, record),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp, lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,11 @@ class Difference:
     high: float | None
     p: float | None
     n: int
+
+    def __neg__(self) -> Difference:
+        """Return the difference taken the other way round."""
+        value, low, high = (None if one is None else -one for one in (self.value, self.high, self.low))
+        return Difference(value, low, high, self.p, self.n)
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,26 @@ def median(values: Numbers) -> Estimate:
     drawn = np.random.default_rng(SEED).integers(0, len(known), (RESAMPLES, len(known)))
     low, high = interval(np.median(known[drawn], axis=1))
     return Estimate(float(np.median(known)), low, high, len(known))
+
+
+def exact_share(wins: int, n: int) -> Estimate:
+    """Return wins / n with its exact interval (Clopper and Pearson 1934), which holds for few and one-sided counts."""
+    if not n:
+        return NOTHING
+    return Estimate(wins / n, 1 - _highest_share(n - wins, n), _highest_share(wins, n), n)
+
+
+def _highest_share(wins: int, n: int) -> float:
+    """Return the greatest share with which at most ``wins`` of ``n`` have a probability of 2.5 %."""
+    if wins == n:
+        return 1.0
+    ways = [lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) for k in range(wins + 1)]
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        share = (low + high) / 2
+        tail = sum(exp(log_ways + k * log(share) + (n - k) * log1p(-share)) for k, log_ways in enumerate(ways))
+        low, high = (share, high) if tail > 0.025 else (low, share)
+    return high
 
 
 def _over(above: Floats, below: Floats) -> Floats:

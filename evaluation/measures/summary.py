@@ -9,7 +9,7 @@ from evaluation.measures.statistics import NOTHING, Calibration, Difference, Est
 
 BASELINE = "self-rag"
 PLAIN = "plain"
-Unit = Literal["share", "score", "count", "seconds"]
+Unit = Literal["share", "score", "count", "total", "seconds"]
 Kind = Literal["route", "relevance", "support"]
 KINDS: tuple[Kind, ...] = ("route", "relevance", "support")
 
@@ -26,17 +26,46 @@ class Metric(NamedTuple):
 
 
 # fmt: off
+COSTS: tuple[tuple[str, str, Unit, Unit, int, str], ...] = (
+    ("seconds", "Seconds", "seconds", "seconds", -1, "wall-clock time"),
+    ("model_calls", "Model calls", "count", "total", -1, "calls; retries are calls"),
+    ("input_tokens", "Input tokens", "count", "total", -1, "tokens read"),
+    ("cached_tokens", "Cached input tokens", "count", "total", 0, "tokens read that were served from a cache"),
+    ("uncached_tokens", "Uncached input tokens", "count", "total", -1, "tokens read less cached ones"),
+    ("output_tokens", "Output tokens", "count", "total", -1, "tokens written"),
+)
 METRICS = (
     Metric("routing_accuracy", "Routing accuracy", "Route", "share", 1,
-           "route taken = route expected, over examples with an expected route"),
+           "route taken = route expected, over examples with an expected route; none for a system that has only one"),
     Metric("routing_auc", "Routing AUC", "Route", "score", 1,
            "AUC of P(retrieve), examples to be retrieved for against the others"),
     Metric("recall_at_k", "Recall@k", "Retrieval", "share", 1,
            "some passage of the first search is gold, over answerable examples that were searched for; a passage is "
            "gold when it stems from a gold source, where one is given, and its normalised tokens hold a gold span "
            "or a reference of at most 8 tokens"),
-    Metric("context_precision", "Context precision", "Retrieval", "share", 1,
+    Metric("context_precision", "Context precision, first search", "Retrieval", "share", 1,
            "Σ precision@k · gold_k / Σ gold_k over the ranks of the first search, 0 if none is gold (RAGAS)"),
+    Metric("read_precision", "Context precision, as read", "Reading", "share", 1,
+           "mean over answerable examples of which something was read of Σ precision@k · v_k / Σ v_k over the passages "
+           "that the generator read, in its order, 0 if no v is 1; v_k = 1 if the k-th is gold (RAGAS, docs.ragas.io, "
+           "Context Precision). Read is what stood in the prompt of the answer, or of an abstention's best draft"),
+    Metric("read_precision_judge", "Context precision, as read, judge", "Reading", "share", 1,
+           "the same, v_k = 1 if the judge finds the k-th passage useful to arrive at the first reference (RAGAS, "
+           "docs.ragas.io, Context Precision)"),
+    Metric("read_precision_agreement", "Judge agrees with gold, passages", "Reading", "share", 1,
+           "the judge's v = the gold label / passages read that have both"),
+    Metric("read_gold", "Share of gold, as read", "Reading", "share", 1,
+           "mean over the same examples of: gold passages read / passages read, whatever their order; unlike context "
+           "precision it falls for an irrelevant passage that stands after all relevant ones"),
+    Metric("read_recall", "Context recall, as read", "Reading", "share", 1,
+           "mean over the same examples of: gold spans that a passage read holds / gold spans; without gold spans, 1 "
+           "if one holds a reference of at most 8 tokens (RAGAS, docs.ragas.io, Context Recall, non-LLM: gold spans "
+           "are the reference contexts)"),
+    Metric("read_recall_judge", "Context recall, as read, judge", "Reading", "share", 1,
+           "mean over examples with a reference of: claims of the first reference that the judge finds to follow from "
+           "the passages read / its claims (RAGAS, docs.ragas.io, Context Recall)"),
+    Metric("read_recall_agreement", "Judge agrees with gold, recall", "Reading", "share", 1,
+           "(the judge's recall >= ½) = (the recall by gold >= ½) / examples that have both"),
     Metric("grader_precision", "Grader precision", "Relevance", "share", 1,
            "gold / passages judged relevant; passages of unanswerable examples are never gold"),
     Metric("grader_recall", "Grader recall", "Relevance", "share", 1,
@@ -84,21 +113,15 @@ METRICS = (
     Metric("supported", "Claims supported, own verdict", "Evidence", "share", 1,
            "mean over answers of: claims that the system itself judged fully supported / claims"),
     Metric("faithfulness", "Faithfulness, judge", "Evidence", "share", 1,
-           "mean over answers of: claims that the judge finds to follow from the passages / claims (RAGAS)"),
+           "mean over answers of: claims that the judge finds to follow from the passages / claims (RAGAS, Es et al. "
+           "2023, arXiv:2309.15217)"),
     Metric("relevancy", "Answer relevancy, judge", "Evidence", "score", 1,
-           "mean over answers of the mean cosine between the question and questions made from the answer (RAGAS)"),
-    Metric("seconds", "Seconds", "Cost", "seconds", -1, "mean wall-clock time of an example"),
-    Metric("seconds_median", "Seconds, median", "Cost", "seconds", -1, "median wall-clock time of an example"),
-    Metric("model_calls", "Model calls", "Cost", "count", -1, "mean; retries are calls"),
-    Metric("model_calls_median", "Model calls, median", "Cost", "count", -1, "median"),
-    Metric("input_tokens", "Input tokens", "Cost", "count", -1, "mean"),
-    Metric("input_tokens_median", "Input tokens, median", "Cost", "count", -1, "median"),
-    Metric("cached_tokens", "Cached input tokens", "Cost", "count", 0, "mean of input tokens served from a cache"),
-    Metric("cached_tokens_median", "Cached input tokens, median", "Cost", "count", 0, "median"),
-    Metric("uncached_tokens", "Uncached input tokens", "Cost", "count", -1, "mean of input tokens less cached ones"),
-    Metric("uncached_tokens_median", "Uncached input tokens, median", "Cost", "count", -1, "median"),
-    Metric("output_tokens", "Output tokens", "Cost", "count", -1, "mean"),
-    Metric("output_tokens_median", "Output tokens, median", "Cost", "count", -1, "median"),
+           "mean over answers of the mean cosine between the question and questions made from the answer, 0 if "
+           "abstained (RAGAS, Es et al. 2023, arXiv:2309.15217)"),
+    *(Metric(key + suffix, title + added, "Cost", unit, better, f"{how} over examples: {what}")
+      for key, title, each, total, better, what in COSTS
+      for suffix, added, unit, how in (("", "", each, "mean"), ("_median", ", median", each, "median"),
+                                       ("_total", ", total", total, "sum"))),
 )
 # fmt: on
 BY_KEY = {metric.key: metric for metric in METRICS}
@@ -117,7 +140,12 @@ MAIN_METRICS = (
     "uncached_tokens",
     "seconds",
 )
-PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds")
+RAG = (
+    *("read_precision", "read_precision_judge", "read_gold", "read_recall", "read_recall_judge"),
+    *("faithfulness", "relevancy"),
+)
+PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds", *RAG)
+RATIOS = ("model_calls", "input_tokens", "uncached_tokens", "output_tokens", "seconds")
 
 
 @dataclass(frozen=True)
@@ -147,7 +175,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class Compared:
-    """A system's metric minus the baseline's, over the examples that both were asked."""
+    """A system's metric minus the baseline's, over the examples that both were asked; of `RAG`, that both read for."""
 
     system: str
     baseline: str
@@ -156,8 +184,22 @@ class Compared:
 
 
 @dataclass(frozen=True)
+class CostRatio:
+    """A system's total of a cost divided by another's, over the examples that both were asked."""
+
+    system: str
+    against: str
+    metric: str
+    ratio: Estimate
+
+
+@dataclass(frozen=True)
 class Preference:
-    """How often the judge preferred each of two answers in both orders; ``neither`` counts ties and contradictions."""
+    """How often the judge preferred each of two answers in both orders; ``neither`` counts ties and contradictions.
+
+    ``identical`` answers were not compared, and on ``failures`` the judge gave no verdict. ``share`` is the share of
+    ``one`` in the wins of both, with its exact interval.
+    """
 
     one: str
     other: str
@@ -165,11 +207,18 @@ class Preference:
     other_wins: int
     neither: int
     contradictions: int
+    ties: int
+    identical: int
+    failures: int
+    share: Estimate
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The results of an evaluation: the examples by label, the systems, and how they differ."""
+    """The results of an evaluation: the examples by label, the systems, and how they differ.
+
+    Of ``judge_asked`` questions the judge gave no verdict on ``judge_unanswered``.
+    """
 
     examples: int
     answerable: int
@@ -179,6 +228,9 @@ class Summary:
     preferences: tuple[Preference, ...] = ()
     judge_agreement: float | None = None
     baseline: str = field(default=BASELINE)
+    ratios: tuple[CostRatio, ...] = ()
+    judge_asked: int = 0
+    judge_unanswered: int = 0
 
     def __getitem__(self, system: str) -> SystemSummary:
         """Return the summary of one system. Raises KeyError."""
@@ -186,6 +238,10 @@ class Summary:
             if one.name == system:
                 return one
         raise KeyError(system)
+
+    def known_differences(self) -> list[Compared]:
+        """Return the differences that some example tells."""
+        return [one for one in self.differences if one.difference.n]
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data for ``json.dumps``."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.scores import abstained, right
+from evaluation.measures.statistics import Estimate, exact_share
 from evaluation.records import Example, Record
+from evaluation.reporting.tables import with_bounds
 
 OURS, BASELINE = "self-rag", "plain"
 SHORT_QUESTION, LONG_QUESTION = 7, 13
@@ -38,6 +41,11 @@ class Group:
         """Return the number of labelled questions."""
         return self.both + self.ours + self.other + self.neither
 
+    @property
+    def share(self) -> Estimate:
+        """Return the share of ours in the questions that exactly one gets right, with its exact interval."""
+        return exact_share(self.ours, self.ours + self.other)
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -61,6 +69,7 @@ def analysis(
     theirs = {record["example"]: record for record in records if record["system"] == other and not record["error"]}
     shared = [example for example in examples if example.id in mine and example.id in theirs]
     pairs = {pair.example: pair for pair in judgements.pairs if {pair.one, pair.other} == {ours, other}}
+    judged = [pairs[one.id] for one in shared if one.id in pairs]
 
     def group(kind: str, what: str, members: Iterable[Example]) -> Group:
         chosen = list(members)
@@ -87,7 +96,7 @@ def analysis(
     ]
     overall = group("all", "all questions", shared)
     return Analysis(
-        overall, groups, lines_of(overall, groups, labelled_pairs(examples, records, pairs.values()), ours, other)
+        overall, groups, lines_of(overall, groups, labelled_pairs(examples, records, judged), judged, ours, other)
     )
 
 
@@ -140,20 +149,31 @@ def kinds_of(example: Example, record: Record, ours: str) -> dict[str, str]:
 
 
 def lines_of(
-    overall: Group, groups: Sequence[Group], labelled: Sequence[tuple[Pair, str]], ours: str, other: str
+    overall: Group,
+    groups: Sequence[Group],
+    labelled: Sequence[tuple[Pair, str]],
+    judged: Sequence[Pair],
+    ours: str,
+    other: str,
 ) -> list[str]:
-    """Write the counts as sentences: all questions, the judge, then the kinds with the greatest differences first."""
+    """Write the counts as sentences: all questions, the judge, then the kinds with the greatest differences first.
+
+    A win or a loss is one whose interval does not hold an even share.
+    """
     lines = []
     if overall.labelled:
         lines.append(
             f"Of {overall.labelled} questions with labels, both are right on {overall.both}, {ours} alone on "
             f"{overall.ours}, {other} alone on {overall.other}, neither on {overall.neither}."
         )
-    judged = overall.preferred + overall.not_preferred + overall.undecided
     if judged:
+        endings = Counter(pair.ending for pair in judged)
+        share = with_bounds(exact_share(overall.preferred, endings["decided"]), "share")
         lines.append(
-            f"Of {judged} pairs of answers, the judge preferred {ours} on {overall.preferred} and {other} on "
-            f"{overall.not_preferred}; on {overall.undecided} it saw a tie, or its two orders disagreed."
+            f"Of {len(judged)} pairs of answers, the judge preferred {ours} on {overall.preferred} and {other} on "
+            f"{overall.not_preferred}, a share of {share} for {ours}; {endings['tie']} were ties, on "
+            f"{endings['contradiction']} its two orders disagreed, {endings['identical']} were identical, and on "
+            f"{endings['failed']} it gave no verdict."
         )
     if labelled:
         decided = [(pair, name) for pair, name in labelled if pair.verdict]
@@ -163,16 +183,20 @@ def lines_of(
             f"and agreed with the labels on {agreed}."
         )
     large = sorted((one for one in groups if one.labelled >= MIN_QUESTIONS), key=lambda one: one.other - one.ours)
-    lines += [_line(one, f"{ours} wins", ours, other) for one in large if one.ours > one.other]
-    lines += [_line(one, f"{ours} loses", ours, other) for one in reversed(large) if one.ours < one.other]
+    won = [one for one in large if (one.share.low or 0) > 0.5]
+    lost = [one for one in reversed(large) if one.share.high is not None and one.share.high < 0.5]
+    open_ = [one for one in large if one not in won and one not in lost and one.ours != one.other]
+    lines += [_line(one, f"{ours} wins", ours, other) for one in won]
+    lines += [_line(one, f"{ours} loses", ours, other) for one in lost]
+    lines += [_line(one, "Neither is clearly ahead", ours, other) for one in open_]
     even = [one.what for one in large if one.ours == one.other]
     return [*lines, f"Neither is ahead on {'; '.join(even)}."] if even else lines
 
 
 def _line(group: Group, who: str, ours: str, other: str) -> str:
     return (
-        f"{who} on {group.what} ({group.labelled}): {ours} alone is right on {group.ours}, "
-        f"{other} alone on {group.other}."
+        f"{who} on {group.what} ({group.labelled}): {ours} alone is right on {group.ours}, {other} alone on "
+        f"{group.other}, a share of {with_bounds(group.share, 'share')} for {ours}."
     )
 
 

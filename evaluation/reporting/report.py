@@ -17,9 +17,27 @@ from evaluation.reporting.failure_page import failures
 from evaluation.reporting.html_document import html_document
 from evaluation.reporting.markup import Html, joined, tag
 from evaluation.reporting.routes import route_lists
-from evaluation.reporting.tables import bounds, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from evaluation.reporting.tables import (
+    bounds,
+    cost_rows,
+    metrics_csv,
+    p_shown,
+    rag_rows,
+    records_csv,
+    shown,
+    tables_of,
+    with_bounds,
+)
 
-__all__ = ["markdown", "table_rows", "write_report"]
+__all__ = ["tables_of", "write_report"]
+
+RAG_NOTE = (
+    "As RAGAS defines them, of what the generator read; the share of gold stands beside them. Of a question that a "
+    "system read nothing for it has none, but for answer relevancy, which is of every answer. The difference is paired "
+    "over the questions for which both read something. A dash is not known: precision and recall need gold spans, or a "
+    "reference and the judge; faithfulness and answer relevancy need the judge."
+)
+COST_NOTE = "Sums over the examples asked, and ratios of the sums over those that both systems were asked."
 
 
 def write_report(
@@ -37,7 +55,7 @@ def write_report(
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     files = {
         "report.html": page(dataset.name, examples, records, summary, judgements),
-        "records.csv": records_csv(examples, records),
+        "records.csv": records_csv(examples, records, judgements),
         "metrics.csv": metrics_csv(summary),
         "summary.json": as_json(summary.as_json(), indent=1),
         "overview.svg": pictures.overview(summary),
@@ -62,6 +80,8 @@ def page(
         tag("h1", f"Evaluation: {name}"),
         tag("p", ", ".join(counts), ". Brackets and bars are 95 % bootstrap intervals over examples.", class_="muted"),
         tag("div", pictures.overview(summary), class_="wide picture"),
+        _section("rag", "RAG metrics", *_grid(rag_rows(summary), RAG_NOTE)),
+        _section("totals", "What it cost in all", *_grid(cost_rows(summary), COST_NOTE)),
         _section("figures", "Figures", _figures(summary)),
         _section("differences", f"Differences from {summary.baseline}", *_differences(summary)),
         _section("analysis", "When it wins, and when it does not", *_analysis(examples, records, judgements)),
@@ -105,7 +125,7 @@ def _analysis(
     """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
     if not {"self-rag", "plain"} <= {record["system"] for record in records}:
         return []
-    lines = analysis(examples, records, judgements or Judgements({}, {}, [])).lines
+    lines = analysis(examples, records, judgements or Judgements()).lines
     return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
 
 
@@ -144,12 +164,25 @@ def _figure(metric: Metric, summary: Summary) -> Html:
     return tag("tr", tag("th", metric.title, scope="row", title=metric.formula), *cells)
 
 
+def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
+    """Show the rows of a table of the terminal, the header first, with a note before it; nothing without rows."""
+    if not rows:
+        return []
+    head = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in rows[0])))
+    body = [
+        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell, class_="number") for cell in row[1:]))
+        for row in rows[1:]
+    ]
+    return [tag("p", note, class_="muted"), tag("div", tag("table", head, tag("tbody", *body)), class_="wide")]
+
+
 def _differences(summary: Summary) -> list[Html]:
-    if not summary.differences:
+    known = summary.known_differences()
+    if not known:
         return []
     names = ("metric", "difference", "95 % interval", "p", "n", "reading")
     body = []
-    for system, found in groupby(summary.differences, key=lambda one: one.system):
+    for system, found in groupby(known, key=lambda one: one.system):
         title = tag("th", f"{system} − {summary.baseline}", colspan=len(names), scope="rowgroup")
         body.append(tag("tbody", tag("tr", title, class_="group"), *map(_difference, found)))
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
@@ -183,6 +216,8 @@ def _preferences(summary: Summary) -> list[Html]:
     found: list[Html] = []
     if summary.judge_agreement is not None:
         found.append(tag("p", f"The judge agrees with {summary.judge_agreement:.0%} of the labels."))
+    if summary.judge_unanswered:
+        found.append(tag("p", f"It gave no verdict on {summary.judge_unanswered} of {summary.judge_asked} questions."))
     if summary.preferences:
         lines = [
             tag(
@@ -190,12 +225,18 @@ def _preferences(summary: Summary) -> list[Html]:
                 tag("th", f"{one.one} / {one.other}", scope="row"),
                 *(
                     tag("td", count, class_="number")
-                    for count in (one.one_wins, one.other_wins, one.neither, one.contradictions)
+                    for count in (
+                        *(one.one_wins, one.other_wins, one.ties, one.contradictions, one.identical, one.failures),
+                        with_bounds(one.share, "share"),
+                    )
                 ),
             )
             for one in summary.preferences
         ]
-        names = ("one / other", "one wins", "other wins", "neither", "changed with the order")
+        names = (
+            *("one / other", "one wins", "other wins", "tie", "changed with the order", "same answer", "no verdict"),
+            "share of one in the wins",
+        )
         head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
         found.append(tag("div", tag("table", head, tag("tbody", *lines)), class_="wide"))
     return found

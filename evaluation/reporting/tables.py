@@ -6,10 +6,13 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from core.text import clean, one_line
+from core.text import as_json, clean, one_line
+from evaluation.judging.judgements import Judgements
 from evaluation.measures.joined_rows import Row, rows_of
+from evaluation.measures.metrics import terms_of_reading
+from evaluation.measures.scores import read_by
 from evaluation.measures.statistics import Difference, Estimate
-from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, Summary, Unit
+from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PLAIN, RAG, RATIOS, Summary, Unit
 from evaluation.records import Example, Record
 
 NONE = "–"
@@ -21,6 +24,8 @@ def shown(value: float | None, unit: Unit, sign: bool = False) -> str:
     if value is None:
         return NONE
     digits = 2 if unit in ("share", "score") else 1 if unit == "seconds" or abs(value) < 100 else 0
+    if unit == "total":
+        return f"{value:,.0f}"
     if value == 0 and unit in ("count", "seconds"):
         return "0"
     text = f"{value:{'+' if sign else ''},.{digits}f}"
@@ -57,12 +62,52 @@ def table_rows(summary: Summary) -> list[list[str]]:
     return [*rows, ["Failed", *failed]] if any(system.failed for system in summary.systems) else rows
 
 
+def rag_rows(summary: Summary) -> list[list[str]]:
+    """Return the RAG metrics of every system and their paired difference from plain; none if nothing was read.
+
+    What only the judge knows has a row if it was asked; without a label a cell is a dash.
+    """
+    differences = {one.metric: -one.difference for one in summary.differences if one.system == PLAIN}
+    header = ["RAG metrics", *(system.name for system in summary.systems)]
+    rows = [header + ([f"{summary.baseline} − {PLAIN}", "both read"] if differences else [])]
+    for metric in map(BY_KEY.__getitem__, RAG):
+        found = [system[metric.key] for system in summary.systems]
+        known = any(one.value is not None for one in found)
+        if known or not metric.key.endswith("_judge"):
+            cells = [with_bounds(one, metric.unit) + (f" n {one.n}" if one.n else "") for one in found]
+            if differences:
+                gap = differences[metric.key]
+                cells += [with_bounds(gap, metric.unit, sign=True), str(gap.n)]
+            rows.append([metric.title, *cells])
+    return rows if any(system[key].value is not None for system in summary.systems for key in RAG) else []
+
+
+def cost_rows(summary: Summary) -> list[list[str]]:
+    """Return what every system cost in all, and its ratios to another system, over the examples that both were asked.
+
+    A ratio has its interval; none if nothing was asked.
+    """
+    pairs = list(dict.fromkeys((one.system, one.against) for one in summary.ratios))
+    ratios = {(one.system, one.metric): one.ratio for one in summary.ratios}
+    rows = [["Cost, total", *(system.name for system in summary.systems), *(f"{a} ÷ {b}" for a, b in pairs)]]
+    for metric in map(BY_KEY.__getitem__, RATIOS):
+        total = BY_KEY[f"{metric.key}_total"]
+        totals = [shown(system[total.key].value, total.unit) for system in summary.systems]
+        rows.append([metric.title, *totals, *(with_bounds(ratios[name, metric.key], "score") for name, _ in pairs)])
+    return rows if any(system.n for system in summary.systems) else []
+
+
+def tables_of(summary: Summary) -> list[list[list[str]]]:
+    """Return the tables for the terminal: the main metrics, the RAG metrics, and the costs."""
+    return [rows for rows in (table_rows(summary), rag_rows(summary), cost_rows(summary)) if rows]
+
+
 def markdown(summary: Summary) -> str:
     """Format the main metrics, and the differences from the baseline, as Markdown tables."""
     parts = [_table(table_rows(summary))]
-    if summary.differences:
+    if known := summary.known_differences():
         rows = [["Difference from " + summary.baseline, "metric", "difference", "p", "n"]]
-        for one in summary.differences:
+        for one in known:
             metric = BY_KEY[one.metric]
             shown_difference = with_bounds(one.difference, metric.unit, sign=True)
             rows.append([one.system, metric.title, shown_difference, p_shown(one.difference.p), str(one.difference.n)])
@@ -76,13 +121,20 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
-def records_csv(examples: Sequence[Example], records: Sequence[Record]) -> str:
-    """Write one row for each system and example with every score; an empty cell is not known."""
+def records_csv(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> str:
+    """Write one row for each system and example with every score; an empty cell is not known.
+
+    ``contexts_read`` is a JSON list of the passages that the generator read.
+    """
+    judged = terms_of_reading(judgements or Judgements())
     header: list[str] = []
     lines: list[list[object]] = []
     for rows in rows_of(examples, records).values():
         for row in rows.values():
-            cells = _cells(row)
+            cells = _cells(row) | {
+                "contexts_read": as_json([seen["text"] for seen in read_by(row.record)]),
+                **{key: terms[0] / terms[1] if (terms := judged[key](row)) else None for key in RAG},
+            }
             header = header or list(cells)
             lines.append(list(cells.values()))
     return _csv([header, *lines])
@@ -123,7 +175,10 @@ def _cells(row: Row) -> dict[str, object]:
 
 
 def metrics_csv(summary: Summary) -> str:
-    """Write one row per system and metric, then one per difference from the baseline, named by ``against``."""
+    """Write one row per system and metric, then one per difference from the baseline, named by ``against``.
+
+    Last come the ratios of total costs, with ``_ratio`` after the metric's name.
+    """
     lines: list[list[object]] = [["system", "against", "metric", "title", "value", "low", "high", "p", "n"]]
     for system in summary.systems:
         for metric in METRICS:
@@ -133,6 +188,9 @@ def metrics_csv(summary: Summary) -> str:
         gap, title = compared.difference, BY_KEY[compared.metric].title
         names = [compared.system, compared.baseline, compared.metric, title]
         lines.append([*names, gap.value, gap.low, gap.high, gap.p, gap.n])
+    for cost in summary.ratios:
+        names = [cost.system, cost.against, f"{cost.metric}_ratio", f"{BY_KEY[cost.metric].title}, ratio"]
+        lines.append([*names, cost.ratio.value, cost.ratio.low, cost.ratio.high, None, cost.ratio.n])
     return _csv(lines)
 
 

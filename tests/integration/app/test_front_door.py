@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, SelfRAG, Settings
+from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, Results, SelfRAG, Settings
 from app.compose import REMOTE_LIMITS
 from core.errors import IndexDamaged
 from models.embeddings import NAME
@@ -95,7 +95,9 @@ def test_a_stream_that_is_left_ends_its_question(rag: SelfRAG, server: OpenAISer
 
 
 def test_several_questions_are_answered_in_order(rag: SelfRAG) -> None:
-    answers = [result.answer for result in rag.ask_many([RENT, DOGS, RENT, DOGS], at_once=2)]
+    results = rag.ask_many([RENT, DOGS, RENT, DOGS], at_once=2)
+    assert isinstance(results, Results)
+    answers = [result.answer for result in results]
     assert answers == [ANSWER, "Dogs are allowed in the garden."] * 2
 
 

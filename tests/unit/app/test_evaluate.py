@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from app import compose, libraries
+from app import compose, libraries, stamp
 from app.cli import main, parse
 from app.evaluate import add_options, evaluate, surroundings_of
 from app.screen import Screen
 from app.settings import load_settings
+from app.stamp import HASH_LENGTH, bare_stamp
 from core.errors import ModelError, RequestError
 from evaluation.fingerprint import digest
 from evaluation.folder import MARKER
@@ -101,6 +102,55 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(capsys: pytest.CaptureF
     assert "written into eval/letters: records.jsonl, report.html" in err
     assert sorted(record["system"] for record in written()) == ["plain", "plain", "self-rag", "self-rag"]
     assert all((Path("eval") / "letters" / name).is_file() for name in ("report.html", "records.csv", "metrics.csv"))
+
+
+def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(options())
+    with libraries.open_docs([Path("docs")], load_settings(), Screen(quiet=True)) as library:
+        library.sync()
+        index = library.content_hash()[:HASH_LENGTH]
+    named = {"chat_model": "scripted", "critic_model": "scripted", "embedding_model": "words", "index": index}
+    for record in written():
+        assert record["stamp"] == {**bare_stamp().model_dump(), **named}
+        assert record["calibration"] is None
+    monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "embedded")
+    monkeypatch.delenv("SELFRAG_MODEL_PATH", raising=False)
+    evaluate(options("--systems", "plain", "--out", "other"))
+    (line, _) = (Path("other") / "records.jsonl").read_text().splitlines()
+    assert json.loads(line)["record"]["calibration"].startswith("embedded-")
+
+
+def test_what_it_was_made_with_is_no_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(options())
+    monkeypatch.setattr(stamp, "VERSION", "9.9.9")
+    bare_stamp.cache_clear()
+    evaluate(options())
+    bare_stamp.cache_clear()
+    assert len(written()) == 4
+
+
+def test_the_rag_metrics_and_the_costs_have_tables_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(options())
+    tables = [part.splitlines() for part in capsys.readouterr().out.split("\n\n")]
+    assert [rows[0].split("  ")[0] for rows in tables] == ["", "RAG metrics", "Cost, total"]
+    assert tables[1][0].split("  ")[-1].strip() == "both read"
+    assert "self-rag − plain" in tables[1][0]
+    precision = next(row for row in tables[1] if row.startswith("Context precision, as read"))
+    assert "+0.00" not in precision
+    assert precision.split()[-1] == "1"
+    assert "self-rag ÷ plain" in tables[2][0]
+
+
+def test_a_judge_that_gave_no_verdict_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def judge_records(*given: Any, **_: Any) -> Judgements:
+        return Judgements(asked=11, unanswered=11, reason="The server refused\x1b[2J the request.")
+
+    monkeypatch.setattr(judge, "judge_records", judge_records)
+    evaluate(options("--judge"))
+    err = " ".join(capsys.readouterr().err.split())
+    assert "The judge gave no verdict on 11 of 11 questions: The server refused the request." in err
 
 
 def test_extra_systems_are_compared_too(capsys: pytest.CaptureFixture[str]) -> None:

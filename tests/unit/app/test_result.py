@@ -1,11 +1,15 @@
+import sys
 from typing import Any
 
 import pytest
 
-from app.result import result_of
+from app.result import Results, result_of
 from app.screen import Screen
-from app.show import describe, numbered_answer, place, show_costs
+from app.show import describe, first_search, numbered_answer, place, plain_tokens, show_costs
+from core.errors import RequestError
 from nodes.finish import citations_of, marked
+from prompts.delimiters import numbered
+from prompts.generate import GENERATE
 from tests.integration.app.contract import keep_to_the_contract
 from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
 
@@ -137,6 +141,52 @@ def test_the_costs_are_a_line_for_each_node(capsys: pytest.CaptureFixture[str]) 
         ["finish", "0", "0", "0", "0", "0.1"],
         ["total", "2", "2,400", "2,000", "60", "1.2"],
     ]
+
+
+def test_what_one_plain_call_would_read_is_estimated_from_the_first_search(capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [
+        {"node": "retrieve", "seconds": 0.1, "decided": {"query": "A?", "retrieved": 2}},
+        {"node": "retrieve", "seconds": 0.1, "decided": {"query": "B?", "retrieved": 1}},
+    ]
+    alpha, beta = MIXED["draft"]["passages"]
+    found = [alpha, beta, {**beta, "id": "gamma", "text": "Found by the second search."}]
+    question = "What <passage> is it?"
+    result = result_of({**ended(MIXED, "grounded", "accepted"), "found": found, "question": question, "path": steps})
+    assert [one.id for one in first_search(result)] == ["alpha", "beta"]
+    system, asked = GENERATE.format_messages(passages=numbered([alpha, beta]), question="What (passage> is it?")
+    tokens = sum(len(text.encode()) // 3 + 8 for text in (system.text, asked.text))
+    assert plain_tokens(result.question, first_search(result)) == tokens
+    show_costs(result, Screen())
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"One plain call over the 2 passages first found would read about {tokens:,} tokens (estimate)."
+
+
+def test_results_are_a_table_with_a_row_for_each_question() -> None:
+    best = {**MIXED, "draft": {**MIXED["draft"], "passages": MIXED["draft"]["passages"][::-1]}}
+    mixed = ended(best, "partially_grounded", "claims_unsupported")
+    mixed["found"] = MIXED["draft"]["passages"]
+    withheld = ended(MIXED, "abstained", "claims_unsupported")
+    frame = Results(map(result_of, [mixed, ended(DIRECT, "direct", "not_needed"), withheld])).to_pandas()
+    alpha, beta = (one["text"] for one in MIXED["draft"]["passages"])
+    assert list(frame["contexts"]) == [[beta, alpha], [], []]
+    assert list(frame["quotes"]) == [[one["quote"] for one in mixed["citations"]], [], []]
+    assert list(frame["outcome"]) == ["partially_grounded", "direct", "abstained"]
+    assert list(frame["used_retrieval"]) == [True, False, False]
+    assert list(frame["seconds"]) == [1.235] * 3
+
+
+def test_no_results_are_a_table_of_no_rows() -> None:
+    frame = Results().to_pandas()
+    assert len(frame) == 0
+    assert {"question", "answer", "outcome", "contexts", "model_calls", "seconds"} <= set(frame.columns)
+
+
+def test_without_pandas_a_table_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(
+        RequestError, match=r"^to_pandas\(\) needs pandas, which is not installed: pip install pandas\.$"
+    ):
+        Results().to_pandas()
 
 
 def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:

@@ -52,7 +52,7 @@ def record(id_: str = "1", system: str = "ours", **changes: Any) -> Record:
         "decisions": [],
         "error": None,
     }
-    unknown = changes.keys() - made.keys()
+    unknown = changes.keys() - Record.__annotations__.keys()
     assert not unknown, unknown
     return cast("Record", {**made, **changes})
 

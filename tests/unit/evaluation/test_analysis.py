@@ -65,14 +65,40 @@ def test_sentences_name_the_greatest_win_first_and_the_losses() -> None:
     assert lines[0] == (
         "Of 12 questions with labels, both are right on 5, self-rag alone on 5, plain alone on 1, neither on 1."
     )
-    assert lines[1].startswith("self-rag wins on ")
-    assert "self-rag wins on unanswerable questions (6): self-rag alone is right on 5, plain alone on 0." in lines
-    assert "self-rag loses on answerable questions (6): self-rag alone is right on 0, plain alone on 1." in lines
-    wins = [line for line in lines if " wins " in line]
-    assert "ended as abstained (6)" in wins[-1], "a win of 5 to 1 comes after those of 5 to 0"
+    assert not any(" wins " in line or " loses " in line for line in lines), "5 of 5 may be chance: [0.48, 1.00]"
+    assert (
+        "Neither is clearly ahead on unanswerable questions (6): self-rag alone is right on 5, plain alone on 0, a "
+        "share of 1.00 [0.48, 1.00] for self-rag." in lines
+    )
+    open_ = [line for line in lines if "clearly" in line]
+    assert "self-rag alone is right on 5, plain alone on 0" in open_[0]
+    assert "self-rag alone is right on 0, plain alone on 1" in open_[-1]
+
+
+def test_a_win_or_a_loss_is_one_whose_interval_holds_no_even_share() -> None:
+    examples = [*(unanswerable(n) for n in range(8)), *(answerable(n) for n in range(8))]
+    made = [record for n in range(8) for record in (answered("self-rag", "", example=f"u{n}"), mill(n))]
+    made += [record for n in range(8) for record in (answered("self-rag", "", example=f"a{n}"), air(n))]
+    lines = analysis(examples, made, Judgements()).lines
+    assert (
+        "self-rag wins on unanswerable questions (8): self-rag alone is right on 8, plain alone on 0, a share of 1.00 "
+        "[0.63, 1.00] for self-rag." in lines
+    )
+    assert (
+        "self-rag loses on answerable questions (8): self-rag alone is right on 0, plain alone on 8, a share of 0.00 "
+        "[0.00, 0.37] for self-rag." in lines
+    )
     assert max(i for i, line in enumerate(lines) if " wins " in line) < min(
         i for i, line in enumerate(lines) if " loses " in line
     )
+
+
+def mill(number: int) -> Record:
+    return answered("plain", "A miller.", example=f"u{number}")
+
+
+def air(number: int) -> Record:
+    return answered("plain", "Air.", example=f"a{number}")
 
 
 def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
@@ -80,17 +106,22 @@ def test_the_judges_verdicts_and_its_agreement_are_said() -> None:
         Pair("u0", "self-rag", "plain", "self-rag", "self-rag", "self-rag"),  # right
         Pair("u1", "self-rag", "plain", "plain", "plain", "plain"),  # wrong
         Pair("u2", "self-rag", "plain", "self-rag", "plain", None),
+        Pair("u4", "self-rag", "plain", None, None, None),
+        Pair("u5", "self-rag", "plain", None, None, None, failed=True),
+        Pair("a0", "self-rag", "plain", "self-rag", None, None, failed=True),
+        Pair("a2", "self-rag", "plain", None, None, None, identical=True),
         Pair("a1", "self-rag", "plain", "plain", "plain", "plain"),  # both are right: no label
         Pair("u3", "self-rag", "sequential", "self-rag", "self-rag", "self-rag"),
     ]
     found = analysis(EXAMPLES, records(), Judgements(pairs=pairs))
-    assert (found.overall.preferred, found.overall.not_preferred, found.overall.undecided) == (1, 2, 1)
+    assert (found.overall.preferred, found.overall.not_preferred, found.overall.undecided) == (1, 2, 5)
     assert (
-        "Of 4 pairs of answers, the judge preferred self-rag on 1 and plain on 2; on 1 it saw a tie, or its two orders "
-        "disagreed." in found.lines
+        "Of 8 pairs of answers, the judge preferred self-rag on 1 and plain on 2, a share of 0.33 [0.01, 0.91] for "
+        "self-rag; 1 were ties, on 1 its two orders disagreed, 1 were identical, and on 2 it gave no verdict."
+        in found.lines
     )
     assert (
-        "Where exactly one of the two is right (3), the judge decided 2 and agreed with the labels on 1." in found.lines
+        "Where exactly one of the two is right (5), the judge decided 2 and agreed with the labels on 1." in found.lines
     )
 
 

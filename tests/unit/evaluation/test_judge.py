@@ -17,9 +17,9 @@ from core.types import Verdict
 from evaluation.judging.judge import judge_records, passages_of, relevancies
 from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS
 from evaluation.judging.judgements import Judgements, Pair
-from evaluation.records import Example, Record
+from evaluation.records import Example, Record, Seen
 from graph.context import RetrieverLike, Services
-from models.failures import TransientModelError
+from models.failures import TransientModelError, UnusableRequestError
 from models.usage import NodeBudget
 from prompts.choice import Choice
 from tests.scripted import ScriptedRetriever, verdict
@@ -30,10 +30,14 @@ EXAMPLE = Example(id="e1", question="Why is the sky blue?", answerable=True, ref
 
 @dataclass
 class Model:
-    """Critic and generator in one: ``support`` by claim, ``prefer`` by the two answers, ``questions`` by answer."""
+    """Critic and generator in one.
+
+    ``support`` is by claim, ``useful`` by passage, ``prefer`` by the two answers, ``questions`` by answer.
+    """
 
     support: dict[str, str | Verdict] = field(default_factory=dict)
-    prefer: Callable[[str, str], str] = lambda first, second: "tie"
+    useful: dict[str, str | Verdict] = field(default_factory=dict)
+    prefer: Callable[[str, str], str | Verdict] = lambda first, second: "tie"
     questions: Callable[[str], str] = lambda answer: "Q1?\nQ2?\nQ3?"
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     fails_on: str | None = None
@@ -47,6 +51,8 @@ class Model:
         await asyncio.sleep(0)
         if choice.name == "preference":
             said: str | Verdict = self.prefer(inputs["first"], inputs["second"])
+        elif choice.name == "useful":
+            said = next((one for text, one in self.useful.items() if text in inputs["passage"]), "useful")
         else:
             said = self.support.get(inputs["claim"], "fully supported")
         return verdict(said) if isinstance(said, str) else said
@@ -213,6 +219,7 @@ async def test_a_judge_that_looks_at_the_order_decides_nothing(
         Model(prefer=lambda first, second: prefer), [answered("self-rag", "Air."), answered("plain", "Sea.")], store
     )
     assert found.pairs == [Pair("e1", "self-rag", "plain", first_says, second_says, None)]
+    assert found.pairs[0].ending == ("tie" if prefer == "tie" else "contradiction")
 
 
 async def test_self_rag_is_paired_with_every_other_system_and_others_are_not(store: Path) -> None:
@@ -226,7 +233,89 @@ async def test_an_abstention_is_shown_to_the_judge_in_the_same_words_and_two_are
     records = [answered("self-rag", "The documents do not answer it.", outcome="abstained"), answered("plain", "Sea.")]
     found = await judge(model, [*records, answered("peer", "I don't know.")], store)
     assert [pair.verdict for pair in found.pairs] == ["self-rag", None]
+    assert [pair.ending for pair in found.pairs] == ["decided", "identical"]
     assert len(model.of("preference")) == 2, "two abstentions are not compared"
+
+
+REFUSED = verdict("unknown", reason="The server of judge refused the request (too long).")
+RAMBLED = verdict("unknown", reason="The reply was none of the labels.")
+
+
+@pytest.mark.parametrize("said", [REFUSED, RAMBLED])
+@pytest.mark.parametrize("orders", [1, 2])
+async def test_a_pair_without_a_verdict_is_a_failure_and_no_tie(store: Path, said: Verdict, orders: int) -> None:
+    def prefer(first: str, second: str) -> str | Verdict:
+        return "first" if orders == 1 and first == "Air." else said
+
+    found = await judge(Model(prefer=prefer), [answered("self-rag", "Air."), answered("plain", "Sea.")], store)
+    (pair,) = found.pairs
+    assert (pair.failed, pair.verdict, pair.ending) == (True, None, "failed")
+    assert (found.asked, found.unanswered, found.reason) == (6, orders, said["reason"])
+
+
+async def test_a_server_that_refuses_a_text_leaves_that_question_open_and_is_told(store: Path) -> None:
+    def refuse(answer: str) -> str:
+        raise UnusableRequestError("The server of judge refused the request (too long).")
+
+    found = await judge(Model(questions=refuse), [answered("plain")], store)
+    assert (found.relevancy, found.faithfulness) == ({("plain", "e1"): None}, {("plain", "e1"): 1.0})
+    assert (found.asked, found.unanswered) == (2, 1)
+    assert str(found.reason).endswith("(too long).")
+
+
+READ = [seen("Air scatters blue light."), seen("Salt melts ice."), seen("Light scatters.")]
+
+
+async def test_each_passage_that_was_read_is_judged_by_the_reference_and_once_for_all_systems(store: Path) -> None:
+    model = Model(useful={"Salt": "useless"})
+    records = [answered("self-rag", "Air.", read=READ[:1]), answered("plain", "Sea.", read=READ)]
+    found = await judge(model, records, store)
+    assert found.useful == {("self-rag", "e1"): [True], ("plain", "e1"): [True, False, True]}
+    asked = model.of("useful")
+    assert len(asked) == 3
+    assert {(one["question"], one["reference"]) for one in asked} == {("Why is the sky blue?", "scatters")}
+
+
+async def test_recall_is_the_share_of_the_references_claims_that_what_was_read_supports(store: Path) -> None:
+    long = Example(
+        id="e1",
+        question="Why is the sky blue?",
+        answerable=True,
+        references=("Air scatters light. It is far away.", "x"),
+    )
+    model = Model(support={"It is far away.": "partially supported"})
+    found = await judge(model, [answered("plain", "Sea.", read=READ[:2])], store, [long])
+    assert found.recall == {("plain", "e1"): 0.5}
+    asked = [one for one in model.of("support") if one["claim"] != "Sea."]
+    assert [one["claim"] for one in asked] == ["Air scatters light.", "It is far away."]
+    assert all("Salt melts ice." in one["passages"] for one in asked)
+
+
+@pytest.mark.parametrize(
+    ("example", "read"),
+    [
+        (EXAMPLE, []),
+        (Example(id="e1", question="Why is the sky blue?", answerable=True), READ),
+        (Example(id="e1", question="Why is the sky blue?", answerable=False, references=("x",)), READ),
+    ],
+    ids=["nothing read", "no reference", "unanswerable"],
+)
+async def test_without_reading_or_a_reference_passages_are_not_judged(
+    store: Path, example: Example, read: list[Seen]
+) -> None:
+    model = Model()
+    found = await judge(model, [answered("plain", read=read)], store, [example])
+    assert (found.useful, found.recall, model.of("useful")) == ({}, {}, [])
+
+
+async def test_a_passage_without_a_verdict_leaves_precision_open(store: Path) -> None:
+    found = await judge(Model(useful={"Salt": RAMBLED}), [answered("plain", read=READ)], store)
+    assert (found.useful, found.unanswered) == ({("plain", "e1"): None}, 1)
+
+
+async def test_an_answer_that_read_nothing_has_no_faithfulness_though_passages_were_found(store: Path) -> None:
+    found = await judge(Model(), [answered("self-rag", outcome="direct", read=[])], store)
+    assert found.faithfulness == {("self-rag", "e1"): None}
 
 
 async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path) -> None:

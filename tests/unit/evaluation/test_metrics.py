@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from math import nan
 from typing import Any
 
 import pytest
 
 from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.metrics import summarise
-from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PAIRED
+from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PAIRED, RAG, RATIOS
 from evaluation.records import Example, Gold, Record
 from tests.unit.evaluation.sample_records import cost, example, record, said, seen
 
@@ -110,6 +111,68 @@ def test_passages_that_were_not_judged_are_left_out() -> None:
     assert found.relevance == ()
 
 
+def drafted(id_: str, system: str, *texts: str, **changes: Any) -> Record:
+    """A record of an answer written from these passages."""
+    read = [seen(text) for text in texts]
+    return record(id_, system, seen=[seen("by Church"), *read], read=read, answer="Turing", **changes)
+
+
+def test_what_was_read_by_hand_and_its_difference_over_what_both_read() -> None:
+    ours = [drafted("1", "self-rag", "by Turing"), drafted("2", "self-rag"), drafted("3", "self-rag", "by Church")]
+    plain = [
+        drafted("1", "plain", "by Church", "by Turing"),  # 1/2
+        drafted("2", "plain", "by Turing", "by Church", "Turing"),  # (1 + 2/3) / 2
+        drafted("3", "plain", "by Church"),
+    ]
+    summary = summarise(EXAMPLES, ours + plain)
+    assert (summary["self-rag"]["read_precision"].value, summary["self-rag"]["read_precision"].n) == (1, 1)
+    assert summary["plain"]["read_precision"].value == pytest.approx((1 / 2 + 5 / 6) / 2)
+    assert (summary["plain"]["read_recall"].value, summary["plain"]["read_recall"].n) == (1, 2)
+    gaps = {one.metric: one.difference for one in summary.differences}
+    assert (gaps["read_precision"].value, gaps["read_precision"].n) == (-0.5, 1)
+    assert (gaps["read_recall"].value, gaps["read_recall"].n) == (0, 1)
+    assert (gaps["read_gold"].value, gaps["read_gold"].n) == (-0.5, 1)
+    known = [one.metric for one in summary.known_differences() if one.metric in RAG]
+    assert known == ["read_precision", "read_gold", "read_recall"]
+
+
+def test_judged_metrics_differ_over_what_both_read_too() -> None:
+    keys = [(system, id_) for system in ("self-rag", "plain") for id_ in ("1", "2")]
+    judged = Judgements(relevancy=dict(zip(keys, [0.9, 0.0, 0.5, 0.7], strict=True)))
+    ours = [drafted("1", "self-rag", "by Turing"), drafted("2", "self-rag", outcome="abstained")]
+    plain = [drafted("1", "plain", "by Turing"), drafted("2", "plain", "by Turing")]
+    summary = summarise(EXAMPLES, ours + plain, judged)
+    assert summary["self-rag"]["relevancy"].value == 0.45
+    (gap,) = (one.difference for one in summary.differences if one.metric == "relevancy")
+    assert (gap.value, gap.n) == (pytest.approx(-0.4), 1)
+
+
+def test_the_judges_precision_and_recall_and_its_agreement_with_the_gold_by_hand() -> None:
+    long = example("6", answerable=True, references=("one two three four five six seven eight nine",))
+    records = [
+        drafted("1", "plain", "by Church", "by Turing"),
+        drafted("2", "plain", "by Church"),
+        drafted("6", "plain", "x"),
+    ]
+    judged = Judgements(
+        useful={("plain", "1"): [True, True], ("plain", "2"): [False], ("plain", "6"): None},
+        recall={("plain", "1"): 0.5, ("plain", "2"): 1.0, ("plain", "6"): 0.25},
+    )
+    found = summarise([*EXAMPLES, long], records, judged)["plain"]
+    assert (found["read_precision_judge"].value, found["read_precision_judge"].n) == (0.5, 2)
+    assert (found["read_precision"].value, found["read_precision"].n) == (0.25, 2)
+    # Passages: wrong on the first of three. Recall: 0.5 is carried, as by gold; 1 is not, by gold.
+    assert (found["read_precision_agreement"].value, found["read_precision_agreement"].n) == (pytest.approx(2 / 3), 3)
+    assert (found["read_recall_agreement"].value, found["read_recall_agreement"].n) == (0.5, 2)
+    assert (found["read_recall_judge"].value, found["read_recall_judge"].n) == (pytest.approx(1.75 / 3), 3)
+
+
+def test_a_system_that_decides_nothing_has_no_routing_accuracy() -> None:
+    routed = [record(str(number), "plain", route="retrieve") for number in (1, 2, 5)]
+    found = summarise(EXAMPLES, routed)["plain"]
+    assert (found["routing_accuracy"].value, found["routing_accuracy"].n) == (None, 0)
+
+
 def test_support_by_hand() -> None:
     records = [
         record("1", "self-rag", answer="Turing", said=[said("Turing", 0.8), said("and more", 0.3)]),
@@ -132,6 +195,34 @@ def test_costs_by_hand() -> None:
     assert found["cached_tokens_median"].value == 0
     assert found["model_calls"].value == 3
     assert found["seconds"].n == 3
+    assert (found["seconds_total"].value, found["seconds_total"].low, found["seconds_total"].n) == (12, None, 3)
+    totals = {key: found[f"{key}_total"].value for key in RATIOS}
+    assert totals == {
+        "model_calls": 9,
+        "input_tokens": 300,
+        "uncached_tokens": 260,
+        "output_tokens": 21,
+        "seconds": 12,
+    }
+
+
+def test_costs_are_ratios_of_sums_over_the_questions_that_both_were_asked() -> None:
+    ours = [record("1", "self-rag", cost=cost(4, 300, 0)), record("2", "self-rag", cost=cost(2, 100, 50))]
+    plain = [record(str(number), "plain", cost=cost(1, 50, 0)) for number in (1, 2, 3)]
+    found = {one.metric: one for one in summarise(EXAMPLES, ours + plain).ratios}
+    assert set(found) == set(RATIOS)
+    assert {(one.system, one.against) for one in found.values()} == {("self-rag", "plain")}
+    values = {key: one.ratio.value for key, one in found.items()}
+    assert values == {"model_calls": 1, "input_tokens": 4, "uncached_tokens": 3.5, "output_tokens": 1, "seconds": 3}
+    # Resamples hold the first question twice, the second twice, or each once.
+    estimate = found["input_tokens"].ratio
+    assert (estimate.low, estimate.high, estimate.n) == (2, 6, 2)
+
+
+def test_without_plain_costs_are_divided_by_the_baselines() -> None:
+    summary = summarise(EXAMPLES, answers("self-rag", "x") + answers("closed-book", "x"))
+    assert {(one.system, one.against) for one in summary.ratios} == {("closed-book", "self-rag")}
+    assert summarise(EXAMPLES, answers("self-rag", "x")).ratios == ()
 
 
 def test_differences_are_from_self_rag_over_shared_examples() -> None:
@@ -189,21 +280,30 @@ def test_nothing_is_summarised_as_nothing(records: list[Record]) -> None:
 def test_judgements_are_taken_for_each_system() -> None:
     judged = Judgements(
         faithfulness={("one", "1"): 1.0, ("one", "2"): 0.5, ("two", "1"): None},
-        relevancy={("one", "1"): -0.5},
+        relevancy={("one", "1"): -0.5, ("one", "2"): nan},
         pairs=[
             Pair("1", "one", "two", "one", "one", "one"),
             Pair("2", "one", "two", "one", "two", None),
             Pair("3", "one", "two", None, None, None),
+            Pair("4", "one", "two", None, None, None, identical=True),
+            Pair("5", "one", "two", "two", None, None, failed=True),
+            Pair("6", "one", "two", "two", "two", "two"),
         ],
         agreement=0.9,
+        asked=20,
+        unanswered=1,
     )
     summary = summarise(EXAMPLES, answers("one", "Turing", "x") + answers("two", "x"), judged)
     assert (summary["one"]["faithfulness"].value, summary["one"]["faithfulness"].n) == (0.75, 2)
     assert summary["one"]["relevancy"].value == -0.5
     assert summary["two"]["faithfulness"].n == 0
     (found,) = summary.preferences
-    assert (found.one_wins, found.other_wins, found.neither, found.contradictions) == (1, 0, 2, 1)
+    assert (found.one_wins, found.other_wins, found.neither, found.contradictions) == (1, 1, 2, 1)
+    assert (found.ties, found.identical, found.failures) == (1, 1, 1)
+    assert (found.share.value, found.share.n) == (0.5, 2)
+    assert (found.share.low, found.share.high) == (pytest.approx(0.0126, abs=1e-4), pytest.approx(0.9874, abs=1e-4))
     assert summary.judge_agreement == 0.9
+    assert (summary.judge_asked, summary.judge_unanswered) == (20, 1)
 
 
 def test_every_metric_that_is_promised_is_computed_and_no_other() -> None:

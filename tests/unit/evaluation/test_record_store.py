@@ -95,6 +95,15 @@ def test_a_damaged_line_in_the_middle_is_passed_over(path: Path) -> None:
         assert [store.done(OURS, example(id_)) is not None for id_ in "123"] == [True, False, True]
 
 
+def test_a_record_of_an_older_version_is_read_as_ever(path: Path) -> None:
+    made = record("1", read=[], stamp={"version": "0.1.0", "index": None}, calibration=None)
+    with Store(path) as store:
+        store.append(OURS.fingerprint, made)
+        store.append(OURS.fingerprint, record("2"))
+    with Store(path) as store:
+        assert (store.damaged, store.done(OURS, example("1")), store.done(OURS, example("2"))) == (0, made, record("2"))
+
+
 def test_one_process_writes_at_a_time(path: Path) -> None:
     with Store(path), pytest.raises(RequestError, match=r"Another evaluation is writing .*--out"):
         Store(path)
@@ -145,7 +154,18 @@ def test_a_record_without_a_name_is_a_damaged_line(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("seen", 7), ("seen", ["x"]), ("said", [{"text": None}]), ("citations", "x"), ("queries", None), ("cost", {})],
+    [
+        ("seen", 7),
+        ("seen", ["x"]),
+        ("read", 7),
+        ("read", [{}]),
+        ("stamp", "x"),
+        ("stamp", {"version": 1}),
+        ("said", [{"text": None}]),
+        ("citations", "x"),
+        ("queries", None),
+        ("cost", {}),
+    ],
 )
 def test_a_record_of_other_types_is_a_damaged_line(path: Path, field: str, value: Any) -> None:
     """Whoever summarises the records takes them as they are typed."""

@@ -17,9 +17,10 @@ from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Record
-from evaluation.reporting import report
+from evaluation.reporting import charts, report
 from evaluation.reporting.charts import calibration, chip, overview, relevance, risk_coverage
 from evaluation.reporting.failure_page import failures, kinds_of
+from evaluation.reporting.markup import Html
 from evaluation.reporting.report import page, write_report
 from tests.unit.evaluation.sample_records import example, record, said, seen
 
@@ -249,6 +250,27 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     shown = page("rivers", examples, [*ours, *plain], summarise(examples, [*ours, *plain]))
     assert "both are right on 1, self-rag alone on 1, plain alone on 0, neither on 0" in shown
     assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))
+
+
+def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance", "chip"):
+        monkeypatch.setattr(charts, picture, lambda *_: Html(""))  # which take a second to draw
+    examples = [example("a", answerable=True, references=("the Seine",))]
+    read = [seen("Paris lies on the Seine."), seen("Lyon")]
+    made = [record("a", "self-rag", read=read[:1]), record("a", "plain", read=read[::-1])]
+    pair = Pair("a", "self-rag", "plain", None, None, None, failed=True)
+    judged = Judgements(pairs=[pair], asked=11, unanswered=2, reason=EVIL)
+    shown = page("rivers", examples, made, summarise(examples, made, judged), judged)
+    text = re.sub(r"<[^>]+>", " ", shown)
+    for expected in (
+        r"RAG metrics\s+As RAGAS defines them",
+        r"Context precision, as read\s+1.00 \S+ \S+ n 1\s+0.50 \S+ \S+ n 1\s+\+0.50 \[\+0.50, \+0.50\]\s+1 ",
+        r"Cost, total\s+self-rag\s+plain\s+self-rag ÷ plain",
+        r"Input tokens\s+30\s+30\s+1.00 \[1.00, 1.00\]",
+        r"It gave no verdict on 2 of 11 questions\.",
+        r"self-rag / plain\s+0\s+0\s+0\s+0\s+0\s+1\s+–",
+    ):
+        assert re.search(expected, text), expected
 
 
 def test_a_report_replaces_the_last_one_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

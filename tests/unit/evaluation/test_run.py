@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import ModelError, RequestError
 from evaluation.record_store import NAME, Store
-from evaluation.records import Example, Record
+from evaluation.records import Example, MadeWith, Record
 from evaluation.run import Tally, run
 from tests.unit.evaluation.sample_records import ScriptedSystem, example, record
 
@@ -42,6 +42,20 @@ async def test_what_was_answered_is_not_asked_again(store: Store) -> None:
     changed = ScriptedSystem(fingerprint="changed")
     await run([changed], EXAMPLES[:3], store)
     assert changed.asked == ["0", "1", "2"]
+
+
+async def test_each_new_record_says_what_it_was_made_with_and_an_old_one_keeps_what_it_has(store: Store) -> None:
+    def broken(one: Example) -> Exception | None:
+        return RequestError("No.") if one.id == "1" else None
+
+    await run([ScriptedSystem()], EXAMPLES[:1], store)
+    made_with = MadeWith(stamp={"version": "9", "index": None}, calibration="critic-1")
+    records = (await run([ScriptedSystem(says=broken)], EXAMPLES[:3], store, made_with=made_with))["ours"]
+    assert [(one.get("stamp"), one.get("calibration")) for one in records] == [
+        (None, None),
+        ({"version": "9", "index": None}, "critic-1"),
+        ({"version": "9", "index": None}, "critic-1"),
+    ]
 
 
 async def test_the_systems_take_turns_at_being_first(store: Store) -> None:

@@ -14,11 +14,17 @@ from evaluation.measures.scores import (
     containment,
     contains,
     context_precision,
+    decided_route,
     draft_right,
     exact_match,
     holds_gold,
     holds_long,
     is_gold,
+    precision_over_ranks,
+    read_by,
+    read_gold,
+    read_precision,
+    read_recall,
     recall_at_k,
     right,
     right_answer,
@@ -189,6 +195,84 @@ def test_context_precision_weighs_ranks() -> None:
     assert recall_at_k(example(answerable=False), record(seen=[wrong])) is None
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([True, True], 1),
+        ([False, True], 1 / 2),
+        ([True, False, True], (1 / 1 + 2 / 3) / 2),
+        ([False, False, True, True, False], (1 / 3 + 2 / 4) / 2),
+        ([False, False], 0),
+    ],
+)
+def test_context_precision_is_as_ragas_defines_it(labels: list[bool], expected: float) -> None:
+    assert precision_over_ranks(labels) == pytest.approx(expected)
+
+
+def test_what_was_read_is_scored_in_its_order_whatever_the_first_search_found() -> None:
+    one = example(answerable=True, gold=GOLD)
+    wrong, gold = seen("Alonzo Church"), seen("Alan Turing")
+    filtered = score(one, record(seen=[wrong, wrong, gold], read=[gold, wrong]))
+    assert (filtered.context_precision, filtered.read_precision, filtered.read_recall) == (pytest.approx(1 / 3), 1, 1)
+    assert filtered.read_gold == 0.5, "an irrelevant passage after the gold one lowers the share alone"
+    missed = score(one, record(seen=[gold], read=[wrong]))
+    assert (missed.context_precision, missed.read_precision, missed.read_recall) == (1, 0, 0)
+
+
+def test_a_system_whose_only_step_is_a_draft_read_all_that_it_found() -> None:
+    found = [seen("Alan Turing"), seen("Alonzo Church")]
+    assert read_by(record(seen=found, decisions=[{"node": "generate", "text": "Turing"}])) == found
+    assert read_by(record(seen=found, decisions=[{"node": "generate", "text": "", "stop": "limit_calls"}])) == []
+    assert read_by(record(seen=found, decisions=[{"node": "decide"}, {"node": "generate", "text": "Turing"}])) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "read"),
+    [
+        ({"answerable": True, "gold": GOLD}, []),
+        ({"answerable": False, "gold": GOLD}, [seen("Alan Turing")]),
+        ({"answerable": None, "route": "direct", "references": ("Turing",)}, [seen("Alan Turing")]),
+        ({"answerable": True}, [seen("Alan Turing")]),
+        ({"answerable": True, "references": ("one two three four five six seven eight nine",)}, [seen("one two")]),
+    ],
+    ids=["nothing read", "unanswerable", "needs no documents", "no label", "a long reference alone"],
+)
+def test_without_reading_or_a_label_there_is_no_precision_and_no_recall(changes: dict[str, Any], read: Any) -> None:
+    one = example(**changes)
+    made = record(read=read)
+    assert (read_precision(one, made), read_gold(one, made), read_recall(one, made)) == (None, None, None)
+
+
+def test_recall_is_the_share_of_gold_spans_held_each_in_its_source() -> None:
+    two = (Gold(source="a.md", text="Alan Turing"), Gold(source="b.md", text="1936"))
+    one = example(answerable=True, gold=two, references=("Turing",))
+    assert read_recall(one, record(read=[seen("Alan Turing, 1936")])) == 0.5
+    assert read_recall(one, record(read=[seen("Alan Turing"), seen("in 1936", source="b.md")])) == 1
+    assert read_recall(one, record(read=[seen("by Turing")])) == 0
+
+
+def test_without_spans_one_short_reference_of_several_is_recall_enough() -> None:
+    one = example(answerable=True, references=("Turing", "Church"))
+    assert read_recall(one, record(read=[seen("by Church")])) == 1
+    assert read_recall(one, record(read=[seen("by Gödel")])) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "decided"),
+    [
+        ({"route_score": 0.7}, True),
+        ({"decisions": [{"node": "decide", "route": "retrieve", "verdict": {"label": "unknown"}}]}, True),
+        ({"decisions": [{"node": "decide", "route": "retrieve", "mode": "always"}]}, False),
+        ({"decisions": [{"node": "generate", "text": "Turing"}]}, False),
+        ({"route": None, "route_score": 0.7}, False),
+    ],
+)
+def test_a_route_is_right_or_wrong_only_where_the_system_chose_it(changes: dict[str, Any], decided: bool) -> None:
+    made = record(**changes)
+    assert decided_route(made) is decided
+    assert score(example(route="retrieve"), made).route_right is (True if decided else None)
+
+
 def test_a_quote_counts_for_right_answers_that_cite() -> None:
     one = example(answerable=True, references=("Turing",), gold=GOLD)
     quotes = [{"quote": "Church wrote", "source": "a.md"}, {"quote": "Alan Turing wrote", "source": "a.md"}]
@@ -212,7 +296,8 @@ def test_an_unlabelled_example_has_no_scores() -> None:
 
 
 def test_an_abstention_matches_and_contains_nothing() -> None:
-    found = score(example(answerable=True, references=("Turing",), route="direct"), record(answer="", route="direct"))
+    routed = record(answer="", route="direct", route_score=0.2)
+    found = score(example(answerable=True, references=("Turing",), route="direct"), routed)
     assert (found.exact_match, found.f1, found.containment, found.route_right) == (0, 0, 0, True)
     cut = score(example(answerable=True, references=("Turing",)), record(answer="Turing", outcome="stopped"))
     assert (cut.right, cut.exact_match, cut.f1, cut.containment) == (False, 0, 0, 0)

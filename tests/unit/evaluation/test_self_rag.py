@@ -82,9 +82,37 @@ async def test_seen_is_what_the_first_search_found_though_a_later_one_answered()
     assert said["answer"] == GOOD
 
 
+async def test_read_is_what_was_relevant_of_the_search_that_was_drafted_from() -> None:
+    search = ScriptedRetriever({QUESTION: [SALT, document(AIR, similarity=0.8)]})
+    said = await ask(ScriptedGenerator(drafts=[GOOD]), search=search)
+    assert [(one["text"], one["similarity"], one["relevance"], one["relevant"]) for one in said["read"]] == [
+        (AIR, 0.8, 0.75, True)
+    ]
+    later = ScriptedRetriever({QUESTION: [SALT], "why blue": [SALT, AIR]})
+    said = await ask(ScriptedGenerator(drafts=[GOOD], queries=["why blue"]), search=later)
+    assert [one["text"] for one in said["seen"]] == [SALT]
+    assert [one["text"] for one in said["read"]] == [AIR]
+
+
+async def test_an_abstention_read_what_its_best_draft_was_written_from() -> None:
+    withheld = await ask(
+        ScriptedGenerator(drafts=[GOOD]), critic(support="no support"), limits=Limits(rewrites=0, drafts=1)
+    )
+    assert (withheld["outcome"], [one["text"] for one in withheld["read"]]) == ("abstained", [AIR])
+
+
+async def test_each_of_several_drafts_reads_its_own_passage_and_the_best_counts() -> None:
+    search = ScriptedRetriever(always=[SALT, AIR])
+    judge = critic(relevance="relevant")
+    said = await ask(
+        ScriptedGenerator(drafts=["Salt makes ice melt in Peru.", GOOD]), judge, search, strategy="per-passage"
+    )
+    assert [one["text"] for one in said["read"]] == [AIR]
+
+
 async def test_an_abstention_has_no_answer_and_no_confidence() -> None:
     said = await ask(ScriptedGenerator(), search=ScriptedRetriever(always=[SALT]), limits=Limits(rewrites=0))
-    assert (said["outcome"], said["stop_reason"]) == ("abstained", "nothing_relevant")
+    assert (said["outcome"], said["stop_reason"], said["read"]) == ("abstained", "nothing_relevant", [])
     assert (said["answer"], said["confidence"], said["said"], said["citations"]) == ("", 0.0, [], [])
 
 
@@ -100,7 +128,7 @@ async def test_a_direct_answer_searched_nothing() -> None:
     judge = critic(retrieve=verdict("direct", {"retrieve": 0.25, "direct": 0.75}))
     said = await ask(ScriptedGenerator(direct=["4."]), judge, question="What is 2 + 2?")
     assert (said["route"], said["route_score"], said["outcome"], said["answer"]) == ("direct", 0.25, "direct", "4.")
-    assert (said["seen"], said["said"], said["confidence"]) == ([], [], 0.75)
+    assert (said["seen"], said["read"], said["said"], said["confidence"]) == ([], [], [], 0.75)
 
 
 async def test_a_fallback_was_not_the_route() -> None:
@@ -111,7 +139,7 @@ async def test_a_fallback_was_not_the_route() -> None:
         limits=Limits(rewrites=0),
     )
     assert (said["outcome"], said["stop_reason"], said["route"]) == ("direct", "fallback", "retrieve")
-    assert [seen["text"] for seen in said["seen"]] == [SALT]
+    assert ([seen["text"] for seen in said["seen"]], said["read"]) == ([SALT], [])
 
 
 async def test_a_verdict_that_was_not_given_has_no_score() -> None:

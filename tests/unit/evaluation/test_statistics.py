@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from evaluation.measures.statistics import (
+    Difference,
     auc,
     auc_estimate,
     aurc,
     aurc_estimate,
     calibration,
     difference,
+    exact_share,
     mean,
     median,
     ratio,
@@ -240,3 +242,22 @@ def test_a_good_order_has_a_lower_aurc_and_its_interval_holds_it() -> None:
     assert (good.value or 0) < (bad.value or 0)
     assert (good.low or 0) <= (good.value or 0) <= (good.high or 0)
     assert aurc_estimate([], [], 3).value is None
+
+
+@pytest.mark.parametrize(
+    ("wins", "n", "low", "high"),
+    [(8, 10, 0.443905, 0.974789), (0, 5, 0, 0.521824), (5, 5, 0.478176, 1), (300, 1000, 0.271721, 0.329462)],
+)
+def test_a_share_has_the_interval_of_clopper_and_pearson(wins: int, n: int, low: float, high: float) -> None:
+    found = exact_share(wins, n)
+    assert (found.value, found.n) == (wins / n, n)
+    assert (found.low, found.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
+
+
+def test_a_share_of_nothing_is_not_known() -> None:
+    assert (exact_share(0, 0).value, exact_share(0, 0).low, exact_share(0, 0).n) == (None, None, 0)
+
+
+def test_a_difference_taken_the_other_way_round_swaps_its_bounds() -> None:
+    assert -Difference(0.5, 0.25, 0.75, 0.01, 9) == Difference(-0.5, -0.75, -0.25, 0.01, 9)
+    assert -Difference(None, None, None, None, 0) == Difference(None, None, None, None, 0)

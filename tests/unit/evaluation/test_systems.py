@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from core.errors import ModelError
+from evaluation.measures.scores import read_by
 from evaluation.records import Example, Record
 from evaluation.systems import OneDraft, closed_book, plain, with_surroundings
 from graph.context import Context, Limits
@@ -44,6 +45,7 @@ async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
     assert {(claim["label"], claim["score"]) for claim in said["said"]} == {(None, None)}
     assert said["cost"]["model_calls"] == 1
     assert said["cost"]["seconds"] > 0
+    assert [one["text"] for one in read_by(said)] == [AIR.page_content, SALT.page_content]
 
 
 async def test_plain_reads_no_more_than_k() -> None:
@@ -58,7 +60,7 @@ async def test_closed_book_searches_nothing() -> None:
     writer = ScriptedGenerator(direct=["Because of the air."])
     said = await asked(closed_book(services(writer, retriever=search), Context()))
     assert (said["system"], said["route"], said["answer"]) == ("closed-book", "direct", "Because of the air.")
-    assert (search.queries, said["queries"], said["seen"]) == ([], [], [])
+    assert (search.queries, said["queries"], said["seen"], read_by(said)) == ([], [], [], [])
 
 
 async def test_a_draft_that_declines_is_an_abstention_and_stays_in_the_trace() -> None:
@@ -75,11 +77,13 @@ async def test_a_draft_that_declines_is_an_abstention_and_stays_in_the_trace() -
     )
     assert (said["said"], said["error"]) == ([], None)
     assert said["decisions"][0]["text"] == "I don't know."
+    assert [one["text"] for one in read_by(said)] == [AIR.page_content]
 
 
 async def test_a_limit_stops_it() -> None:
     said = await asked(plain(services(retriever=ScriptedRetriever(always=[AIR])), Context(limits=Limits(tokens=1))))
     assert (said["outcome"], said["stop_reason"], said["error"]) == ("stopped", "limit_tokens", None)
+    assert (len(said["seen"]), read_by(said)) == (1, [])
 
 
 async def test_a_search_that_hangs_is_stopped() -> None:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
+from evaluation.judging.judgements import Judgements
 from evaluation.measures.metrics import summarise
-from evaluation.measures.summary import MAIN_METRICS
+from evaluation.measures.summary import MAIN_METRICS, RAG
 from evaluation.records import Gold
-from evaluation.reporting.tables import escape_formula, markdown, metrics_csv, p_shown, records_csv, shown, table_rows
+from evaluation.reporting.tables import (
+    cost_rows,
+    escape_formula,
+    markdown,
+    metrics_csv,
+    p_shown,
+    rag_rows,
+    records_csv,
+    shown,
+    table_rows,
+    tables_of,
+)
 from tests.unit.evaluation.sample_records import cost, example, record, seen
 
 EXAMPLES = [
@@ -31,6 +44,7 @@ def test_values_have_the_digits_of_their_unit() -> None:
     assert shown(12.345, "seconds") == "12.3"
     assert shown(1234.5, "count") == "1,234"
     assert shown(5.25, "count") == "5.2"
+    assert [shown(value, "total") for value in (0, 12.0, 1234.0)] == ["0", "12", "1,234"]
     assert shown(0, "count") == "0"
     assert shown(None, "share") == "–"
 
@@ -59,6 +73,85 @@ def test_the_table_has_a_row_for_each_telling_metric_that_is_known() -> None:
 def test_a_metric_that_one_system_lacks_is_a_dash() -> None:
     found = {row[0]: row[1:] for row in table_rows(SUMMARY)}
     assert found["Recall@k"] == ["1.00 [1.00, 1.00]", "–"]
+
+
+LABELLED = [example(str(number), answerable=True, references=("Turing",)) for number in (1, 2)]
+READ = [
+    record("1", "self-rag", read=[seen("Turing")], seen=[seen("Church"), seen("Turing")], cost=cost(4, 200)),
+    record("2", "self-rag", read=[], outcome="abstained", answer="", cost=cost(2, 200)),
+    record("1", "plain", read=[seen("Church"), seen("Turing")], cost=cost(1, 100)),
+    record("2", "plain", read=[seen("Turing")], cost=cost(1, 100)),
+]
+JUDGED = Judgements(faithfulness={("self-rag", "1"): 1.0, ("plain", "1"): 0.5, ("plain", "2"): 0.0})
+
+
+def test_the_rag_metrics_have_a_column_for_the_paired_difference_and_its_number() -> None:
+    rows = rag_rows(summarise(LABELLED, READ, JUDGED))
+    assert rows[0] == ["RAG metrics", "self-rag", "plain", "self-rag − plain", "both read"]
+    found = {row[0]: row[1:] for row in rows[1:]}
+    assert list(found) == [
+        *("Context precision, as read", "Share of gold, as read", "Context recall, as read"),
+        *("Faithfulness, judge", "Answer relevancy, judge"),
+    ]
+    assert found["Context precision, as read"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
+    assert [cell.split(" ", 1)[0] for cell in found["Context precision, as read"][:2]] == ["1.00", "0.75"]
+    assert [cell.rsplit(" n ")[-1] for cell in found["Faithfulness, judge"][:2]] == ["1", "2"]
+    assert found["Faithfulness, judge"][2:] == ["+0.50 [+0.50, +0.50]", "1"]
+    assert found["Answer relevancy, judge"] == ["–", "–", "–", "0"]
+
+
+def test_what_only_the_judge_tells_has_a_row_once_it_was_asked() -> None:
+    judged = Judgements(useful={("plain", "1"): [True, False]}, recall={("plain", "1"): 1.0})
+    titles = [row[0] for row in rag_rows(summarise(LABELLED, READ, judged))]
+    assert {"Context precision, as read, judge", "Context recall, as read, judge"} <= set(titles)
+
+
+def test_one_system_has_its_rag_metrics_without_a_difference() -> None:
+    assert rag_rows(summarise(LABELLED, READ[:2]))[0] == ["RAG metrics", "self-rag"]
+
+
+def test_without_labels_and_a_judge_there_are_no_rag_metrics() -> None:
+    bare = [example("1"), example("2")]
+    assert rag_rows(summarise(bare, READ)) == []
+    assert [rows[0][0] for rows in tables_of(summarise(bare, READ))] == ["", "Cost, total"]
+
+
+def test_costs_are_totals_and_ratios() -> None:
+    rows = cost_rows(summarise(LABELLED, READ))
+    assert rows[0] == ["Cost, total", "self-rag", "plain", "self-rag ÷ plain"]
+    found = {row[0]: row[1:] for row in rows[1:]}
+    assert list(found) == ["Model calls", "Input tokens", "Uncached input tokens", "Output tokens", "Seconds"]
+    assert found["Input tokens"] == ["400", "200", "2.00 [2.00, 2.00]"]
+    assert found["Seconds"] == ["6.0", "2.0", "3.00 [2.00, 4.00]"]
+    assert cost_rows(summarise(LABELLED, [])) == []
+
+
+def test_a_row_of_the_records_has_what_was_read_and_every_rag_metric() -> None:
+    asked = [example("1", answerable=True, references=("Turing",)), example("2", answerable=True, references=("x",))]
+    texts = ["=Turing \u202e", 'Church, "1936"']
+    made = [record("1", "plain", read=[seen(text) for text in texts]), record("2", "plain")]
+    judged = Judgements(faithfulness={("plain", "1"): 0.5}, useful={("plain", "1"): [False, True]})
+    one, two = csv.DictReader(io.StringIO(records_csv(asked, made, judged)))
+    assert json.loads(one["contexts_read"]) == texts
+    assert "\u202e" not in one["contexts_read"]
+    assert {key: one[key] for key in RAG} == {
+        "read_precision": "1.0",
+        "read_precision_judge": "0.5",
+        "read_gold": "0.5",
+        "read_recall": "1.0",
+        "read_recall_judge": "",
+        "faithfulness": "0.5",
+        "relevancy": "",
+    }
+    assert (two["contexts_read"], {two[key] for key in RAG}) == ("[]", {""})
+
+
+def test_totals_and_ratios_are_in_the_file_of_metrics() -> None:
+    rows = list(csv.DictReader(io.StringIO(metrics_csv(summarise(LABELLED, READ)))))
+    found = {(row["system"], row["against"], row["metric"]): row for row in rows}
+    assert found["self-rag", "", "input_tokens_total"]["value"] == "400.0"
+    ratio = found["self-rag", "plain", "input_tokens_ratio"]
+    assert (ratio["title"], ratio["value"], ratio["low"], ratio["n"]) == ("Input tokens, ratio", "2.0", "2.0", "2")
 
 
 def test_failures_are_shown_where_there_are_any() -> None:
