@@ -1,7 +1,7 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 SQUAD ?= ../shared/data/squad2_computational_complexity.json
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit test-model bench bench-index train stress stress-smoke check
+.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,9 @@ test-model: ## the tests that run the embedded model
 
 unit: ## the unit tests alone
 	$(PYTHON) -m pytest -n 2 --dist worksteal tests/unit
+
+notebook: ## run the notebook and keep its outputs, for readers on the web: about three minutes
+	$(PYTHON:%python=%jupyter-execute) --inplace notebooks/self_rag.ipynb
 
 bench: ## what a question costs, against plain retrieve-and-generate and peers: about half an hour
 	$(PYTHON) -m benchmarks.overhead

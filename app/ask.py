@@ -110,7 +110,7 @@ def answer(question: str, settings: Settings, options: argparse.Namespace, scree
 async def _traced(question: str, rag: SelfRAG, screen: Screen, *, tokens: bool) -> Finished:
     """Ask, and show each node as it ends and, with ``tokens``, drafts as they are written."""
     from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
-    from app.show import Trace
+    from app.trace import Trace
 
     async with rag:
         with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:

@@ -14,7 +14,7 @@ from langgraph.graph import END, START
 
 from app.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout, Point
 from app.options import require_writable_file, unwritable
-from app.show import describe
+from app.trace import describe
 from core.errors import RequestError
 from core.files import write_private
 from core.text import one_line, shortened, shown

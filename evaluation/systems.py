@@ -11,7 +11,7 @@ from typing import Any
 from core.types import Passage
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, System, seen_of
-from graph.context import Context, Limits, Services
+from graph.context import Context, Services
 from grounding.claims import declines, split_claims
 from models.tracing import tracing
 from models.usage import Budget, LimitReachedError, NodeBudget
@@ -38,13 +38,13 @@ class OneDraft:
     name: str
     fingerprint: str
     services: Services
-    limits: Limits
+    context: Context
     k: int = 0
 
     async def ask(self, example: Example) -> Record:
         """Answer one question. Raises `ModelError` when the model fails after its retries."""
         began = time.perf_counter()
-        limits = self.limits
+        limits = self.context.effective_limits
         budget = NodeBudget(Budget(calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds))
         passages: list[Passage] = []
         draft, stop = "", None
@@ -62,11 +62,15 @@ class OneDraft:
         return self._record(example, passages, draft, stop, Cost(**budget.spent, seconds=time.perf_counter() - began))
 
     async def _write(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
-        writer = self.services.with_budget(budget).generator
-        if not self.k:
-            return await writer.write(DIRECT_GENERATE, max_tokens=DIRECT_TOKENS, question=as_data(question))
-        shown = numbered(passages)
-        return await writer.write(GENERATE, max_tokens=DRAFT_TOKENS, passages=shown, question=as_data(question))
+        prompt, most_tokens = (GENERATE, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
+        read = {"passages": numbered(passages)} if self.k else {}
+        return await self.services.with_budget(budget).generator.write(
+            prompt,
+            max_tokens=self.context.answer_tokens or most_tokens,
+            temperature=self.context.temperature,
+            question=as_data(question),
+            **read,
+        )
 
     def _record(self, example: Example, passages: list[Passage], draft: str, stop: str | None, cost: Cost) -> Record:
         answered = bool(draft) and not declines(draft)
@@ -109,15 +113,21 @@ class SystemWithSurroundings:
 def plain(services: Services, context: Context, name: str = "plain") -> OneDraft:
     """Search, put everything found into the prompt, and answer."""
     context = services.completed(context)
-    settings = {"k": context.k, "limits": context.effective_limits.model_dump(mode="json")}
-    return OneDraft(name, fingerprint(name, settings, PLAIN), services, context.effective_limits, context.k)
+    settings = {"k": context.k, **_settings_of(context)}
+    return OneDraft(name, fingerprint(name, settings, PLAIN), services, context, context.k)
 
 
 def closed_book(services: Services, context: Context, name: str = "closed-book") -> OneDraft:
     """Answer from the model's own knowledge."""
-    limits = services.completed(context).effective_limits
-    settings = {"limits": limits.model_dump(mode="json")}
-    return OneDraft(name, fingerprint(name, settings, CLOSED_BOOK), services, limits)
+    context = services.completed(context)
+    return OneDraft(name, fingerprint(name, _settings_of(context), CLOSED_BOOK), services, context)
+
+
+def _settings_of(context: Context) -> dict[str, Any]:
+    """Return what one draft depends on; what is not set is left out, as it was in earlier fingerprints."""
+    drafts = {"temperature": context.temperature, "answer_tokens": context.answer_tokens}
+    limits = context.effective_limits.model_dump(mode="json")
+    return {"limits": limits, **{name: value for name, value in drafts.items() if value is not None}}
 
 
 def with_surroundings(system: System, surroundings: Mapping[str, Any]) -> SystemWithSurroundings:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    "app.ask app.evaluate app.index app.draw app.show app.result graph.builder models.connect models.critic "
+    "app.ask app.evaluate app.index app.draw app.show app.trace app.result graph.builder models.connect models.critic "
     "models.generator retrieval.library.library evaluation.reporting.report langchain_openai faiss "
     "langchain.embeddings langchain.chat_models openai tests.scripted benchmarks.index.bag_of_words"
 ).split()

@@ -22,7 +22,8 @@ from app.libraries import tell
 from app.progress import table
 from app.result import result_of
 from app.screen import Screen, print_error
-from app.show import Trace, describe, show
+from app.show import show
+from app.trace import Trace, describe
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
 from retrieval.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport

@@ -5,7 +5,8 @@ import pytest
 
 from app.result import Results, result_of
 from app.screen import Screen
-from app.show import describe, first_search, numbered_answer, place, plain_tokens, show_costs
+from app.show import first_search, numbered_answer, plain_tokens, show_costs
+from app.trace import describe, place
 from core.errors import RequestError
 from nodes.finish import citations_of, marked
 from prompts.delimiters import numbered

@@ -16,7 +16,8 @@ from app.ask import ask, check
 from app.front_door import Finished, NodeFinished
 from app.result import result_of
 from app.screen import Screen, print_error
-from app.show import Trace, show
+from app.show import show
+from app.trace import Trace
 from core.errors import RequestError
 from retrieval.filters import Filter
 from tests.scripted import candidate_of, claim, draft

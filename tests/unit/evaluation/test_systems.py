@@ -117,3 +117,12 @@ async def test_what_surrounds_a_system_is_in_its_fingerprint() -> None:
     assert one.fingerprint == with_surroundings(system, {"chat": "one"}).fingerprint
     assert one.name == "closed-book"
     assert (await one.ask(EXAMPLE))["answer"] == "A."
+
+
+async def test_plain_has_the_length_and_the_temperature_of_the_context() -> None:
+    generator = ScriptedGenerator(drafts=["Blue."] * 2)
+    made = services(generator, retriever=ScriptedRetriever(always=[AIR]))
+    for context in (Context(answer_tokens=50, temperature=0.7), Context()):
+        await plain(made, context).ask(EXAMPLE)
+    assert generator.bounds == [(50, 0.7), (400, None)]
+    assert plain(made, Context(temperature=0.7)).fingerprint != plain(made, Context()).fingerprint

@@ -8,7 +8,7 @@ import pytest
 
 from app.front_door import NodeFinished
 from app.screen import Screen
-from app.show import Trace
+from app.trace import Trace
 from tests.scripted import verdict
 from tests.unit.app.test_display import on_terminal
 
