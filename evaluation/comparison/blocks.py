@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.text import one_line
 from evaluation.comparison.compared_set import ComparedSet
-from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_by
+from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_line
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.comparison.overall import cost_lines, sections
@@ -110,7 +110,7 @@ def _cells(one: Comparison, record: Record) -> dict[str, str]:
         "Answer": record["error"] or record["answer"] or NO_ANSWER,
         "Outcome": _outcome(one, record),
         "Path": path_line(record) or "–",
-        "Read": read_by(record),
+        "Read": read_line(record),
         "Cost": cost_of(record["cost"]),
     }
 

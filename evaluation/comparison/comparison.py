@@ -8,12 +8,12 @@ from typing import Any
 
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
-from evaluation.measures.scores import abstained
+from evaluation.measures.scores import abstained, read_by
 from evaluation.records import Example, Record, Seen
 from evaluation.reporting.analysis import BASELINE, OURS, correct
 from evaluation.reporting.routes import path_line
 
-__all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_by", "side_of"]
+__all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]
 NOT_JUDGED = "not_judged"
 COST = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "seconds", "estimated")
 
@@ -99,15 +99,13 @@ def later_passages(record: Record) -> list[str]:
     return [text for text in dict.fromkeys(later) if text not in first]
 
 
-def read_by(record: Record) -> str:
-    """Return in a few words what a system searched for and read."""
-    if not record["seen"] and not later_passages(record):
+def read_line(record: Record) -> str:
+    """Return in a few words what a system found, and what its generator read of that."""
+    first, later = len(record["seen"]), len(later_passages(record))
+    if not first + later:
         return "nothing: it did not search" if record["route"] == "direct" else "nothing"
-    graded = [seen["relevant"] for seen in record["seen"] if seen["relevant"] is not None]
-    count = len(record["seen"])
-    kept = f"{sum(graded)} of {count} passages kept" if graded else f"{count} passage{'' if count == 1 else 's'}"
-    later = later_passages(record)
-    return f"{kept}, {len(later)} more found with another query" if later else kept
+    line = f"{len(read_by(record))} of {first + later} passage{'' if first + later == 1 else 's'} found"
+    return f"{line}, {later} of these with another query" if later else line
 
 
 def side_of(example: Example, record: Record) -> dict[str, Any]:
@@ -123,6 +121,7 @@ def side_of(example: Example, record: Record) -> dict[str, Any]:
         "path": path_line(record),
         "queries": record["queries"],
         "passages": record["seen"],
+        "read": [seen["text"] for seen in read_by(record)],
         "later_passages": later_passages(record),
         "claims": record["said"],
         "citations": record["citations"],

@@ -54,7 +54,7 @@ def test_a_single_question_shows_the_passages_and_a_set_does_not() -> None:
     one = comparison()
     text = printed(ComparedSet("colours", "gpt", [one], Prose("", "orders_disagree")), 80)
     assert "Whales sing." not in text
-    assert "1 of 2 passages kept" in text
+    assert "1 of 2 passages found" in text
 
 
 def test_the_analysis_of_a_set_comes_last_and_the_models_words_after_the_figures() -> None:

@@ -72,13 +72,13 @@ def comparison(
         {"node": "grade_documents", "seconds": 2.0, "relevant": 1, "grades": [{}, {}]},
         {"node": "generate", "seconds": 1.0, "text": ours},
     ]
-    given = {"question": example.question, "seen": graded, "decisions": decisions}
+    given = {"question": example.question, "seen": graded, "read": graded[:1], "decisions": decisions}
     found = {**given, "outcome": "grounded" if ours else "abstained", **changes}
     read = [{**one, "relevance": None, "relevant": None} for one in graded]
     return Comparison(
         example,
         answered("self-rag", ours, example=example.id, **found),
-        answered("plain", plain, example=example.id, question=example.question, seen=read),
+        answered("plain", plain, example=example.id, question=example.question, seen=read, read=read),
         judged,
     )
 
