@@ -76,8 +76,8 @@ DARK = {
 class Picture:
     """A picture of the graph or of a run; a notebook shows it, `save` writes it to a file."""
 
-    svg: str
-    mermaid: str
+    svg: str = field(repr=False)
+    mermaid: str = field(repr=False)
     light: str = field(repr=False)
 
     def _repr_svg_(self) -> str:

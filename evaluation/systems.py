@@ -63,7 +63,7 @@ class OneDraft:
 
     async def _write(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
         prompt, most_tokens = (GENERATE, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
-        read = {"passages": numbered(passages)} if self.k else {}
+        read: dict[str, Any] = {"passages": numbered(passages)} if self.k else {}
         return await self.services.with_budget(budget).generator.write(
             prompt,
             max_tokens=self.context.answer_tokens or most_tokens,

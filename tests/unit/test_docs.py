@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
 from argparse import ArgumentParser
@@ -167,3 +168,11 @@ def test_every_key_of_the_state_is_explained_and_no_other() -> None:
     assert table is not None
     cells = re.findall(r"^\|([^|]*)\|", table.group(1), re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", "".join(cells))) == set(SelfRAGState.__annotations__)
+
+
+def test_the_notebook_has_the_outputs_of_a_whole_run_and_no_path_of_a_machine() -> None:
+    notebook = json.loads(read("notebooks/self_rag.ipynb"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), "run make notebook"
+    assert not [output for cell in cells for output in cell["outputs"] if output["output_type"] == "error"]
+    assert not re.search(r"/(?:home|root|work|Users|tmp)/", json.dumps([cell["outputs"] for cell in cells]))

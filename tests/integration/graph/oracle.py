@@ -67,8 +67,8 @@ def deserved(final: SelfRAGState, context: Context) -> tuple[str, str | None]:
     if best is None:
         return ("stopped", None) if final["stops"] else ("abstained", "nothing_relevant")
     outcome, reason = _of_candidate(best, final, context)
-    verdicts = [final["verdicts"][one["id"]]["label"] for one in best["draft"]["passages"]]
-    if verdicts and "relevant" not in verdicts:
+    verdicts = [final["verdicts"].get(one["id"]) for one in best["draft"]["passages"]]
+    if verdicts and all(one and one["label"] != "relevant" for one in verdicts):
         assert context.fallback == "passages"
         return outcome, "fallback"
     return outcome, reason

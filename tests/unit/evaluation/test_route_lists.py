@@ -10,7 +10,7 @@ from evaluation.records import Example, Record
 from evaluation.reporting.routes import path_line, route_lists, routed
 from tests.unit.evaluation.sample_records import example, record
 
-DECIDE = {"node": "decide", "route": "retrieve"}
+DECIDE = {"node": "decide", "route": "retrieve", "verdict": {"label": "retrieve"}}
 GRADE = {"node": "grade_documents", "relevant": 2, "grades": [{}, {}, {}, {}]}
 
 
