@@ -20,7 +20,7 @@ from prompts.explain import CRITICISE
 from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 
-MOST_CLAIMS = MAX_TOKENS  # a draft within its limit cannot have more: each claim takes at least one token
+MOST_CLAIMS = MAX_TOKENS  # a draft of the default length cannot have more: each claim takes at least one token
 
 
 async def hallucination_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
