@@ -74,6 +74,9 @@ def keep_to_the_contract(result: Any) -> None:
     for step in result["path"]:
         assert {grade["id"] for grade in step.get("grades", [])} <= texts.keys()
         assert step["node"] in NODES
+        if "texts" in step:
+            assert step["text"] == (step["texts"][0] if step["texts"] else None)
+            assert all(set(change) == {"removed", "added"} for change in step["changes"])
         assert isinstance(step["seconds"], Real)
         assert all(type(step[name]) is int and step[name] >= 0 for name in SPENT)
     assert result["path"][0]["node"] == "decide"
