@@ -6,9 +6,9 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING
 
-from app.options import require_docs
+from app.options import as_text, require_docs
 from app.screen import Screen
-from app.settings import Settings, load_settings
+from app.settings import Settings, bounds_of, load_settings
 from core.errors import ModelError, RequestError
 
 if TYPE_CHECKING:
@@ -31,14 +31,13 @@ OVERRIDES = {
     "constraints": "selfrag_constraints",
 }
 
-BOUNDS = {"k": (1, 50), "temperature": (0, 2), "answer_tokens": (20, 4_000)}
+BOUNDED = ("k", "temperature", "answer_tokens")  # the bounds are those of the settings
 
 
 def ask(options: argparse.Namespace) -> int:
     """Answer; exit code 0 for every outcome but a model that failed before there was any."""
     screen = Screen(quiet=options.quiet or options.json)
-    # Bytes of the command line that are no text come as surrogates, which nothing can be written with.
-    question = " ".join(options.question).encode("utf-8", "replace").decode().strip()
+    question = as_text(" ".join(options.question))
     settings = overridden(load_settings(), options)
     check(question, options)
     finished = answer(question, settings, options, screen)
@@ -78,9 +77,10 @@ def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
         for option, setting in OVERRIDES.items()
         if getattr(options, option, None) is not None
     }
-    for option, (least, most) in BOUNDS.items():
-        value = given.get(OVERRIDES[option], least)
-        if not least <= value <= most:
+    for option in BOUNDED:
+        least, most = bounds_of(OVERRIDES[option])
+        if not least <= given.get(OVERRIDES[option], least) <= most:
+            value = given[OVERRIDES[option]]
             raise RequestError(f"--{option.replace('_', '-')} is {value}: choose from {least} to {most}.")
     return settings.model_copy(update=given)
 

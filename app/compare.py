@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.evaluate import ask_systems, documents_of, surroundings_of, systems_of
-from app.options import count, file_path, require_docs, require_writable_file
+from app.evaluate import ask_systems, documents_of, error_of, surroundings_of, systems_of
+from app.options import as_text, count, file_path, require_docs, require_writable_file
 from core.errors import ModelError, RequestError
 from core.text import is_blank, shown
 
@@ -70,7 +70,7 @@ def _check(options: argparse.Namespace) -> None:
     from graph.initial_state import require_question
 
     if not options.dataset:
-        require_question(_text(" ".join(options.question)))
+        require_question(as_text(" ".join(options.question)))
     elif options.question:
         raise RequestError("A question and --set are given: compare on one of them.")
     elif options.reference is not None:
@@ -112,9 +112,10 @@ def _compared(
                 with judging(screen) as tell:
                     return await compare_all(name, dataset.examples, records, judge, tell)
 
-            return ask_systems(options, settings, screen, store, systems, dataset.examples, services, library, judged)[
-                1
-            ]
+            _, compared = ask_systems(
+                options, settings, screen, store, systems, dataset.examples, services, library, judged
+            )
+            return compared
 
 
 def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
@@ -125,7 +126,7 @@ def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
 
     if options.dataset:
         return load(options.dataset, folder / "documents")
-    question, reference = _text(" ".join(options.question)), _text(options.reference or "")
+    question, reference = as_text(" ".join(options.question)), as_text(options.reference or "")
     references = () if is_blank(reference) else (reference,)
     return Dataset(SINGLE, (Example(id=digest(question)[:12], question=question, references=references),))
 
@@ -157,11 +158,5 @@ def _tell_failures(compared: ComparedSet, screen: Screen) -> None:
     if not failed:
         return
     if all(one.failed for one in compared.comparisons):
-        by_model = any(record["stop_reason"] == "model_failed" for record in failed)
-        raise (ModelError if by_model else RequestError)(f"There is nothing to compare: {failed[0]['error']}")
+        raise error_of(failed, "There is nothing to compare")
     screen.note(f"{len(failed)} answers failed; the same command asks for them again: {failed[0]['error']}")
-
-
-def _text(word: str) -> str:
-    """A word of the command line as text: bytes that are none come as surrogates."""
-    return word.encode("utf-8", "replace").decode().strip()

@@ -12,6 +12,7 @@ from app.options import count, file_path, require_docs, span
 if TYPE_CHECKING:
     from app.screen import Screen
     from app.settings import Settings
+    from core.errors import SelfRAGError
     from evaluation.judging.judgements import Judgements
     from evaluation.record_store import Store
     from evaluation.records import Dataset, Example, Record, System
@@ -133,7 +134,7 @@ def ask_systems(
     import asyncio
 
     from app.progress import asking
-    from app.stamp import made_with
+    from app.stamp import provenance_of
     from core.errors import SelfRAGError
     from evaluation.run import run
 
@@ -154,7 +155,7 @@ def ask_systems(
                 last = tally
                 show(tally)
 
-            by_system = await run(systems, examples, store, concurrency, progress, made_with(settings, library))
+            by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
         records = [record for records in by_system.values() for record in records]
         return records, await then(records, concurrency)
 
@@ -180,17 +181,15 @@ def _report(
     judgements: Judgements | None,
 ) -> None:
     from app.progress import show_routes, table
-    from core.errors import ModelError, RequestError
     from evaluation.json_lines import unwritable
     from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
     from evaluation.reporting.report import tables_of, write_report
     from evaluation.reporting.routes import routed
 
-    failures = [record["error"] for record in records if record["error"]]
-    if failures and len(failures) == len(records):
-        by_model = any(record["stop_reason"] == "model_failed" for record in records)
-        raise (ModelError if by_model else RequestError)(f"No question was answered: {failures[0]}")
+    failed = [record for record in records if record["error"]]
+    if failed and len(failed) == len(records):
+        raise error_of(failed, "No question was answered")
     summary = summarise(examples, records, judgements=judgements)
     try:
         written = write_report(folder, dataset, examples, records, summary, judgements)
@@ -205,12 +204,20 @@ def _report(
         screen.note(
             f"The judge gave no verdict on {judgements.unanswered} of {judgements.asked} questions: {judgements.reason}"
         )
-    if failures:
+    if failed:
         screen.note(
-            f"{len(failures)} of {len(records)} questions failed; the same command asks them again: {failures[0]}"
+            f"{len(failed)} of {len(records)} questions failed; the same command asks them again: {failed[0]['error']}"
         )
     names = [NAME, *(path.name for path in written)]
     screen.remark(f"written into {folder}: {', '.join(names)}")
+
+
+def error_of(failed: Sequence[Record], what: str) -> SelfRAGError:
+    """The error of a command whose questions all failed: the model's, if it was the model that failed."""
+    from core.errors import ModelError, RequestError
+
+    by_model = any(record["stop_reason"] == "model_failed" for record in failed)
+    return (ModelError if by_model else RequestError)(f"{what}: {failed[0]['error']}")
 
 
 def systems_of(

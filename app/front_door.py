@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -21,7 +22,7 @@ from graph.compiled import SelfRAGGraph
 from graph.context import Context, RetrieverLike
 from graph.initial_state import require_question
 from graph.state import SelfRAGState
-from nodes.concurrency import gather
+from nodes.concurrency import gather_bounded
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -169,13 +170,8 @@ class SelfRAG:
 
     async def aask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> Results:
         """As `ask_many`. The first error cancels what is running, and is raised."""
-        slots = asyncio.Semaphore(at_once)
-
-        async def one(question: str) -> Result:
-            async with slots:
-                return await self.aask(question, context)
-
-        return Results(await gather(one(question) for question in questions))
+        asks = (partial(self.aask, question, context) for question in questions)
+        return Results(await gather_bounded(asks, at_once))
 
     def stream(
         self, question: str, context: Context | None = None, *, tokens: bool = True

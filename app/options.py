@@ -69,6 +69,11 @@ def file_path(word: str) -> Path:
     return Path(word)
 
 
+def as_text(word: str) -> str:
+    """A word of the command line as text: bytes that are none come as surrogates, which nothing can be written with."""
+    return word.encode("utf-8", "replace").decode().strip()
+
+
 def count(word: str) -> int:
     """A whole number from 1. Raises `ArgumentTypeError` for anything else."""
     if not word.isdecimal() or int(word) < 1:

@@ -38,8 +38,8 @@ TABLED = (
 )
 
 
-class ResultClaim(BaseModel):
-    """A statement of the answer, its verdict, and the ids of the citations that carry it."""
+class JudgedClaim(BaseModel):
+    """A statement and its verdict."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,18 +47,17 @@ class ResultClaim(BaseModel):
     label: str
     probabilities: dict[str, float] | None
     reason: str | None
+
+
+class ResultClaim(JudgedClaim):
+    """A statement of the answer, its verdict, and the ids of the citations that carry it."""
+
     citations: list[int]
 
 
-class CandidateClaim(BaseModel):
+class CandidateClaim(JudgedClaim):
     """A statement of a candidate, its verdict, and the quote that supports it, if any."""
 
-    model_config = ConfigDict(frozen=True)
-
-    text: str
-    label: str
-    probabilities: dict[str, float] | None
-    reason: str | None
     quote: Quote | None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from app.result import SPENT, Result, ResultPassage, citation_of
 from app.screen import Screen
 from app.trace import place
-from core.types import Passage
+from core.types import Passage, Usage
 from graph.state import SelfRAGState
 from nodes.finish import marked
 
@@ -41,16 +41,19 @@ def show(state: SelfRAGState, screen: Screen) -> None:
             ("{}  ", place(citation), "cyan"),
             ("“{}”", citation["quote"], "cyan italic"),
         )
-    usage = state["usage"]
-    read = f"{usage['input_tokens']:,} tokens read"
-    cached = f" ({usage['cached_input_tokens']:,} from the cache)" if usage["cached_input_tokens"] else ""
-    about = "about " if usage["estimated"] else ""
-    cost = (
-        f"{state['stop_reason']} · {usage['model_calls']} model calls · {about}{read}{cached}, "
-        f"{usage['output_tokens']:,} written · {state['seconds']:.1f} s"
-    )
+    cost = f"{state['stop_reason']} · {spent(state['usage'], state['seconds'])}"
     style = STYLES.get(outcome, "")
     line(("{}", outcome, style), (" · {}", cost, f"{style} dim"))
+
+
+def spent(usage: Usage, seconds: float) -> str:
+    """What a run cost, in a line."""
+    about = "about " if usage["estimated"] else ""
+    cached = f" ({usage['cached_input_tokens']:,} from the cache)" if usage["cached_input_tokens"] else ""
+    return (
+        f"{usage['model_calls']} model calls · {about}{usage['input_tokens']:,} tokens read{cached}, "
+        f"{usage['output_tokens']:,} written · {seconds:.1f} s"
+    )
 
 
 def show_costs(result: Result, screen: Screen) -> None:

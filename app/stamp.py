@@ -12,7 +12,7 @@ from app import VERSION
 from app.settings import EMBEDDED, Settings
 from core.errors import SelfRAGError
 from evaluation.fingerprint import digest, digest_of_code
-from evaluation.records import MadeWith
+from evaluation.records import Provenance
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -65,10 +65,10 @@ def with_library(stamp: Stamp, library: Library, settings: Settings) -> Stamp:
     return stamp.model_copy(update=known)
 
 
-def made_with(settings: Settings, library: Library) -> MadeWith:
+def provenance_of(settings: Settings, library: Library) -> Provenance:
     """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
     stamp = with_library(stamp_of(settings), library, settings)
-    return MadeWith(stamp=stamp.model_dump(), calibration=calibration_name(settings))
+    return Provenance(stamp=stamp.model_dump(), calibration=calibration_name(settings))
 
 
 def calibration_name(

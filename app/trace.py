@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from app.screen import Screen
-from core.text import one_line, shortened
+from core.text import location, one_line, shortened
 from core.types import Verdict
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Trace:
         self._screen.line(
             ("{:20}", ended.node, "bold"),
             ("{:6.1f} s  ", ended.seconds, "dim"),
-            counted(ended.node, ended.decided) if parts else describe(ended.node, ended.decided),
+            headline(ended.node, ended.decided) if parts else describe(ended.node, ended.decided),
             (" {}", within, "dim"),
         )
         for part in parts:
@@ -165,7 +164,7 @@ def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
             return []
 
 
-def counted(node: str, decided: dict[str, Any]) -> str:
+def headline(node: str, decided: dict[str, Any]) -> str:
     """What a node decided, without the verdicts that follow."""
     if decided.get("stop"):
         return describe(node, decided)
@@ -202,7 +201,4 @@ def _sure(verdict: Verdict) -> str:
 
 def place(found: Any) -> str:
     """Where a passage stands: its file, and its page or row."""
-    name = one_line(Path(found["source"]).name) or "a passage"
-    if found["page"]:
-        return f"{name} p. {found['page']}"
-    return f"{name} row {found['row']}" if found["row"] else name
+    return location(found["source"], found["page"], found["row"])

@@ -79,6 +79,12 @@ def shown(path: str | Path) -> str:
     return one_line(os.fsencode(path).decode("utf-8", "replace"))
 
 
+def location(source: str | None, page: int | None, row: int | None) -> str:
+    """Return where a passage stands: the name of its file, and its page or row, on one line."""
+    name = (one_line(Path(source).name) if source else "") or "a passage"
+    return name + (f" p. {page}" if page else f" row {row}" if row else "")
+
+
 def shortened(text: str, most: int) -> str:
     """Return the text as one line of at most ``most`` characters."""
     line = " ".join(one_line(text).split())

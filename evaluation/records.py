@@ -100,7 +100,7 @@ class Cited(TypedDict, total=False):
     quote: str
 
 
-class MadeWith(TypedDict):
+class Provenance(TypedDict):
     """What an answer was made with: version, models, prompts and index; the name of the critic's calibration."""
 
     stamp: dict[str, str | None]

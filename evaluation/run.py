@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from core.errors import ModelError
 from core.types import Usage, add_usage, no_usage
 from evaluation.record_store import Store
-from evaluation.records import Cost, Example, MadeWith, Record, System
+from evaluation.records import Cost, Example, Provenance, Record, System
 
 FAILURES = 3  # in a row: the model is gone, and the remaining questions would fail too
 
@@ -51,11 +51,11 @@ async def run(
     store: Store,
     concurrency: int = 1,
     progress: Progress | None = None,
-    made_with: MadeWith | None = None,
+    provenance: Provenance | None = None,
 ) -> dict[str, list[Record]]:
     """Return each system's records, by its name, in the order of the examples; ``progress`` is called after each.
 
-    ``made_with`` is added to each new record. A question that fails leaves a record with its error, and the run
+    ``provenance`` is added to each new record. A question that fails leaves a record with its error, and the run
     continues. Raises `ModelError` when the model fails three times in a row; this, like an interruption, leaves
     everything finished so far in ``store``.
     """
@@ -68,8 +68,8 @@ async def run(
         nonlocal failures_in_row
         for system, example in queue:
             record = await _ask(system, example)
-            if made_with:
-                record["stamp"], record["calibration"] = made_with["stamp"], made_with["calibration"]
+            if provenance:
+                record["stamp"], record["calibration"] = provenance["stamp"], provenance["calibration"]
             store.append(system.fingerprint, record)
             _count(tally, record)
             if progress:

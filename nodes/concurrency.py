@@ -25,6 +25,24 @@ async def gather(calls: Iterable[Awaitable[T]]) -> list[T]:
         raise
 
 
+async def gather_bounded(
+    calls: Iterable[Callable[[], Awaitable[T]]], at_once: int, progress: Callable[[int, int], None] | None = None
+) -> list[T]:
+    """As `gather`, at most ``at_once`` calls at a time; ``progress`` receives how many have ended, and their total."""
+    calls, slots, done = list(calls), asyncio.Semaphore(at_once), 0
+
+    async def bounded(call: Callable[[], Awaitable[T]]) -> T:
+        nonlocal done
+        async with slots:
+            result = await call()
+        done += 1
+        if progress:
+            progress(done, len(calls))
+        return result
+
+    return await gather(bounded(call) for call in calls)
+
+
 async def gather_successful(calls: Iterable[Awaitable[T]], failures: tuple[type[Exception], ...]) -> list[T]:
     """Return the results, in order, of the calls that raised none of ``failures``; if all did, raise the first.
 

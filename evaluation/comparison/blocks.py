@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from core.text import one_line
+from core.text import location
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_line
 from evaluation.comparison.criteria import CRITERIA
@@ -133,9 +132,8 @@ def cost_of(cost: Cost) -> str:
 
 
 def _place(passage: Passage) -> str:
-    name = one_line(Path(passage.source).name) if passage.source else "a passage"
-    page = f" p. {passage.page}" if passage.page else f" row {passage.row}" if passage.row else ""
-    return " · ".join([name + page, *(f"{system}: {made}" for system, made in passage.made_of_it.items())])
+    place = location(passage.source, passage.page, passage.row)
+    return " · ".join([place, *(f"{system}: {use}" for system, use in passage.use_by_system.items())])
 
 
 def _judged(one: Comparison) -> list[Block]:

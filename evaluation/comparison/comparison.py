@@ -20,13 +20,13 @@ COST = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that some system read, and what each made of it, by the system's name."""
+    """A passage that some system found, and what each did with it, by the system's name."""
 
     text: str
     source: str | None
     page: int | None
     row: int | None
-    made_of_it: dict[str, str]
+    use_by_system: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Comparison:
         for record in self.records:
             for seen in record["seen"]:
                 found.setdefault(seen["text"], Passage(seen["text"], seen["source"], seen["page"], seen["row"], {}))
-                found[seen["text"]].made_of_it[record["system"]] = _made_of(seen)
+                found[seen["text"]].use_by_system[record["system"]] = _use_of(seen)
             for text in later_passages(record):
                 found.setdefault(text, Passage(text, None, None, None, {}))
-                found[text].made_of_it.setdefault(record["system"], "found by a later search")
+                found[text].use_by_system.setdefault(record["system"], "found by a later search")
         return list(found.values())
 
     def as_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Comparison:
         }
 
 
-def _made_of(seen: Seen) -> str:
+def _use_of(seen: Seen) -> str:
     if seen["relevant"] is None:
         return "read"
     score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.comparison.criteria import COMPARE, CRITERIA, MAX_TOKENS, fields_of, label_of, reference_text
 from evaluation.judging.judge import passages_of, shown
-from evaluation.judging.saved_replies import Replies, key_of
+from evaluation.judging.saved_replies import Replies, model_name
 from evaluation.records import Example, Record
 from graph.context import GeneratorLike
-from models.failures import TransientModelError, UnusableRequestError
-from nodes.concurrency import gather
+from nodes.concurrency import gather_bounded
 from prompts.delimiters import as_data, numbered
 
 TIE = "tie"
@@ -88,7 +87,7 @@ class CriteriaJudge:
     @property
     def name(self) -> str:
         """Return the name of the model."""
-        return str(getattr(getattr(self.generator, "chat", None), "name", type(self.generator).__name__))
+        return model_name(self.generator)
 
     async def compare_all(
         self,
@@ -96,18 +95,7 @@ class CriteriaJudge:
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Judged]:
         """Compare each pair. Raises `ModelError` if the server cannot be reached or refuses the key."""
-        slots, done = asyncio.Semaphore(self.concurrency), 0
-
-        async def compared(example: Example, one: Record, other: Record) -> Judged:
-            nonlocal done
-            async with slots:
-                judged = await self.compare(example, one, other)
-            done += 1
-            if progress:
-                progress(done, len(pairs))
-            return judged
-
-        return await gather(compared(*pair) for pair in pairs)
+        return await gather_bounded((partial(self.compare, *pair) for pair in pairs), self.concurrency, progress)
 
     async def compare(self, example: Example, one: Record, other: Record) -> Judged:
         """Compare two answers in both orders; identical ones without a call."""
@@ -149,16 +137,5 @@ class CriteriaJudge:
         self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
     ) -> tuple[str, str | None]:
         """Return the saved reply, or ask for it; an empty text with the error if the call fails or is refused."""
-        failure: str | None = None
-
-        async def ask() -> str | None:
-            nonlocal failure
-            try:
-                return await self.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
-            except (TransientModelError, UnusableRequestError) as error:
-                failure = str(error)
-                return None
-
-        key = key_of(self.name, prompt.format_messages(**inputs))
-        text: str | None = await self.replies.get_or_ask(key, about, ask)
+        text, failure = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
         return text or "", failure

@@ -7,23 +7,23 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
 from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.judgements import Judgements, Pair
-from evaluation.judging.saved_replies import Replies, key_of
+from evaluation.judging.saved_replies import Replies, key_of, model_name
 from evaluation.measures.scores import abstained, answer_of, read_by
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import OURS, agreement_of
 from graph.context import CriticLike, GeneratorLike, Services
 from grounding.claims import split_claims
-from models.failures import TransientModelError, UnusableRequestError
 from models.usage import Budget, NodeBudget
-from nodes.concurrency import gather
+from nodes.concurrency import gather_bounded
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
 from prompts.hallucination_check import SUPPORT
@@ -32,7 +32,6 @@ QUESTIONS_EACH = 3
 CONCURRENCY = 4
 BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.):])\s*")
 Embed = Callable[[list[str]], Any]
-T = TypeVar("T")
 
 
 async def judge_records(
@@ -66,29 +65,18 @@ async def judge_records(
     # In the order of the examples: calls that share passages run together, for the server's prompt cache.
     ordered = [record for one in by_example.values() for record in one.values()]
     read = [record for record in ordered if reference_of(known[record["example"]]) and read_by(record)]
-    total = 2 * len(ordered) + 2 * len(read) + len(comparisons)
-    slots, done = asyncio.Semaphore(concurrency), 0
-
-    async def counted(work: Callable[[], Awaitable[T]]) -> T:
-        nonlocal done
-        async with slots:
-            result = await work()
-        done += 1
-        if progress:
-            progress(done, total)
-        return result
-
     with_budget = services.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=10**8)))
     with Replies(store_path) as replies:
         judge = Judge(with_budget.critic, with_budget.generator, replies)
-        every: list[Any] = [
-            gather(counted(partial(judge.faithfulness, record)) for record in ordered),
-            gather(counted(partial(judge.questions, record)) for record in ordered),
-            gather(counted(partial(judge.useful, known[record["example"]], record)) for record in read),
-            gather(counted(partial(judge.recall, known[record["example"]], record)) for record in read),
-            gather(counted(partial(judge.pair, one, other)) for one, other in comparisons),
+        kinds: list[list[Callable[[], Awaitable[Any]]]] = [
+            [partial(judge.faithfulness, record) for record in ordered],
+            [partial(judge.questions, record) for record in ordered],
+            [partial(judge.useful, known[record["example"]], record) for record in read],
+            [partial(judge.recall, known[record["example"]], record) for record in read],
+            [partial(judge.pair, one, other) for one, other in comparisons],
         ]
-        faithful, asked, useful, recall, pairs = await gather(every)
+        given = iter(await gather_bounded(chain.from_iterable(kinds), concurrency, progress))
+        faithful, asked, useful, recall, pairs = (list(islice(given, len(calls))) for calls in kinds)
     names, readers = ([(record["system"], record["example"]) for record in some] for some in (ordered, read))
     relevancy = await asyncio.to_thread(relevancies, embed, ordered, asked)
     return Judgements(
@@ -209,7 +197,7 @@ class Judge:
             reason = verdict["reason"]
             return None if failed(verdict) else verdict
 
-        key = key_of(_name(self.critic), choice.messages.format_messages(**inputs))
+        key = key_of(model_name(self.critic), choice.messages.format_messages(**inputs))
         verdict = await self.replies.get_or_ask(key, about, ask)
         label = str(verdict["label"]) if verdict else UNKNOWN
         self.tally.count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
@@ -218,18 +206,7 @@ class Judge:
     async def _write(
         self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
     ) -> str | None:
-        reason = None
-
-        async def ask() -> str | None:
-            nonlocal reason
-            try:
-                return await self.generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
-            except (TransientModelError, UnusableRequestError) as failure:
-                reason = str(failure)
-                return None
-
-        key = key_of(_name(self.generator), prompt.format_messages(**inputs))
-        text: str | None = await self.replies.get_or_ask(key, about, ask)
+        text, reason = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
         self.tally.count(text, reason)
         return text
 
@@ -287,7 +264,3 @@ def _passages(texts: Iterable[str]) -> list[Passage]:
 
 def _texts(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []
-
-
-def _name(model: object) -> str:
-    return str(getattr(getattr(model, "chat", None), "name", type(model).__name__))

@@ -12,15 +12,23 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from langchain_core.messages import BaseMessage
+from langchain_core.prompts import ChatPromptTemplate
 
 from core.files import FOLDER_MODE
 from evaluation.json_lines import open_lines, unwritable
+from graph.context import GeneratorLike
+from models.failures import TransientModelError, UnusableRequestError
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:
     """Return the key of a question put to a model: a hash of its name and every word that it reads."""
     content = json.dumps([model, *([message.type, message.text] for message in messages)])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def model_name(model: object) -> str:
+    """Return the name of the chat model behind a generator or a critic, by which its replies are known."""
+    return str(getattr(getattr(model, "chat", None), "name", type(model).__name__))
 
 
 class Replies:
@@ -60,6 +68,28 @@ class Replies:
                     return None
                 self._keep(key, about, reply)
             return self._known[key]
+
+    async def get_or_write(
+        self,
+        generator: GeneratorLike,
+        prompt: ChatPromptTemplate,
+        about: Mapping[str, Any],
+        max_tokens: int,
+        **inputs: Any,
+    ) -> tuple[str | None, str | None]:
+        """Return the stored text, or let the generator write it; None and the error if it fails or refuses."""
+        failure: str | None = None
+
+        async def ask() -> str | None:
+            nonlocal failure
+            try:
+                return await generator.write(prompt, max_tokens=max_tokens, hidden=True, **inputs)
+            except (TransientModelError, UnusableRequestError) as error:
+                failure = str(error)
+                return None
+
+        key = key_of(model_name(generator), prompt.format_messages(**inputs))
+        return await self.get_or_ask(key, about, ask), failure
 
     def _keep(self, key: str, about: Mapping[str, Any], reply: Any) -> None:
         if self._lines is None:

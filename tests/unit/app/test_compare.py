@@ -6,25 +6,22 @@ import argparse
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
-from app import compose, libraries
 from app.cli import main, parse
 from core.errors import ModelError
 from evaluation.comparison.criteria import COMPARE
 from evaluation.comparison.overall_prose import ANALYSE
-from evaluation.reporting import report
 from models.failures import TransientModelError
 from models.usage import NodeBudget
 from prompts.generate import GENERATE
-from tests.scripted import ScriptedCritic
+from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_comparisons import reply
-from tests.unit.retrieval.fakes import BagOfWords
 
 QUESTION = "Is alpha a letter?"
 ROWS = [
@@ -68,26 +65,11 @@ def model() -> Model:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model) -> Path:
     """A working folder with a document and questions, and models that follow a script."""
-    monkeypatch.setattr(report, "page", lambda *_: "whose pictures take a second to draw")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SELFRAG_CHAT_MODEL", "scripted")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "letters.txt").write_text("Alpha is a letter.")
-    (tmp_path / "letters.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    critic = ScriptedCritic(
-        otherwise={
-            "retrieve": "retrieve",
-            "relevance": "relevant",
-            "support": lambda claim: "fully supported" if "Alpha" in claim else "no support",
-            "usefulness": "5",
-        }
-    )
-    monkeypatch.setattr(libraries, "embeddings_of", lambda *_: (BagOfWords(), "words"))
-    monkeypatch.setattr(
-        compose,
-        "services_of",
-        lambda *given, **_: replace(compose.services_without_models(*given[:2]), generator=model, critic=critic),
-    )
+
+    def support(claim: str) -> str:
+        return "fully supported" if "Alpha" in claim else "no support"
+
+    enter_folder(tmp_path, monkeypatch, ROWS, model, support)
     return tmp_path
 
 

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,9 @@ from evaluation.judging import judge
 from evaluation.judging.judgements import Judgements
 from evaluation.measures import metrics
 from evaluation.records import Record, System
-from evaluation.reporting import report
 from graph.context import Context, Services
-from tests.scripted import ScriptedCritic, ScriptedGenerator
+from tests.scripted import ScriptedGenerator
+from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_records import ScriptedSystem
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -44,21 +43,7 @@ def writer() -> ScriptedGenerator:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: ScriptedGenerator) -> Path:
     """A working folder with a document and questions; models that say one thing; a report without its page."""
-    monkeypatch.setattr(report, "page", lambda *_: "whose pictures take a second to draw")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SELFRAG_CHAT_MODEL", "scripted")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "letters.txt").write_text("Alpha is a letter.")
-    (tmp_path / "letters.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    critic = ScriptedCritic(
-        otherwise={"retrieve": "retrieve", "relevance": "relevant", "support": "fully supported", "usefulness": "5"}
-    )
-    monkeypatch.setattr(libraries, "embeddings_of", lambda *_: (BagOfWords(), "words"))
-    monkeypatch.setattr(
-        compose,
-        "services_of",
-        lambda *given, **_: replace(compose.services_without_models(*given[:2]), generator=writer, critic=critic),
-    )
+    enter_folder(tmp_path, monkeypatch, ROWS, writer, "fully supported")
     return tmp_path
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from app.layout import EDGES, REGENERATE, REQUERY, Layout, Point
-from app.picture import BARE, PURPOSES, RUN
+from app.svg import BARE, PURPOSES, RUN
 from graph.builder import build_graph
 from tests.scripted import services
 

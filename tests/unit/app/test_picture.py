@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.picture import Picture, Visits, graph_picture, require_writable, run_picture, wrapped
+from app.picture import Picture, graph_picture, require_writable, run_picture
 from app.result import Result, ResultUsage
+from app.visits import Visits, wrapped
 from core.errors import RequestError
 from graph.builder import build_graph
 from tests.scripted import services, verdict

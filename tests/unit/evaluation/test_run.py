@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import ModelError, RequestError
 from evaluation.record_store import NAME, Store
-from evaluation.records import Example, MadeWith, Record
+from evaluation.records import Example, Provenance, Record
 from evaluation.run import Tally, run
 from tests.unit.evaluation.sample_records import ScriptedSystem, example, record
 
@@ -49,8 +49,8 @@ async def test_each_new_record_says_what_it_was_made_with_and_an_old_one_keeps_w
         return RequestError("No.") if one.id == "1" else None
 
     await run([ScriptedSystem()], EXAMPLES[:1], store)
-    made_with = MadeWith(stamp={"version": "9", "index": None}, calibration="critic-1")
-    records = (await run([ScriptedSystem(says=broken)], EXAMPLES[:3], store, made_with=made_with))["ours"]
+    provenance = Provenance(stamp={"version": "9", "index": None}, calibration="critic-1")
+    records = (await run([ScriptedSystem(says=broken)], EXAMPLES[:3], store, provenance=provenance))["ours"]
     assert [(one.get("stamp"), one.get("calibration")) for one in records] == [
         (None, None),
         ({"version": "9", "index": None}, "critic-1"),

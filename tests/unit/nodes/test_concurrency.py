@@ -1,8 +1,9 @@
 import asyncio
+from functools import partial
 
 import pytest
 
-from nodes.concurrency import gather, gather_successful
+from nodes.concurrency import gather, gather_bounded, gather_successful
 
 
 async def test_calls_run_side_by_side_and_keep_their_order() -> None:
@@ -59,3 +60,19 @@ async def test_when_none_survives_the_first_failure_is_raised() -> None:
 async def test_another_error_than_the_expected_ends_all() -> None:
     with pytest.raises(ValueError, match="odd"):
         await gather_successful([say(1), say(ValueError("odd"))], (LookupError,))
+
+
+async def test_no_more_calls_run_than_allowed_and_their_order_is_kept() -> None:
+    running, most, told = 0, 0, []
+
+    async def call(number: int) -> int:
+        nonlocal running, most
+        running, most = running + 1, max(most, running + 1)
+        await asyncio.sleep(0)
+        running -= 1
+        return number
+
+    calls = [partial(call, number) for number in range(5)]
+    assert await gather_bounded(calls, 2, lambda *progress: told.append(progress)) == [0, 1, 2, 3, 4]
+    assert most == 2
+    assert told == [(number, 5) for number in range(1, 6)]
