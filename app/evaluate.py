@@ -63,18 +63,27 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
 
     Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
     """
+    from app.screen import Screen
+
+    screen = Screen(quiet=options.quiet)
+    _report(screen, *ask_dataset(options, screen, extra_systems))
+    return 0
+
+
+def ask_dataset(
+    options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
+) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
+    """Ask what was not asked yet; return the folder of the results, the questions, all records, and the judge's."""
     from app.compose import context_of, services_without_models
     from app.front_door import SelfRAG
     from app.libraries import library_to_ask
     from app.progress import judging
-    from app.screen import Screen
     from app.settings import load_settings
     from evaluation.datasets.question_set import load, name_of
     from evaluation.datasets.selection import select
     from evaluation.folder import REPLIES, claim, require_own
     from evaluation.record_store import NAME, Store
 
-    screen = Screen(quiet=options.quiet)
     settings = load_settings()
     _check_variants(options, settings)
     require_docs(options.docs)
@@ -112,8 +121,7 @@ def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = N
             records, judgements = ask_systems(
                 options, settings, screen, store, systems, examples, services, library, judged
             )
-    _report(screen, folder, dataset, examples, records, judgements)
-    return 0
+    return folder, dataset, examples, records, judgements
 
 
 def ask_systems(

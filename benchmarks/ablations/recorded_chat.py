@@ -1,0 +1,142 @@
+"""A chat model whose replies are kept by prompt, so that an ablation costs only the calls that it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_to_dict
+
+from core.types import Usage
+from evaluation.fingerprint import digest
+from models.chat import Chat, max_call_tokens, usage_of
+from models.usage import NodeBudget, unlimited
+
+REMEMBERED = 60  # prompts that the server read, with the fixed part of each prompt among them
+WORTH_READING = 400  # characters: a shorter prefix is not read again before a call that continues it
+
+
+class Reply(NamedTuple):
+    """What a model replied, what that cost, and the seconds that it took."""
+
+    message: AIMessage
+    usage: Usage
+    seconds: float
+
+
+class Replies:
+    """The replies of one file, by the SHA-256 of all that was asked."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(path)
+        self._database.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT, seconds REAL)")
+
+    def get(self, key: str) -> tuple[AIMessage, float] | None:
+        """Return the reply and its seconds, None if it was never asked."""
+        row = self._database.execute("SELECT reply, seconds FROM replies WHERE key = ?", (key,)).fetchone()
+        return (AIMessage.model_validate_json(row[0]), row[1]) if row else None
+
+    def put(self, key: str, reply: AIMessage, seconds: float) -> None:
+        """Keep a reply durably."""
+        with self._database:
+            self._database.execute(
+                "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (key, reply.model_dump_json(), seconds)
+            )
+
+    def costs(self) -> list[tuple[int, int, float]]:
+        """Return the uncached input tokens, output tokens and seconds of every reply there is."""
+        found = []
+        for reply, seconds in self._database.execute("SELECT reply, seconds FROM replies"):
+            usage = json.loads(reply)["usage_metadata"]
+            cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
+            found.append((usage["input_tokens"] - cached, usage["output_tokens"], seconds))
+        return found
+
+
+@dataclass
+class Clock:
+    """The seconds of model calls in one question: as recorded, and those that this process really waited for."""
+
+    recorded: float = 0.0
+    waited: float = 0.0
+
+
+class RecordedChat(Chat):
+    """A chat that asks its model only what ``replies`` does not hold. Calls are made one at a time.
+
+    Where a reply is taken from the file, the server has not read its prompt. Before a call that continues such a
+    prompt, the server is made to read it, so that the call's cached tokens and seconds are those of a run in which
+    every call was made.
+    """
+
+    def __init__(self, chat: Chat, replies: Replies, clock: Clock) -> None:
+        vars(self).update(vars(chat))
+        self._replies, self._clock, self._turn = replies, clock, asyncio.Lock()
+        self._unread: list[Sequence[BaseMessage]] = []
+        self._read: deque[str] = deque(maxlen=REMEMBERED)
+
+    def begin(self) -> None:
+        """Forget what was replayed for the question before."""
+        self._unread = []
+
+    async def ask(
+        self,
+        messages: Sequence[BaseMessage],
+        budget: NodeBudget,
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        tags: Sequence[str] = (),
+        bind: Mapping[str, Any] | None = None,
+    ) -> AIMessage:
+        """Return the reply that is kept, charged as it was, or else the model's."""
+        asked = json.dumps([self.name, messages_to_dict(list(messages)), max_tokens, temperature, dict(bind or {})])
+        key = digest(asked)
+        async with self._turn:
+            kept = self._replies.get(key)
+            if kept:
+                reply, seconds = kept
+                bound = max_call_tokens(messages, max_tokens)
+                await budget.admit(bound)
+                budget.charge(bound, usage_of(reply, messages, max_tokens))
+                self._unread.append(messages)
+            else:
+                began = time.perf_counter()
+                await self._read_again(messages)
+                asked_at = time.perf_counter()
+                reply = await super().ask(
+                    messages, budget, max_tokens=max_tokens, temperature=temperature, tags=tags, bind=bind
+                )
+                seconds = time.perf_counter() - asked_at
+                self._clock.waited += time.perf_counter() - began
+                self._read.append(_text(messages))
+                self._replies.put(key, reply, seconds)
+            self._clock.recorded += seconds
+            return reply
+
+    async def _read_again(self, messages: Sequence[BaseMessage]) -> None:
+        """Let the server read the replayed prompt that this one continues, if it continues none that was read."""
+        text = _text(messages)
+        read = max((_shared(text, one) for one in self._read), default=0)
+        best = max(self._unread, key=lambda one: _shared(text, _text(one)), default=None)
+        if best is not None and _shared(text, _text(best)) > read + WORTH_READING:
+            await super().ask(best, unlimited(), max_tokens=1)
+            self._read.append(_text(best))
+            self._unread.remove(best)
+
+
+def _text(messages: Sequence[BaseMessage]) -> str:
+    return "\n".join(json.dumps(message_to_dict(one)["data"]["content"]) for one in messages)
+
+
+def _shared(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

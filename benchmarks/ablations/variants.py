@@ -1,0 +1,123 @@
+"""The ablations: what each leaves out of the graph, as other settings, other services, or replaced functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+from unittest.mock import patch
+
+from langgraph.runtime import Runtime
+
+from graph.context import Context, Services
+from graph.state import SelfRAGState
+from grounding.quotes import stemmed_spans
+from nodes import answer_check as answer_check_node
+from nodes import hallucination_check as hallucination_check_node
+from prompts.hallucination_check import SUPPORT
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """One change. ``functions`` maps dotted names to what replaces them while a question is asked."""
+
+    name: str
+    limits: Mapping[str, int] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    fits: Mapping[str, None] = field(default_factory=dict)
+    functions: Mapping[str, Any] = field(default_factory=dict)
+
+    def context(self, context: Context) -> Context:
+        """Return the context with this change's limits and thresholds."""
+        limits = context.effective_limits.model_copy(update=dict(self.limits))
+        thresholds = context.effective_thresholds.model_copy(update=dict(self.thresholds))
+        return context.model_copy(update={"limits": limits, "thresholds": thresholds})
+
+    def services(self, services: Services) -> Services:
+        """Return the services without the regressions that this change leaves out."""
+        return replace(services, fits=services.fits.model_copy(update=dict(self.fits)))
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Replace the functions, and forget the spans that the rules before left out."""
+        with ExitStack() as stack:
+            for name, function in self.functions.items():
+                stack.enter_context(patch(name, function))
+            stack.callback(stemmed_spans.cache_clear)
+            stemmed_spans.cache_clear()
+            yield
+
+
+def nothing_missing(*_: Any, **__: Any) -> list[str]:
+    """A rule that finds no fact missing."""
+    return []
+
+
+def is_never(*_: Any) -> bool:
+    """A rule that no sentence meets."""
+    return False
+
+
+def dates_kept(text: str, _: Any) -> str:
+    """Dates are not compared as dates: their numbers are figures like any other."""
+    return text
+
+
+def support_only(state: SelfRAGState) -> list[Literal["hallucination_check", "select"]]:
+    """Send a draft to the support check alone."""
+    unchecked = not state["claims"] and not state["uses"]
+    return ["hallucination_check"] if unchecked and any(not one["declined"] for one in state["drafts"]) else ["select"]
+
+
+async def _support_then_usefulness(
+    state: SelfRAGState, services: Services, runtime: Runtime[Context]
+) -> dict[str, Any]:
+    """Rate a draft only if every claim of one of the drafts is fully supported."""
+    update = await hallucination_check_node.hallucination_check(state, services, runtime)
+    held = any(
+        claims and all(SUPPORT.leaning(one["verdict"]) == "fully supported" for one in claims)
+        for claims in update["claims"]
+    )
+    if not held:
+        return update
+    rated = await answer_check_node.answer_check(state, services, runtime)
+    return {**update, **rated, "decided": {**update["decided"], **rated["decided"]}}
+
+
+_support_then_usefulness.__name__ = "hallucination_check"
+
+ABLATIONS = (
+    Ablation("self-rag"),
+    Ablation("no-names", functions={"grounding.quotes.missing_names": nothing_missing}),
+    Ablation("no-figures", functions={"grounding.quotes.missing_figures": nothing_missing}),
+    Ablation("no-dates", functions={"grounding.numbers.without_dates": dates_kept}),
+    Ablation("no-quotes", functions={"grounding.quotes.LEAST_COVERAGE": -1.0}),
+    Ablation("no-orders", functions={"grounding.quotes.is_instruction": is_never}),
+    Ablation(
+        "no-rules",
+        functions={
+            "grounding.quotes.missing_names": nothing_missing,
+            "grounding.quotes.missing_figures": nothing_missing,
+            "grounding.quotes.LEAST_COVERAGE": -1.0,
+            "grounding.quotes.is_instruction": is_never,
+        },
+    ),
+    Ablation("no-gate", fits={"gate": None}),
+    Ablation("no-relevance-fit", fits={"relevance": None}, thresholds={"relevant": 0.5}),
+    Ablation("no-relevance-fit-0.8", fits={"relevance": None}, thresholds={"relevant": 0.8}),
+    Ablation("no-support-fit", fits={"support": None}, thresholds={"supported": 0.0}),
+    Ablation("no-support-fit-0.5", fits={"support": None}, thresholds={"supported": 0.5}),
+    Ablation("no-usefulness", functions={"graph.builder.after_generate": support_only}),
+    Ablation("rewrites-0", limits={"rewrites": 0}),
+    Ablation("rewrites-1", limits={"rewrites": 1}),
+    Ablation("drafts-1", limits={"drafts": 1}),
+    Ablation("rewrites-0-drafts-1", limits={"rewrites": 0, "drafts": 1}),
+    Ablation(
+        "support-first",
+        functions={
+            "graph.builder.after_generate": support_only,
+            "graph.builder.hallucination_check": _support_then_usefulness,
+        },
+    ),
+)
