@@ -74,7 +74,8 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         graded=gate.thresholds["graded"] if gate else 0.0,
         similar=gate.thresholds["similar"] if gate else -1.0,
     )
-    fits = (calibration.fits if calibration else Fits()).model_copy(update={"gate": gate.fits.gate if gate else None})
+    fits = calibration.fits if calibration else Fits()
+    fits = fits.model_copy(update={"gate": gate.fits.gate} if gate else {"gate": None, "route": None})
     return Services(nothing, nothing, retriever, thresholds, limits_of(settings), fits)
 
 

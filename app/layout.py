@@ -86,6 +86,9 @@ EDGES: dict[tuple[str, str], Edge] = {
     ("select", "rewrite_query"): Edge(
         "no drafts left", ("left", 0), ("left", 0), ("left_edge",), label_at=(0.2, 0, -6)
     ),
+    ("select", "retrieve"): Edge(
+        "a direct answer was no good", ("right", 0.25), ("right", 0), ("beside_direct",), label_at=(0.74, 0, 13)
+    ),
     ("select", "finish"): Edge("accepted, or nothing left to try", label_at=(0.5, 8, 4), anchor="start"),
     ("direct_generate", "answer_check"): Edge("", ("bottom", 0), ("right", 0)),
     ("finish", END): Edge(""),
@@ -165,7 +168,13 @@ class Layout:
             return self.boxes[name.removeprefix("under ")].y + (self.height + self.gap) / 2
         beside_checks = self.width + CHECKS_GAP / 2 + MARGIN
         edge = self.half - MARGIN
-        return {"regenerate": beside_checks, "give_up": -beside_checks, "left_edge": -edge, "right_edge": edge}[name]
+        return {
+            "regenerate": beside_checks,
+            "beside_direct": edge - MARGIN / 2,
+            "give_up": -beside_checks,
+            "left_edge": -edge,
+            "right_edge": edge,
+        }[name]
 
     def route(self, source: str, target: str) -> list[Point]:
         """The corners of an edge, from the source's side to the target's."""

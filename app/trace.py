@@ -116,6 +116,8 @@ def _described(node: str, decided: dict[str, Any]) -> str:
         case "direct_generate":
             return f"draft: {shortened(decided['text'], 90)}"
         case "select":
+            if decided.get("reconsidered"):
+                return "not accepted: the documents are searched after all"
             return "accepted" if decided["accepted"] else "not accepted"
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"

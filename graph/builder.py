@@ -57,11 +57,12 @@ def build_graph(
         "rewrite_query", after_rewrite_query, ["retrieve", "generate", "direct_generate", "finish"]
     )
 
-    # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop.
+    # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop. A direct answer that
+    # is no good leads to the search after all.
     graph.add_conditional_edges("generate", after_generate, ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")
-    graph.add_conditional_edges("select", after_select, ["generate", "rewrite_query", "finish"])
+    graph.add_conditional_edges("select", after_select, ["retrieve", "generate", "rewrite_query", "finish"])
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)

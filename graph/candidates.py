@@ -58,8 +58,11 @@ def best_of(candidates: Sequence[Candidate], constraints: Constraints = "soft") 
 def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]:
     """Rank by support first and by score second; a draft that declines comes last.
 
-    With hard constraints a candidate that is supported and useful comes before all others.
+    With hard constraints a candidate that is supported and useful comes before all others. A direct answer that
+    declines or is rated useless stands until documents support a draft at least in part.
     """
+    if not one["draft"]["passages"] and not useful(one):
+        return (2, one["score"])
     if one["draft"]["declined"]:
         return (0, one["score"])
     if supported(one):
@@ -114,13 +117,14 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
         return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
     if from_irrelevant(best["draft"], state):
         stop = stop or "fallback"
-    if context.constraints == "hard" and not best["draft"]["declined"] and not (supported(best) and useful(best)):
+    no_answer = best["draft"]["declined"] and bool(best["draft"]["passages"])
+    if context.constraints == "hard" and not no_answer and not (supported(best) and useful(best)):
         return "abstained", stop or ("not_useful" if supported(best) else "claims_unsupported")
     if not best["draft"]["passages"]:
         if context.mode == "never":
             return "direct", stop or "mode_never"
         return "direct", stop or ("fallback" if state["route"] == "fallback" else "not_needed")
-    if best["draft"]["declined"]:
+    if no_answer:
         return "abstained", stop or "declined"
     if supported(best):
         return "grounded", stop or ("accepted" if useful(best) else "not_useful")
@@ -205,6 +209,8 @@ def _why_not(one: CandidateRecord, best: Candidate, outcome: Outcome, constraint
 
 def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
     """Return what keeps a candidate from being an answer without marks, whatever the others are."""
+    if not one["passages"] and (one["declined"] or not useful(one)):
+        return "It was written without documents, and does not give what is asked."
     if one["declined"]:
         return "It says that the passages do not give the answer."
     if one["passages"] and not one["claims"]:

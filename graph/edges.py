@@ -48,10 +48,15 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 
 def after_select(
     state: SelfRAGState,
-) -> Literal["generate", "rewrite_query", "finish"]:
-    """Finish with an accepted answer; else redraft, else search again, while either is left."""
+) -> Literal["retrieve", "generate", "rewrite_query", "finish"]:
+    """Finish with an accepted answer; else redraft, else search again, while either is left.
+
+    Search for the first time when a direct answer was no good.
+    """
     if state["accepted"] or state["stops"] or state["route"] != "retrieve":
         return "finish"
+    if not state["searched"]:
+        return "retrieve"
     if state["drafts_left"] > 0:
         return "generate"
     return "rewrite_query" if state["rewrites_left"] > 0 else "finish"

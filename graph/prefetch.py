@@ -25,6 +25,14 @@ class PrefetchingRetriever:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, if nobody awaits it
         self._tasks[query, k, within or None] = task
 
+    async def prefetched(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document] | None:
+        """Return what a search found that `prefetch` started, which `ainvoke` still returns; None if it failed."""
+        task = self._tasks.get((query, k, within or None))
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            return None
+        await asyncio.wait([task])
+        return None if task.cancelled() or task.exception() else task.result()
+
     async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
         """As the retriever's."""
         task = self._tasks.pop((input, k, filter or None), None)
@@ -50,7 +58,8 @@ def prefetch(retriever: RetrieverLike, query: str, k: int, within: Filter | None
         retriever.prefetch(query, k, within)
 
 
-def cancel_prefetch(retriever: RetrieverLike) -> None:
-    """Cancel what `prefetch` started."""
+async def prefetched(retriever: RetrieverLike, query: str, k: int, within: Filter | None) -> Sequence[Document] | None:
+    """Return what the search found that `prefetch` started; None if it failed, or there is none."""
     if isinstance(retriever, PrefetchingRetriever):
-        retriever.cancel()
+        return await retriever.prefetched(query, k, within)
+    return None

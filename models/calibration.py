@@ -39,7 +39,7 @@ class Fit(BaseModel):
 class Fits(BaseModel):
     """The regressions fitted for a critic; where one is None, verdicts stay as they are.
 
-    ``gate`` belongs to the embedding model instead; if it is None, every passage is graded.
+    ``gate`` belongs to the embedding model instead; if it is None, every passage is graded. ``route`` belongs to both.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,6 +47,17 @@ class Fits(BaseModel):
     relevance: Fit | None = None
     support: Fit | None = None
     gate: Fit | None = None
+    route: Fit | None = None
+
+    def routed(self, verdict: Verdict, features: Mapping[str, float] | None) -> Verdict:
+        """Return the verdict on a question with P(retrieve) from the regression; without features it stays."""
+        if self.route is None or features is None or not verdict["probabilities"]:
+            return verdict
+        p = self.route.probability({**features, "log_odds": log_odds(verdict, "retrieve")})
+        changed = _with_probabilities(verdict, {"retrieve": p, "direct": 1 - p})
+        # The word that the critic replied explains its own label alone.
+        same = changed["label"] == verdict["label"]
+        return {**changed, "reply": verdict["reply"]} if same and "reply" in verdict else changed
 
     def unlikely(self, question: str, passages: Sequence[Passage], min_p: float, min_cosine: float) -> set[str]:
         """Return the ids of the passages of one search that are `too_unlikely` to hold the answer.
@@ -81,6 +92,17 @@ class Fits(BaseModel):
         return _with_probabilities(
             verdict, {"fully supported": p * share, "partially supported": p * (1 - share), "no support": 1 - p}
         )
+
+
+def route_features(question: str, passages: Sequence[Passage]) -> dict[str, float] | None:
+    """Return the highest cosine and the highest coverage of the question's words; None if nothing says how near."""
+    if not passages or any(passage["similarity"] is None for passage in passages):
+        return None
+    asked = stems(question)
+    return {
+        "similarity": max(passage["similarity"] or 0.0 for passage in passages),
+        "coverage": max(coverage(asked, stems(passage["text"])) for passage in passages),
+    }
 
 
 def relevance_features(

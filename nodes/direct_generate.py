@@ -9,18 +9,21 @@ from langgraph.runtime import Runtime
 from core.types import Draft
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from grounding.claims import declines
+from nodes.concurrency import off_loop
 from prompts.delimiters import as_data
 from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS
 
 
 async def direct_generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Write one draft without citations."""
+    """Write one draft without citations; one that declines is not worth a rating."""
     text = await services.generator.write(
         DIRECT_GENERATE,
         max_tokens=runtime.context.answer_tokens or MAX_TOKENS,
         temperature=runtime.context.temperature,
         question=as_data(state["question"]),
     )
-    draft = Draft(text=text, passages=[], relevance=0.0, declined=False)
+    declined = await off_loop(len(text), declines, text)
+    draft = Draft(text=text, passages=[], relevance=0.0, declined=declined)
     route = "direct" if state["route"] == "direct" else "fallback"
     return {"route": route, "drafts": [draft], "claims": [], "uses": [], "decided": {"text": text}}

@@ -264,10 +264,10 @@ def holds_that_each_best_is_the_best(played: Played) -> None:
     claims: list[Any] = []
     uses: list[Any] = []
     for node, update in played.updates:
-        if "drafts" in update:
-            drafts, claims, uses = update["drafts"], [], []
-        claims, uses = update.get("claims", claims), update.get("uses", uses)
         if node != "select":
+            if "drafts" in update:
+                drafts, claims, uses = update["drafts"], [], []
+            claims, uses = update.get("claims", claims), update.get("uses", uses)
             continue
         for index, draft in enumerate(drafts):
             candidate = {
@@ -286,6 +286,7 @@ def holds_that_each_best_is_the_best(played: Played) -> None:
         assert best["draft"]["text"] == first["draft"]["text"]
         assert math.isclose(best["score"], highest[1], rel_tol=1e-6, abs_tol=1e-12)
         assert update["accepted"] == (is_supported(best) and is_useful(best) and not best["draft"]["declined"])
+        drafts = update.get("drafts", drafts)
 
 
 def holds_that_a_stop_is_true(played: Played) -> None:

@@ -54,6 +54,8 @@ def rank_of(candidate: Any, context: Any) -> tuple[int, float]:
 
 
 def _tier_of(candidate: Any, context: Any) -> int:
+    if not candidate["draft"]["passages"] and not is_useful(candidate):
+        return 2
     if candidate["draft"]["declined"]:
         return 0
     if is_supported(candidate):
@@ -82,7 +84,7 @@ def _of_candidate(best: Any, final: SelfRAGState, context: Context) -> tuple[str
     if context.constraints == "hard" and not is_useful(best):
         return "abstained", "not_useful"
     if not best["draft"]["passages"]:
-        by_route = "not_needed" if final["route"] == "direct" else "fallback"
+        by_route = "fallback" if final["route"] == "fallback" else "not_needed"
         return "direct", "mode_never" if context.mode == "never" else by_route
     if is_supported(best):
         return "grounded", "accepted" if is_useful(best) else "not_useful"

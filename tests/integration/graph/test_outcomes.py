@@ -76,13 +76,33 @@ async def test_an_empty_library() -> None:
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "nothing_relevant")
 
 
-@pytest.mark.parametrize("usefulness", ["5", "1"])
-async def test_no_documents_needed(usefulness: str) -> None:
+async def test_no_documents_needed() -> None:
     generator = ScriptedGenerator(direct=["4"])
-    final = await ask(generator, critic(retrieve="direct", usefulness=usefulness), question="What is 2+2?")
+    final = await ask(generator, critic(retrieve="direct"), question="What is 2+2?")
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
     assert nodes_of(final) == ["decide", "direct_generate", "answer_check", "select", "finish"]
     assert final["passages"] == []
+
+
+@pytest.mark.parametrize(("direct", "rated"), [("I cannot provide specific advice.", "5"), ("It is large.", "1")])
+async def test_a_direct_answer_that_declines_or_is_rated_useless_leads_to_the_search(direct: str, rated: str) -> None:
+    generator, retriever = ScriptedGenerator(direct=[direct], drafts=[GOOD]), ScriptedRetriever(always=[AIR])
+    judge = critic(retrieve="direct", usefulness=lambda text: rated if text == direct else "5")
+    final = await ask(generator, judge, retriever)
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", GOOD)
+    assert nodes_of(final)[:6] == ["decide", "direct_generate", "answer_check", "select", "retrieve", "grade_documents"]
+    assert retriever.queries == [QUESTION]
+    first, second = final["candidates"]
+    assert (first["chosen"], second["chosen"]) == (False, True)
+    assert first["reason"] == "It was written without documents, and does not give what is asked."
+
+
+async def test_a_direct_answer_stands_where_the_search_finds_nothing_relevant_and_nothing_is_rewritten() -> None:
+    generator, retriever = ScriptedGenerator(direct=["4"]), ScriptedRetriever(always=[SALT])
+    final = await ask(generator, critic(retrieve="direct", usefulness="1"), retriever, question="What is 2+2?")
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
+    assert nodes_of(final)[-3:] == ["retrieve", "grade_documents", "finish"]
+    assert len(retriever.queries) == 1
 
 
 async def test_mode_never_retrieves_nothing_and_asks_nobody_whether_to() -> None:
@@ -238,8 +258,8 @@ async def test_with_hard_constraints_the_loops_go_on_until_an_answer_may_be_give
 
 async def test_with_hard_constraints_a_direct_answer_of_little_use_is_not_given() -> None:
     generator = ScriptedGenerator(direct=["4"])
-    judge = critic(retrieve="direct", usefulness="1")
-    final = await ask(generator, judge, question="What is 2+2?", constraints="hard")
+    judge, retriever = critic(retrieve="direct", usefulness="1"), ScriptedRetriever(always=[SALT])
+    final = await ask(generator, judge, retriever, question="What is 2+2?", constraints="hard")
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "not_useful")
     assert final["answer"] == "No answer to “What is 2+2?”: an answer was drafted, but it does not give what is asked."
 

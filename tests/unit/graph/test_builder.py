@@ -33,6 +33,7 @@ DRAWN = {
     ("answer_check", "select"),
     ("select", "generate"),
     ("select", "rewrite_query"),
+    ("select", "retrieve"),
     ("select", "finish"),
     ("direct_generate", "answer_check"),
     ("finish", "__end__"),

@@ -4,11 +4,25 @@ from dataclasses import replace
 import pytest
 
 from graph.context import Services, Thresholds
+from graph.prefetch import PrefetchingRetriever
+from models.calibration import Fit, Fits
 from models.chat import Chat
 from models.critic import Critic
 from nodes.decide import decide
 from prompts.decide import RETRIEVE
-from tests.scripted import ScriptedChat, ScriptedCritic, reply, roomy_budget, runtime, services, state, verdict
+from tests.scripted import (
+    NotScriptedError,
+    ScriptedChat,
+    ScriptedCritic,
+    ScriptedRetriever,
+    document,
+    reply,
+    roomy_budget,
+    runtime,
+    services,
+    state,
+    verdict,
+)
 
 
 @pytest.mark.parametrize(("label", "route"), [("retrieve", "retrieve"), ("direct", "direct"), ("unknown", "retrieve")])
@@ -128,3 +142,40 @@ async def test_an_unknown_route_has_a_reason() -> None:
     made = services(critic=ScriptedCritic(otherwise={"retrieve": "unknown"}), budget=roomy_budget())
     update = await decide(state(), made, runtime(explain=True))
     assert update["decision"] == verdict("unknown", reason="The critic gave no verdict.")
+
+
+NEAR = Fits(route=Fit(intercept=-4.0, coefficients={"log_odds": 1.0, "similarity": 6.0, "coverage": 3.0}))
+MATH = verdict("direct", {"retrieve": 0.1, "direct": 0.9})
+
+
+@pytest.mark.parametrize(
+    ("similarity", "fits", "route"),
+    [(0.9, NEAR, "retrieve"), (0.1, NEAR, "direct"), (0.9, Fits(), "direct"), (None, NEAR, "direct")],
+)
+async def test_a_question_that_the_documents_come_near_is_searched_for(
+    similarity: float | None, fits: Fits, route: str
+) -> None:
+    found = document("What does the message E42 mean? It means that the lid is open.", similarity=similarity)
+    retriever = PrefetchingRetriever(ScriptedRetriever(always=[found]))
+    made = services(critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, budget=roomy_budget())
+    update = await decide(state("What does the message E42 mean?"), replace(made, fits=fits), runtime())
+    assert update["route"] == route
+    assert await retriever.ainvoke("What does the message E42 mean?", k=4) == [found]
+
+
+async def test_a_search_that_fails_leaves_the_decision_to_the_critic_and_fails_where_it_is_needed() -> None:
+    retriever = PrefetchingRetriever(ScriptedRetriever())
+    made = services(critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, budget=roomy_budget())
+    update = await decide(state(), replace(made, fits=NEAR), runtime())
+    assert update["route"] == "direct"
+    with pytest.raises(NotScriptedError):
+        await retriever.ainvoke("Why is the sky blue?", k=4)
+
+
+async def test_the_word_that_the_critic_replied_is_no_reason_where_the_documents_overrule_it() -> None:
+    found = document("What does the message E42 mean?", similarity=0.9)
+    critic = ScriptedCritic(otherwise={"retrieve": {**MATH, "reply": "math"}})
+    made = services(critic=critic, retriever=PrefetchingRetriever(ScriptedRetriever(always=[found])))
+    made = replace(made, fits=NEAR).with_budget(roomy_budget())
+    update = await decide(state("What does the message E42 mean?"), made, runtime(explain=True))
+    assert update["decision"]["reason"] == RETRIEVE.reasons["retrieve"]

@@ -7,6 +7,7 @@ import pytest
 
 from graph.candidates import candidate, rank, supported
 from graph.context import Weights
+from graph.edges import after_select
 from models.critic import by_probability
 from nodes.select import select
 from prompts.answer_check import USEFULNESS
@@ -238,3 +239,30 @@ async def test_the_weights_rank_the_candidates() -> None:
     assert (await select(begun, made, runtime()))["best"]["draft"]["text"] == "Useful."
     update = await select(begun, made, runtime(weights=Weights(usefulness=0.1)))
     assert update["best"]["draft"]["text"] == "Near."
+
+
+USELESS_DIRECT = {"route": "direct", "drafts": [draft("I cannot say.")], "uses": [verdict("1")], "drafts_left": 0}
+
+
+async def test_a_direct_answer_that_is_no_good_leads_to_one_search_and_stays_until_that_does_better() -> None:
+    begun = state(**USELESS_DIRECT, rewrites_left=2)
+    update = await select(begun, services(budget=roomy_budget()), runtime())
+    assert after_select({**begun, **update, "searched": 0}) == "retrieve"  # type: ignore[typeddict-item]
+    assert (update["drafts_left"], update["rewrites_left"]) == (2, 0)
+    assert update["drafts"] == update["claims"] == update["uses"] == []
+    direct = update["best"]
+    for label, kept in (("fully supported", "From the documents."), ("no support", "I cannot say.")):
+        found = a_round("From the documents.", label, "5", best=direct, searched=1)
+        better = await select(state(**found), services(budget=roomy_budget()), runtime())
+        assert better["best"]["draft"]["text"] == kept
+
+
+@pytest.mark.parametrize(
+    ("changes", "context"),
+    [({"uses": [verdict("4")]}, {}), ({}, {"mode": "never"}), ({"route": "fallback"}, {}), ({"drafts": []}, {})],
+)
+async def test_no_other_direct_answer_leads_to_a_search(changes: dict[str, Any], context: dict[str, Any]) -> None:
+    begun = state(**{**USELESS_DIRECT, **changes})
+    update = await select(begun, services(budget=roomy_budget()), runtime(**context))
+    assert "route" not in update
+    assert after_select({**begun, **update}) == "finish"  # type: ignore[typeddict-item]
