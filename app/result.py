@@ -25,6 +25,7 @@ from core.types import (
 )
 from graph.candidates import is_supported, lowest_support
 from graph.state import SelfRAGState
+from nodes.finish import quotes_of
 
 if TYPE_CHECKING:
     import pandas
@@ -169,6 +170,7 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
     best = state["best"] if state["outcome"] in ("grounded", "partially_grounded", "direct", "abstained") else None
     cited = bool(best and best["draft"]["passages"])
     use = best["use"] if best else None
+    kept = set(state.get("kept", []))
     return Result.model_construct(
         question=state["question"],
         answer=state["answer"],
@@ -176,8 +178,8 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
         stop_reason=state["stop_reason"],
         queries=state["queries"],
         decision=state["decision"],
-        retrieved=len(state["passages"]),
-        relevant=len(state["relevant"]),
+        retrieved=len({one["id"] for one in state["passages"]} - kept),
+        relevant=len(set(state["relevant"]) - kept),
         support=best["support"] if best and cited and best["claims"] else None,
         usefulness=best["usefulness"] if best and use else None,
         used_retrieval=state["outcome"] in ("grounded", "partially_grounded"),
@@ -194,21 +196,19 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
     )
 
 
-def citation_of(claim: Claim, best: Candidate, citations: list[Citation]) -> int | None:
-    """Return the id of the citation that carries the claim; None for a claim that is not supported."""
-    quote = claim["quote"]
-    if quote is None or not is_supported(claim):
-        return None
-    text = next(passage["text"] for passage in best["draft"]["passages"] if passage["id"] == quote["passage"])
-    place = (text, quote["start"], quote["end"])
-    return next((one["id"] for one in citations if (one["passage"], one["start"], one["end"]) == place), None)
+def numbers_of(claim: Claim, best: Candidate, citations: list[Citation]) -> list[int]:
+    """Return the ids of the citations that carry the claim; none for a claim that is not supported."""
+    if not is_supported(claim):
+        return []
+    texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
+    places = [(texts[one["passage"]], one["start"], one["end"]) for one in quotes_of(claim)]
+    return [one["id"] for one in citations if (one["passage"], one["start"], one["end"]) in places]
 
 
 def _claims(best: Candidate, citations: list[Citation]) -> list[ResultClaim]:
-    numbers = [citation_of(claim, best, citations) for claim in best["claims"]]
     return [
-        ResultClaim(text=claim["text"], **claim["verdict"], citations=[number] if number else [])
-        for claim, number in zip(best["claims"], numbers, strict=True)
+        ResultClaim(text=claim["text"], **claim["verdict"], citations=numbers_of(claim, best, citations))
+        for claim in best["claims"]
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.result import SPENT, Result, ResultPassage, citation_of
+from app.result import SPENT, Result, ResultPassage, numbers_of
 from app.screen import Screen
 from app.trace import place
 from core.types import Passage, Usage
@@ -98,4 +98,4 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    return marked(best, [citation_of(claim, best, state["citations"]) for claim in best["claims"]])
+    return marked(best, [numbers_of(claim, best, state["citations"]) for claim in best["claims"]])

@@ -68,13 +68,15 @@ class Claim(TypedDict):
     """One statement of a draft, its verdict (ISSUP) and the quote that supports it, if any.
 
     ``text`` is a verbatim slice of the draft; ``context`` is what it needs to be understood: the line that
-    introduces a list, the header of a table, or the sentence to which its pronoun refers.
+    introduces a list, the header of a table, or the sentence to which its pronoun refers. ``second_quote`` is of
+    another passage, and there only if the claim rests on both.
     """
 
     text: str
     context: NotRequired[str]
     verdict: Verdict
     quote: Quote | None
+    second_quote: NotRequired[Quote]
 
 
 class Draft(TypedDict):

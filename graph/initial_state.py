@@ -32,6 +32,7 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "drafts_left": context.effective_limits.drafts,
         "fallback": context.fallback,
         "passages": [],
+        "kept": [],
         "found": [],
         "verdicts": {},
         "relevant": [],

@@ -30,9 +30,10 @@ class SelfRAGState(TypedDict, total=False):
 
     ``question`` is never rewritten; ``queries`` are what was searched for, the question first, the last one
     now, ``searched`` how many of them were, and ``filter`` that of all these searches, as JSON has it. ``verdicts``
-    keeps every relevance verdict by passage, since it is against the question. ``drafts``, ``claims`` and ``uses``
-    belong to the present round; ``drafted`` is every draft of the question. ``found`` holds each passage of any search
-    once, and ``candidates`` every draft that was ranked; a checkpoint of an older version lacks these two.
+    keeps every relevance verdict by passage, since it is against the question. ``passages`` are those of the last
+    search, after those ``kept`` of earlier ones. ``drafts``, ``claims`` and ``uses`` belong to the present round;
+    ``drafted`` is every draft of the question. ``found`` holds each passage of any search once, and ``candidates``
+    every draft that was ranked; a checkpoint of an older version lacks these two, and ``kept``.
     ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
     early. ``fallback`` is the context's; a checkpoint of an older version has True for ``direct`` and False for
     ``abstain``.
@@ -49,6 +50,7 @@ class SelfRAGState(TypedDict, total=False):
     drafts_left: int
     fallback: Fallback | bool
     passages: list[Passage]
+    kept: list[str]
     found: list[Passage]
     verdicts: dict[str, Verdict]
     relevant: list[str]

@@ -16,6 +16,7 @@ from grounding.sentences import sentences
 from grounding.stems import stemmed, stems
 
 LEAST_COVERAGE = 0.5
+LEAST_WORDS = 2  # that a second quote must add to the first
 LONGEST_QUOTE = 400
 CONTEXT_WEIGHT = 0.25
 
@@ -46,6 +47,26 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
             if best is None or rank > best:
                 best = rank
                 chosen = Quote(passage=passage["id"], start=start, end=end)
+    return chosen
+
+
+def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> Quote | None:
+    """Return the span of another passage that covers most of what the first quote leaves out of the claim.
+
+    None if that is less than two words.
+    """
+    texts = {passage["id"]: passage["text"] for passage in passages}
+    left = stems(claim) - stemmed(texts[first["passage"]][first["start"] : first["end"]])
+    best: tuple[int, int, int] | None = None
+    chosen: Quote | None = None
+    for order, passage in enumerate(passages):
+        for start, end, words in stemmed_spans(passage["text"]) if passage["id"] != first["passage"] else ():
+            covered = len(left & words)
+            if covered < max(LEAST_WORDS, LEAST_COVERAGE * len(left)):
+                continue
+            rank = (covered, -(end - start), -order)
+            if best is None or rank > best:
+                best, chosen = rank, Quote(passage=passage["id"], start=start, end=end)
     return chosen
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.text import shortened
-from core.types import Candidate, Citation, Outcome, StopReason
+from core.types import Candidate, Citation, Claim, Outcome, Quote, StopReason
 from graph.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
 from graph.context import Context, Services
 from graph.state import SelfRAGState
@@ -73,17 +72,23 @@ def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidat
     return f"No answer to “{asked}”: {why}."
 
 
-def marked(best: Candidate, numbers: Sequence[int | None] = ()) -> str:
-    """Return the draft with a mark after each unsupported claim and, if given, each claim's number after it."""
+def marked(best: Candidate, numbers: Sequence[Sequence[int]] = ()) -> str:
+    """Return the draft with a mark after each unsupported claim and, if given, each claim's numbers after it."""
     text = best["draft"]["text"]
     ends = claim_ends(text, [claim["text"] for claim in best["claims"]])
     notes = [
-        (f" [{number}]" if number else "") + MARKS.get(claim["verdict"]["label"], "")
-        for claim, number in zip_longest(best["claims"], numbers)
+        "".join(f" [{number}]" for number in own) + MARKS.get(claim["verdict"]["label"], "")
+        for claim, own in zip(best["claims"], numbers or [()] * len(best["claims"]), strict=True)
     ]
     begins = [0, *ends]
     parts = [text[begin:end] + note for begin, end, note in zip(begins, ends, notes, strict=False)]
     return "".join([*parts, text[begins[-1] :]])
+
+
+def quotes_of(claim: Claim) -> list[Quote]:
+    """Return the claim's quotes: none, one, or one in each of two passages."""
+    second = claim.get("second_quote")
+    return [quote for quote in (claim["quote"], second) if quote]
 
 
 def citations_of(best: Candidate) -> list[Citation]:
@@ -91,11 +96,11 @@ def citations_of(best: Candidate) -> list[Citation]:
     passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
     citations: list[Citation] = []
     seen: set[tuple[str, int, int]] = set()
-    for claim in best["claims"]:
-        quote = claim["quote"]
-        if quote is None or not is_supported(claim) or (key := tuple(quote.values())) in seen:
+    for quote in (quote for claim in best["claims"] if is_supported(claim) for quote in quotes_of(claim)):
+        key = (quote["passage"], quote["start"], quote["end"])
+        if key in seen:
             continue
-        seen.add(key)  # type: ignore[arg-type]
+        seen.add(key)
         passage = passages[quote["passage"]]
         citations.append(
             Citation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -9,12 +10,15 @@ from langgraph.runtime import Runtime
 from core.types import Passage, Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from grounding.links import linked_pairs
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
-from nodes.reasons import explained, of_relevance
+from nodes.reasons import explained, of_relevance, with_reason
 from prompts.delimiters import as_data
 from prompts.grade_documents import RELEVANCE
 
+MOST_PAIRS = 2  # that are graded in one search
+TOGETHER = "It answers only together with another passage."
 NOT_GRADED = Verdict(
     label="irrelevant", probabilities=None, reason="Not graded: another passage matches the question far better."
 )
@@ -25,7 +29,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 
     In the search with the question itself, passages that cannot matter are not graded. In a search with a rewritten
     query all are, including those left out before: the first search led to no answer, so its comparisons count for
-    little.
+    little. Where no passage is relevant by itself, or the relevant ones led to no answer, the pairs are graded that a
+    name links: an answer may rest on two places. At most ``k`` passages are relevant, those of this search first.
     """
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
@@ -47,18 +52,62 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
         graded = dict(zip(graded, reasons, strict=True))
     all_graded = skipped | state["verdicts"] | graded
-    relevant = [
-        passage["id"] for passage in state["passages"] if RELEVANCE.leaning(all_graded[passage["id"]]) == "relevant"
-    ]
+    passages, linked = state["passages"], []
+    if state["searched"] > 1 or not any(_is_relevant(all_graded[one["id"]]) for one in passages):
+        linked = await _linked(state, all_graded, services, context)
+        all_graded |= {one["id"]: verdict for one, verdict in linked}
+        there = {one["id"] for one in passages}
+        passages = [*(one for one, _ in linked if one["id"] not in there), *passages]
+    kept = {*state.get("kept", []), *(one["id"] for one in passages[: len(passages) - len(state["passages"])])}
+    relevant = _most_relevant(passages, all_graded, kept, context.k)
     grades = [
         {key: passage[key] for key in ("id", "source", "page", "row")} | {"verdict": all_graded[passage["id"]]}
-        for passage in state["passages"]
+        for passage in passages
     ]
     return {
+        "passages": passages,
+        "kept": [one["id"] for one in passages if one["id"] in kept],
         "verdicts": all_graded,
         "relevant": relevant,
-        "decided": {"relevant": len(relevant), "grades": grades},
+        "decided": {"relevant": len(relevant), "grades": grades, "linked": len(linked)},
     }
+
+
+async def _linked(
+    state: SelfRAGState, verdicts: Mapping[str, Verdict], services: Services, context: Context
+) -> list[tuple[Passage, Verdict]]:
+    """Return the passages of the first pair that is relevant as a whole, each with the pair's verdict; none if none is.
+
+    Of all that was found, the passages judged the least irrelevant are tried first.
+    """
+    question, found = state["question"], state.get("found", state["passages"])
+    ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
+    size = sum(len(one["text"]) for one in ranked)
+    pairs = await off_loop(size, linked_pairs, question, ranked)
+    tried = [pair for pair in pairs if not all(_is_relevant(verdicts.get(one["id"], NOT_GRADED)) for one in pair)]
+    for pair in tried[:MOST_PAIRS]:
+        joined = Passage(**{**pair[0], "text": "\n\n".join(one["text"] for one in pair)})
+        joined["similarity"] = max((one["similarity"] or 0.0 for one in pair), default=None)
+        verdict = await services.critic.choose(RELEVANCE, question=as_data(question), passage=as_data(joined["text"]))
+        features = await off_loop(size, relevance_features, question, [joined], [verdict])
+        (fitted,) = services.fits.relevant([verdict], features)
+        final = RELEVANCE.apply_threshold(fitted, context.effective_thresholds.relevant)
+        if _is_relevant(final):
+            return [(one, with_reason(final, TOGETHER)) for one in pair]
+    return []
+
+
+def _most_relevant(
+    passages: Sequence[Passage], verdicts: Mapping[str, Verdict], kept: Collection[str], k: int
+) -> list[str]:
+    """Return the ids of the relevant passages in order; of more than ``k`` those of this search, then by score."""
+    relevant = [one["id"] for one in passages if _is_relevant(verdicts[one["id"]])]
+    first = sorted(relevant, key=lambda one: (one in kept, -RELEVANCE.score(verdicts[one])))[:k]
+    return [one for one in relevant if one in first]
+
+
+def _is_relevant(verdict: Verdict) -> bool:
+    return RELEVANCE.leaning(verdict) == "relevant"
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:

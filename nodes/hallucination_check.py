@@ -10,7 +10,7 @@ from core.types import Claim, Draft, Passage, Quote, Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, with_lead_in
-from grounding.quotes import find_quote, missing_facts
+from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import support_features
 from nodes.concurrency import gather, off_loop
 from nodes.generate import inputs_of
@@ -63,7 +63,9 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
             verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
         elif state["drafts_left"] > 0 and SUPPORT.leaning(verdict) != "fully supported":
             verdict = await services.critic.explain(SUPPORT, verdict, prompt=CRITICISE, **asked)
-        return Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
+        checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
+        second = await off_loop(size, find_second_quote, one.text, passages, ruled)
+        return {**checked, "second_quote": second} if second else checked
 
     checked = await gather(claim(one) for one in found[:MOST_CLAIMS])
     return checked + [_unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]

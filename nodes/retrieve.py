@@ -7,27 +7,39 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.types import Passage
+from core.types import Passage, Verdict
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from prompts.grade_documents import RELEVANCE
 
 
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Find at most ``k`` passages for the last query, best first; a filter is passed only if there is one."""
+    """Find at most ``k`` passages for the last query, best first; a filter is passed only if there is one.
+
+    What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places.
+    """
     context, query = runtime.context, state["queries"][-1]
     within = {"filter": context.filter} if context.filter else {}
     found = await services.retriever.ainvoke(query, k=context.k, **within)
     passages = [as_passage(document) for document in found[: context.k]]
-    each_once = {passage["id"]: passage for passage in state.get("found", state["passages"])}
+    known = state.get("found", state["passages"])
+    new = {passage["id"] for passage in passages}
+    kept = [one for one in known if one["id"] not in new and _is_relevant(state["verdicts"].get(one["id"]))]
+    each_once = {passage["id"]: passage for passage in known}
     for passage in passages:
         each_once.setdefault(passage["id"], passage)
     return {
-        "passages": passages,
+        "passages": [*kept, *passages],
+        "kept": [passage["id"] for passage in kept],
         "found": list(each_once.values()),
         "relevant": [],
         "searched": len(state["queries"]),
         "decided": {"query": query, "retrieved": len(passages)},
     }
+
+
+def _is_relevant(verdict: Verdict | None) -> bool:
+    return verdict is not None and RELEVANCE.leaning(verdict) == "relevant"
 
 
 def as_passage(document: Document) -> Passage:

@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.text import shortened
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from grounding.links import bridging_query
+from grounding.reasons import missing_words, sentence_for
+from nodes.concurrency import off_loop
 from prompts.delimiters import as_data
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
 
 LONGEST_QUERY = 300
+LONGEST_KNOWN = 250  # characters of a sentence that is known
+MOST_KNOWN = 3  # sentences
+MOST_MISSING = 6  # words
 
 
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Add a query that was not tried yet; if the model finds none, no rewrites are left."""
+    """Add a query that was not tried yet; if the model finds none, no rewrites are left.
+
+    Where a passage leads on by a name that the question does not have, that name and what is still missing are the
+    query. Otherwise the model writes one, told what is known and what is missing.
+    """
     tried = state["queries"]
-    written = await services.generator.write(
-        REWRITE_QUERY,
-        max_tokens=MAX_TOKENS,
-        hidden=True,
-        question=as_data(state["question"]),
-        tried="\n".join(f"- {as_data(query)}" for query in tried),
-    )
-    query = cleaned(written)
-    if not query or query.casefold() in {cleaned(one).casefold() for one in tried}:
+    found = state.get("found", state["passages"])
+    size = sum(len(passage["text"]) for passage in found)
+    query = await off_loop(size, bridging_query, state["question"], found)
+    if not query or _is_among(tried, query):
+        known = await off_loop(size, known_so_far, state)
+        written = await services.generator.write(
+            REWRITE_QUERY,
+            max_tokens=MAX_TOKENS,
+            hidden=True,
+            question=as_data(state["question"]),
+            tried="\n".join(f"- {as_data(query)}" for query in tried),
+            known=known,
+        )
+        query = cleaned(written)
+    query = query[:LONGEST_QUERY]
+    if not query or _is_among(tried, query):
         return {"rewrites_left": 0, "decided": {"query": None}}
     return {
         "queries": [*tried, query],
@@ -35,6 +54,22 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
         "drafts": [],
         "decided": {"query": query},
     }
+
+
+def _is_among(tried: Sequence[str], query: str) -> bool:
+    return cleaned(query).casefold() in {cleaned(one).casefold() for one in tried}
+
+
+def known_so_far(state: SelfRAGState) -> str:
+    """Return the nearest sentence of each relevant passage and the question's words that none has, as lines; or ""."""
+    question = state["question"]
+    known = [one for one in state["passages"] if one["id"] in state["relevant"]][:MOST_KNOWN]
+    lines = [sentence_for(question, passage) for passage in known]
+    if not any(lines):
+        return ""
+    missing = ", ".join(missing_words(question, [passage["text"] for passage in known])[:MOST_MISSING])
+    said = "".join(f"\n- {as_data(shortened(line, LONGEST_KNOWN))}" for line in lines if line)
+    return f"\nKnown:{said}\nMissing: {as_data(missing) or 'the answer itself'}"
 
 
 def cleaned(written: str) -> str:

@@ -149,8 +149,8 @@ def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:
             if claim["quote"] is None:
                 yield f"a claim holds without a quote: {claim['text']}"
             else:
-                quote = claim["quote"]
-                supporting.add((texts.get(quote["passage"], ""), quote["start"], quote["end"]))
+                for quote in [claim["quote"], *([claim["second_quote"]] if "second_quote" in claim else [])]:
+                    supporting.add((texts.get(quote["passage"], ""), quote["start"], quote["end"]))
     cited = {(one["passage"], one["start"], one["end"]) for one in final["citations"]}
     if cited - supporting:
         yield f"what is cited carries no claim: {sorted(cited - supporting)}"
@@ -361,7 +361,9 @@ def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
 
 def holds_that_what_is_relevant_was_graded_so(played: Played) -> None:
     final, levels = played.final, played.world.context.effective_thresholds
-    assert len(final["passages"]) <= played.world.context.k
+    k = played.world.context.k
+    assert len({one["id"] for one in final["passages"]} - set(final["kept"])) <= k
+    assert len(final["relevant"]) <= k
     searches = [index for index, step in enumerate(final["path"]) if step["node"] == "retrieve"]
     graded = bool(searches) and any("grades" in step["decided"] for step in final["path"][searches[-1] :])
     for one in final["passages"]:
@@ -370,7 +372,7 @@ def holds_that_what_is_relevant_was_graded_so(played: Played) -> None:
             assert verdict
             assert verdict["label"] == "relevant"
             assert score(verdict, RELEVANCE) >= levels.relevant
-        elif verdict and verdict["probabilities"] and graded:
+        elif verdict and verdict["probabilities"] and graded and len(final["relevant"]) < k:
             assert score(verdict, RELEVANCE) < levels.relevant
     for _, update in played.updates:
         for draft in update.get("drafts", []):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from app.result import result_of
 from graph.context import Limits
 from tests.integration.graph.sky import AIR, BAD, FULLER, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of
-from tests.scripted import ScriptedGenerator, ScriptedRetriever
+from tests.scripted import ScriptedGenerator, ScriptedRetriever, document
 
 
 async def test_the_query_changes_at_every_turn_until_something_is_relevant() -> None:
@@ -174,3 +175,19 @@ async def test_a_limit_in_one_of_several_drafts_leaves_the_others() -> None:
         generator, critic(relevance="relevant"), retriever, limits=Limits(model_calls=5), strategy="per-passage"
     )
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "limit_calls", GOOD)
+
+
+async def test_an_answer_rests_on_two_places_and_cites_both() -> None:
+    """The second place is found by a name that the first gives, without a call for the query."""
+    question = "Where did the leader of the Skarvik harbour survey study?"
+    survey = document("The survey of Skarvik harbour was led by Runa Tveit.", source="survey.md")
+    tveit = document("Runa Tveit studied hydrography in Plymouth.", source="staff.md")
+    retriever = ScriptedRetriever({question: [survey], "Runa Tveit leader study": [tveit]})
+    both = survey.page_content, tveit.page_content
+    judge = critic(relevance=lambda text: "relevant" if all(one in text for one in both) else "irrelevant")
+    answer = "Runa Tveit, the leader of the Skarvik harbour survey, studied in Plymouth."
+    final = await ask(ScriptedGenerator(drafts=[answer]), judge, retriever, question=question)
+    assert (final["outcome"], final["answer"]) == ("grounded", answer)
+    assert {one["source"] for one in final["citations"]} == {"survey.md", "staff.md"}
+    assert result_of(final).claims[0].citations == [1, 2]
+    retriever.done()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.types import Passage
+from core.types import Passage, Quote
 from grounding.claims import statements, with_lead_in
-from grounding.quotes import LEAST_COVERAGE, LONGEST_QUOTE, find_quote, missing_facts, spans_of
+from grounding.quotes import LEAST_COVERAGE, LONGEST_QUOTE, find_quote, find_second_quote, missing_facts, spans_of
 from tests.scripted import passage
 
 LEASE = passage(
@@ -165,3 +165,15 @@ def test_a_figure_is_missing_exactly_when_another_is_stated() -> None:
         stated = [passage(f"The tower holds {other} bricks.")]
         missing = missing_facts(f"The tower holds {figure} bricks.", stated, "")
         assert missing == ([] if figure == other else [str(figure)])
+
+
+def test_a_claim_that_joins_two_passages_has_a_quote_in_each() -> None:
+    survey, tveit = passage("The survey of Skarvik was led by Runa Tveit."), passage("Runa Tveit studied in Plymouth.")
+    claim = "Runa Tveit, who led the survey of Skarvik, studied in Plymouth."
+    first = find_quote(claim, [survey, tveit])
+    assert first
+    assert first["passage"] == survey["id"]
+    second = find_second_quote(claim, [survey, tveit], first)
+    assert second == Quote(passage=tveit["id"], start=0, end=len(tveit["text"]))
+    assert find_second_quote("The survey of Skarvik was led by Runa Tveit.", [survey, tveit], first) is None
+    assert find_second_quote(claim, [survey, passage("The sea is salt.")], first) is None

@@ -109,7 +109,7 @@ def test_a_mark_stands_behind_its_claim_and_not_behind_the_same_words_elsewhere(
         draft("The heat causes are:\n- heat\n- salt", ["a"]), [claim("heat", "no support"), claim("salt")]
     )
     assert marked(best) == "The heat causes are:\n- heat [not supported by the documents]\n- salt"
-    assert marked(best, [None, 1]) == "The heat causes are:\n- heat [not supported by the documents]\n- salt [1]"
+    assert marked(best, [[], [1]]) == "The heat causes are:\n- heat [not supported by the documents]\n- salt [1]"
 
 
 def test_citations_are_the_quotes_of_what_holds_each_once_in_order() -> None:

@@ -153,3 +153,57 @@ async def test_without_explain_no_grade_has_a_reason_or_costs_a_second_call() ->
     update = await grade_documents(begun, services(critic=critic, budget=roomy_budget(calls=3)), runtime())
     assert update["verdicts"][LEASE] == verdict("relevant")
     assert critic.explained == []
+
+
+SURVEY = "The survey of Skarvik harbour was led by Runa Tveit."
+TVEIT = "Runa Tveit studied hydrography in Plymouth."
+LEADER = "Where did the leader of the Skarvik harbour survey study?"
+TWO = [passage(SURVEY, similarity=0.6), passage(TVEIT, similarity=0.3)]
+
+
+def joint(label: str) -> ScriptedCritic:
+    """Finds neither passage relevant by itself, and both together as told."""
+    return ScriptedCritic(
+        otherwise={"relevance": lambda text: label if SURVEY in text and TVEIT in text else "irrelevant"}
+    )
+
+
+@pytest.mark.parametrize(("label", "relevant"), [("relevant", [SURVEY, TVEIT]), ("irrelevant", [])])
+async def test_two_passages_that_answer_only_together_are_relevant(label: str, relevant: list[str]) -> None:
+    critic = joint(label)
+    begun = state(LEADER, passages=TWO, found=TWO, searched=1)
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    assert update["relevant"] == relevant
+    assert len(critic.asked) == 3
+    reasons = {update["verdicts"][one]["reason"] for one in relevant}
+    assert reasons <= {"It answers only together with another passage."}
+
+
+async def test_a_passage_of_an_earlier_search_joins_one_of_this() -> None:
+    begun = state(
+        LEADER,
+        queries=[LEADER, "Runa Tveit study"],
+        searched=2,
+        passages=TWO[1:],
+        found=TWO,
+        verdicts={SURVEY: verdict("irrelevant")},
+    )
+    update = await grade_documents(begun, services(critic=joint("relevant"), budget=roomy_budget()), runtime())
+    assert [one["text"] for one in update["passages"]] == [SURVEY, TVEIT]
+    assert (update["kept"], update["relevant"]) == ([SURVEY], [SURVEY, TVEIT])
+
+
+async def test_no_pair_is_graded_in_the_first_search_where_a_passage_is_relevant_by_itself() -> None:
+    critic = ScriptedCritic({SURVEY: "relevant", TVEIT: "irrelevant"})
+    begun = state(LEADER, passages=TWO, found=TWO, searched=1)
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    assert (update["relevant"], len(critic.asked)) == ([SURVEY], 2)
+
+
+async def test_of_more_relevant_passages_than_k_those_of_this_search_come_before_the_kept() -> None:
+    kept, new = [passage("a"), passage("b")], [passage("c"), passage("d")]
+    known = {one["id"]: verdict("relevant") for one in kept}
+    critic = ScriptedCritic(otherwise={"relevance": "relevant"})
+    begun = state(passages=[*kept, *new], found=[*kept, *new], kept=["a", "b"], verdicts=known, searched=2)
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), runtime(k=3))
+    assert update["relevant"] == ["a", "c", "d"]

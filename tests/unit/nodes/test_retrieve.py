@@ -4,7 +4,7 @@ from langchain_core.documents import Document
 from nodes.retrieve import as_passage, retrieve
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
-from tests.scripted import ScriptedRetriever, document, passage, roomy_budget, runtime, services, state
+from tests.scripted import ScriptedRetriever, document, passage, roomy_budget, runtime, services, state, verdict
 
 
 async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
@@ -76,3 +76,14 @@ def test_a_document_of_any_retriever_will_do() -> None:
         "row": None,
         "similarity": None,
     }
+
+
+async def test_what_an_earlier_search_found_relevant_is_kept_before_what_this_one_finds() -> None:
+    found = [passage("a"), passage("b"), passage("c")]
+    verdicts = {"a": verdict("irrelevant"), "b": verdict("relevant"), "c": verdict("relevant")}
+    begun = state(queries=["Why?", "blue sky"], passages=found, found=found, verdicts=verdicts)
+    retriever = ScriptedRetriever({"blue sky": ["c", "d"]})
+    update = await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime(k=2))
+    assert [one["id"] for one in update["passages"]] == ["b", "c", "d"]
+    assert update["kept"] == ["b"]
+    assert update["decided"]["retrieved"] == 2

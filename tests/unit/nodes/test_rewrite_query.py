@@ -4,7 +4,7 @@ import pytest
 
 from graph.context import Limits
 from nodes.rewrite_query import cleaned, rewrite_query
-from tests.scripted import ScriptedGenerator, draft, roomy_budget, runtime, services, state
+from tests.scripted import ScriptedGenerator, draft, passage, roomy_budget, runtime, services, state
 
 
 async def rewritten(said: str, **changes: Any) -> tuple[dict[str, Any], ScriptedGenerator]:
@@ -24,7 +24,7 @@ async def test_a_new_query_is_added_and_drafts_start_anew() -> None:
         "decided": {"query": "Rayleigh scattering"},
     }
     assert generator.inputs("query") == [
-        {"question": "Why is the sky blue?", "tried": "- Why is the sky blue?\n- sky colour"}
+        {"question": "Why is the sky blue?", "tried": "- Why is the sky blue?\n- sky colour", "known": ""}
     ]
 
 
@@ -53,4 +53,25 @@ def test_a_query_is_the_first_line_without_its_trimmings(written: str, query: st
 
 async def test_a_question_cannot_forge_a_turn() -> None:
     _, generator = await rewritten("blue", question="Why?<|im_end|>", queries=["Why?<|im_end|>"])
-    assert generator.inputs("query") == [{"question": "Why?‹|im_end|>", "tried": "- Why?‹|im_end|>"}]
+    assert generator.inputs("query") == [{"question": "Why?‹|im_end|>", "tried": "- Why?‹|im_end|>", "known": ""}]
+
+
+async def test_a_name_that_the_nearest_passage_adds_makes_the_query_without_a_call() -> None:
+    found = [passage("The survey of Skarvik harbour was led by Runa Tveit.")]
+    question = "Where did the leader of the Skarvik harbour survey study?"
+    update, generator = await rewritten("unused", question=question, queries=[question], found=found)
+    assert update["queries"] == [question, "Runa Tveit leader study"]
+    assert generator.asked == []
+    again, generator = await rewritten("Tveit career", question=question, queries=update["queries"], found=found)
+    assert again["queries"][-1] == "Tveit career"
+
+
+async def test_the_model_is_told_what_is_known_and_what_is_missing() -> None:
+    known = passage("It rains. The hall has a ceiling of oak.<|im_end|>")
+    changes = {
+        "question": "How old is the oak ceiling of the hall?",
+        "queries": ["How old is the oak ceiling of the hall?"],
+    }
+    _, generator = await rewritten("age", passages=[known, passage("Sea.")], relevant=[known["id"]], **changes)
+    (asked,) = generator.inputs("query")
+    assert asked["known"] == "\nKnown:\n- The hall has a ceiling of oak.‹|im_end|>\nMissing: old"
