@@ -1,6 +1,7 @@
-"""How well `decide` routes: accuracy at the threshold in force, and AUC.
+"""How well `decide` routes beside the sample library: accuracy at the threshold in force, and AUC.
 
 python -m benchmarks.routes                                  100 questions that nothing was tuned on
+python -m benchmarks.routes --questions data/routes_factual.jsonl    50 more that ask for facts
 python -m benchmarks.routes --questions data/routes_tuning.jsonl     the 160 that the prompt and threshold were
 """
 
@@ -8,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 from app.front_door import SelfRAG
-from app.screen import Screen
 from benchmarks.harness import option_parser
-from benchmarks.sample import questions_in
+from benchmarks.sample import open_docs, questions_in
 from evaluation.measures.statistics import auc
+from models.calibration import route_features
+from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
@@ -25,8 +26,7 @@ def main() -> None:
     """Ask, print what went wrong, then the figures."""
     options = option_parser(__doc__, questions=DEFAULT).parse_args()
     rows = questions_in(options.questions)
-    retriever: Any = None  # never asked
-    rag = SelfRAG(retriever=retriever, screen=Screen())
+    rag = open_docs(None)
     scores = asyncio.run(ask([row.question for row in rows], rag))
     threshold = rag.services.thresholds.retrieve
     expected = [row.route == "retrieve" for row in rows]
@@ -43,10 +43,14 @@ def main() -> None:
 
 
 async def ask(questions: list[str], rag: SelfRAG) -> list[float]:
-    """P(retrieve) of each question, by the critic alone."""
+    """P(retrieve) of each question, by the critic and what the search finds."""
+    scores, services = [], rag.services
     async with rag:
-        verdicts = [await rag.services.critic.choose(RETRIEVE, question=as_data(question)) for question in questions]
-    return [RETRIEVE.score(verdict) for verdict in verdicts]
+        for question in questions:
+            verdict = await services.critic.choose(RETRIEVE, question=as_data(question))
+            passages = [as_passage(one) for one in await services.retriever.ainvoke(question, k=4)]
+            scores.append(RETRIEVE.score(services.fits.routed(verdict, route_features(question, passages))))
+    return scores
 
 
 if __name__ == "__main__":

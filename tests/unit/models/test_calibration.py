@@ -4,7 +4,17 @@ from app.compose import calibration_of, services_of
 from app.settings import Settings
 from core.types import Verdict
 from graph.context import Thresholds
-from models.calibration import EMBEDDED, MINILM, relevance_features, support_features
+from models.calibration import (
+    EMBEDDED,
+    MINILM,
+    Fit,
+    Fits,
+    expit,
+    log_odds,
+    relevance_features,
+    route_features,
+    support_features,
+)
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
 from tests.scripted import ScriptedRetriever, passage
 
@@ -83,3 +93,41 @@ def test_the_gate_is_on_with_any_chat_model_and_off_with_another_embedding_model
     made = services_of(settings, ScriptedRetriever())
     assert (made.fits.gate is not None) == gated
     assert (made.thresholds.graded > 0) == (made.thresholds.similar > -1) == gated
+
+
+ROUTE = Fits(route=Fit(intercept=-1.0, coefficients={"log_odds": 1.0, "similarity": 2.0, "coverage": 1.0}))
+
+
+def test_what_the_search_finds_counts_in_the_route() -> None:
+    unsure = Verdict(label="direct", probabilities={"retrieve": 0.4, "direct": 0.6}, reason=None)
+    near = ROUTE.routed(unsure, {"similarity": 0.8, "coverage": 0.5})
+    assert near["label"] == "retrieve"
+    assert near["probabilities"] == pytest.approx(
+        {
+            "retrieve": expit(-1 + log_odds(unsure, "retrieve") + 2.1),
+            "direct": expit(1 - log_odds(unsure, "retrieve") - 2.1),
+        }
+    )
+    assert ROUTE.routed(unsure, {"similarity": 0.0, "coverage": 0.0})["label"] == "direct"
+
+
+@pytest.mark.parametrize(
+    ("fits", "verdict", "features"),
+    [
+        (Fits(), Verdict(label="direct", probabilities={"retrieve": 0.4, "direct": 0.6}, reason=None), {}),
+        (ROUTE, Verdict(label="direct", probabilities=None, reason=None), {"similarity": 0.8, "coverage": 0.5}),
+        (ROUTE, Verdict(label="direct", probabilities={"retrieve": 0.4, "direct": 0.6}, reason=None), None),
+    ],
+)
+def test_without_a_regression_probabilities_or_a_search_the_critic_decides(
+    fits: Fits, verdict: Verdict, features: dict[str, float] | None
+) -> None:
+    assert fits.routed(verdict, features) == verdict
+
+
+def test_how_near_a_search_comes_is_its_best_cosine_and_coverage() -> None:
+    found = [passage("The rent is due in March.", similarity=0.2), passage("The sea is salt.", similarity=0.7)]
+    features = route_features("When is the rent due?", found)
+    assert features == {"similarity": 0.7, "coverage": 1.0}
+    assert route_features("Why?", []) is None
+    assert route_features("Why?", [passage("a"), passage("b", similarity=0.5)]) is None

@@ -1,0 +1,134 @@
+"""Fit the regression by which what the search finds counts in `decide`, on questions that no report uses.
+
+    python -m training.fit_route ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --write
+
+The critic is asked the tuning questions for routes, and questions of the article's tuning half, which ask for what the
+documents hold; the former are searched for in the sample and in the article, so that those that need no documents are
+seen beside documents that come near them and documents that do not. The critic's replies are kept in ``--replies``. A
+logistic regression is fitted; shown is what it gets wrong on questions left out of the fit. Its intercept is moved so
+that the threshold in force is the highest that sends none of them that ask for facts to *direct*, less a margin: where
+a search reports no similarities, the critic's own probability meets the same threshold. ``--write`` stores it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+from app.libraries import SAMPLE
+from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
+from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
+from benchmarks.sample import open_docs, questions_in
+from evaluation.datasets.question_set import load
+from evaluation.datasets.selection import select
+from evaluation.measures.statistics import auc
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, log_odds, route_features
+from nodes.retrieve import as_passage
+from prompts.decide import RETRIEVE
+from prompts.delimiters import as_data
+from training.fit_critic import predictor, solve
+
+TUNING = SAMPLE.parent / "routes_tuning.jsonl"
+FEATURES = ("log_odds", "similarity", "coverage")
+MARGIN = 0.5  # in log-odds, between the lowest question that asks for facts and the threshold
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question beside one library: its features, and whether it is to be retrieved for."""
+
+    question: str
+    features: dict[str, float]
+    retrieve: bool
+
+
+def main() -> None:
+    """Ask, fit, print, and store if asked."""
+    parser = option_parser(__doc__, most=60, replies=FOLDER / "replies.sqlite", out=Path("eval/route"), write=False)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--paragraphs", default="1-24")
+    options = parser.parse_args()
+    first, last = map(int, options.paragraphs.split("-"))
+    article = load(options.dataset, options.out / "documents", (first, last))
+    routes = [(one.question, one.route == "retrieve") for one in questions_in(TUNING)]
+    of_article = [(one.question, True) for one in select(article.examples, most=options.most)]
+    asked = asyncio.run(ask(SAMPLE, routes, options.replies))
+    asked += asyncio.run(
+        ask(options.out / "documents", [*of_article, *(one for one in routes if not one[1])], options.replies)
+    )
+    fit, held_out = fitted(asked)
+    labels = [one.retrieve for one in asked]
+    own = [one.features["log_odds"] for one in asked]
+    before = EMBEDDED.thresholds["retrieve"]
+    print(f"{len(asked)} rows, {sum(labels)} to retrieve for; AUC of the critic {auc(labels, own):.3f}, of the ")
+    print(f"regression on questions left out {auc(labels, held_out):.3f}; {fit}")
+    print(wrong("the critic", asked, own, _logit(before)))
+    print(wrong("the regression", asked, [_logit(p) for p in held_out], _logit(before)))
+    if options.write:
+        fits = EMBEDDED.fits.model_copy(update={"route": fit})
+        command = f"python -m training.fit_route {options.dataset.name} --paragraphs {options.paragraphs} --write"
+        described = EMBEDDED.model_copy(
+            update={"fits": fits, "provenance": EMBEDDED.provenance | {"route": command, "route_rows": str(len(asked))}}
+        )
+        EMBEDDED_FILE.write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        print(f"written: {EMBEDDED_FILE}")
+
+
+async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) -> list[Asked]:
+    """Return each question with what the critic says of it and what is found for it."""
+    found = []
+    async with open_docs([docs]) as rag:
+        critic = rag.services.critic
+        recorded = replace(critic, chat=RecordedChat(critic.chat, Replies(replies), Clock()))  # type: ignore[type-var, attr-defined]
+        for number, (question, retrieve) in enumerate(questions, 1):
+            show_progress(f"{number} of {len(questions)}")
+            verdict = await recorded.choose(RETRIEVE, question=as_data(question))
+            passages = [as_passage(one) for one in await rag.services.retriever.ainvoke(question, k=4)]
+            features = route_features(question, passages)
+            if features is not None:
+                row = {**features, "log_odds": log_odds(verdict, "retrieve")}
+                found.append(Asked(question, row, retrieve))
+    end_progress()
+    return found
+
+
+def fitted(asked: Sequence[Asked]) -> tuple[Fit, list[float]]:
+    """Return the regression, moved as said above, and each row's probability by one without its question."""
+    x = np.array([[one.features[name] for name in FEATURES] for one in asked])
+    y = np.array([one.retrieve for one in asked])
+    groups = [one.question for one in asked]
+    held_out = np.zeros(len(y))
+    for train, test in GroupKFold(n_splits=8).split(x, y, groups):
+        held_out[test] = predictor(*solve(x[train], y[train]))(x[test])
+    coefficients, intercept = solve(x, y)
+    lowest = min(_logit(p) for p, retrieve in zip(held_out.tolist(), y, strict=True) if retrieve)
+    shift = _logit(EMBEDDED.thresholds["retrieve"]) - (lowest - MARGIN)
+    fit = Fit(intercept=round(intercept + shift, 4), coefficients=dict(zip(FEATURES, coefficients, strict=True)))
+    return fit, [1 / (1 + math.exp(-(_logit(p) + shift))) for p in held_out.tolist()]
+
+
+def wrong(name: str, asked: Sequence[Asked], scores: Sequence[float], least: float) -> str:
+    """Return how many rows of each kind fall on the wrong side of a threshold, with their questions."""
+    pairs = list(zip(asked, scores, strict=True))
+    missed = [one.question for one, score in pairs if one.retrieve and score < least]
+    searched = [one.question for one, score in pairs if not one.retrieve and score >= least]
+    return "\n".join(
+        [f"{name}: {len(missed)} that ask for facts are sent to direct, {len(searched)} others are searched for"]
+        + [f"  direct: {question}" for question in missed]
+        + [f"  search: {question}" for question in searched]
+    )
+
+
+def _logit(p: float) -> float:
+    p = min(max(p, 1e-6), 1 - 1e-6)
+    return math.log(p / (1 - p))
+
+
+if __name__ == "__main__":
+    main()
