@@ -34,16 +34,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
     size = sum(len(passage["text"]) for passage in found)
     query = await off_loop(size, bridging_query, state["question"], found)
     if not query or _is_among(tried, query):
-        known = await off_loop(size, known_so_far, state)
-        written = await services.generator.write(
-            REWRITE_QUERY,
-            max_tokens=MAX_TOKENS,
-            hidden=True,
-            question=as_data(state["question"]),
-            tried="\n".join(f"- {as_data(query)}" for query in tried),
-            known=known,
-        )
-        query = cleaned(written)
+        query = await written_query(state, services)
     query = query[:LONGEST_QUERY]
     if not query or _is_among(tried, query):
         return {"rewrites_left": 0, "decided": {"query": None}}
@@ -54,6 +45,20 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
         "drafts": [],
         "decided": {"query": query},
     }
+
+
+async def written_query(state: SelfRAGState, services: Services) -> str:
+    """Let the model write a query."""
+    known = await off_loop(sum(len(passage["text"]) for passage in state["passages"]), known_so_far, state)
+    written = await services.generator.write(
+        REWRITE_QUERY,
+        max_tokens=MAX_TOKENS,
+        hidden=True,
+        question=as_data(state["question"]),
+        tried="\n".join(f"- {as_data(query)}" for query in state["queries"]),
+        known=known,
+    )
+    return cleaned(written)
 
 
 def _is_among(tried: Sequence[str], query: str) -> bool:

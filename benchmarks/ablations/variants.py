@@ -54,6 +54,15 @@ def nothing_missing(*_: Any, **__: Any) -> list[str]:
     return []
 
 
+def no_query(*_: Any) -> None:
+    """No passage leads on to a query."""
+
+
+async def nothing_written(*_: Any) -> str:
+    """The model is not asked for a query."""
+    return ""
+
+
 def is_never(*_: Any) -> bool:
     """A rule that no sentence meets."""
     return False
@@ -109,6 +118,9 @@ ABLATIONS = (
     Ablation("no-support-fit", fits={"support": None}, thresholds={"supported": 0.0}),
     Ablation("no-support-fit-0.5", fits={"support": None}, thresholds={"supported": 0.5}),
     Ablation("no-usefulness", functions={"graph.builder.after_generate": support_only}),
+    Ablation("no-pairs", functions={"nodes.grade_documents.linked_pairs": nothing_missing}),
+    Ablation("no-bridging-query", functions={"nodes.rewrite_query.bridging_query": no_query}),
+    Ablation("no-written-query", functions={"nodes.rewrite_query.written_query": nothing_written}),
     Ablation("rewrites-0", limits={"rewrites": 0}),
     Ablation("rewrites-1", limits={"rewrites": 1}),
     Ablation("drafts-1", limits={"drafts": 1}),
