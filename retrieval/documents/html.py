@@ -5,6 +5,7 @@ import warnings
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bs4 import BeautifulSoup
@@ -12,6 +13,8 @@ from bs4.builder._htmlparser import BeautifulSoupHTMLParser, HTMLParserTreeBuild
 
 from core.text import clean
 from retrieval.documents.decode import stated_day
+from retrieval.documents.headings import Heading, first_title, plain_title
+from retrieval.documents.html_tables import CELLS, ColumnNames
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -137,13 +140,15 @@ _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
 _MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
-_RUN = re.compile(r"([\x01\x02\x04-\x07][\x01\x02\x04-\x07\s]*)")
+# Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
+_LEVELS = dict(zip(_HEADINGS, "\x0e\x0f\x10\x11\x12\x13", strict=True))
+_RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x13][\x01\x02\x04-\x07\x0e-\x13\s]*)")
 _MARKS = {
     "br": (_LINE, ""),
     **dict.fromkeys(("ul", "ol", "dl"), (_LINE, _LINE)),
     **dict.fromkeys(("td", "th"), ("", _CELL_END)),
     **dict.fromkeys(_ITEMS, (_ITEM, _ITEM_END)),
-    **dict.fromkeys(_HEADINGS, (_BLOCK, _HEADING_END)),
+    **{name: (_BLOCK + level, _HEADING_END) for name, level in _LEVELS.items()},
     **dict.fromkeys(_BLOCKS, (_BLOCK, _BLOCK)),
 }
 # Text that a reader of the page cannot see is left out: it is a common place for instructions to a model.
@@ -169,15 +174,25 @@ def declared_encoding(data: bytes) -> str | None:
 
 
 def read_html(text: str) -> str:
-    """Return the text of a page, with a blank line between paragraphs and headings on the line above theirs.
+    """Return the text of a page; see ``read_page``."""
+    return read_page(text).text
+
+
+@dataclass(frozen=True)
+class Page:
+    """The text of a page, its title, its headings, and the day of its last change, if stated."""
+
+    text: str
+    title: str
+    headings: list[Heading]
+    date: str | None
+
+
+def read_page(text: str) -> Page:
+    """Read a page: a blank line between paragraphs, headings on the line above theirs, a table's row on a line.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
-    return read_page(text)[0]
-
-
-def read_page(text: str) -> tuple[str, str | None]:
-    """Return the text of a page as ``read_html`` does, and the day of its last change, if stated."""
     from retrieval.documents.html import parse_page
 
     try:
@@ -185,19 +200,24 @@ def read_page(text: str) -> tuple[str, str | None]:
             warnings.simplefilter("ignore")  # about XHTML, or a page that is just a file name or a URL
             page = parse_page(text)
         title = clean(page.title.get_text()) if page.title else ""
-        body = _body(page)
+        body, headings = _body(page)
     except RecursionError as error:
         raise ValueError("is nested too deep to be read: save it as plain text") from error
     title = " ".join(title.split())
-    return body if body.startswith(title) else f"{title}\n\n{body}".strip(), page_date(page)
+    if not body.startswith(title):
+        before = f"{title}\n\n"
+        body = (before + body).rstrip()
+        headings = [Heading(one.start + len(before), one.end + len(before), one.level) for one in headings]
+    return Page(body, plain_title(title) or first_title(body, headings), headings, page_date(page))
 
 
-def _body(page: "Tag") -> str:
-    """Return the text of the page's main part, or of the whole page if that part is too small."""
-    whole = _lay_out("".join(_pieces(page)))
+def _body(page: "Tag") -> tuple[str, list[Heading]]:
+    """Return the text and headings of the page's main part, or of the whole page if that part is too small."""
+    names = ColumnNames(page, lambda cell: _lay_out("".join(_pieces(cell)))[0], _is_hidden)
+    whole = _lay_out("".join(_pieces(page, names)))
     main = _main_part(page)
-    text = _lay_out("".join(_pieces(main))) if main else ""
-    return text if text and len(text) >= _MAIN * len(whole) else whole
+    found = _lay_out("".join(_pieces(main, names))) if main else ("", [])
+    return found if found[0] and len(found[0]) >= _MAIN * len(whole[0]) else whole
 
 
 def _main_part(page: "Tag") -> "Tag | None":
@@ -209,13 +229,13 @@ def _main_part(page: "Tag") -> "Tag | None":
     return None
 
 
-def _pieces(page: "Tag") -> Iterator[str]:
-    """Yield the page's strings and layout marks, in document order."""
+def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
+    """Yield the page's strings and layout marks, in document order, and before a cell's text the column's name."""
     from bs4 import Tag
     from bs4.element import NavigableString, PreformattedString
 
     text_ancestors = _text_ancestors(page)
-    preformatted, in_article = 0, int(page.name in _ARTICLES)
+    preformatted, in_article, name = 0, int(page.name in _ARTICLES), ""
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
         tag, children = open_tags[-1]
@@ -225,14 +245,20 @@ def _pieces(page: "Tag") -> Iterator[str]:
             in_article -= tag.name in _ARTICLES
             yield _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
+            name = "" if tag.name in CELLS else name
         elif isinstance(child, Tag):
-            if not _is_left_out(child, in_article > 0, text_ancestors):
+            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and names.is_head(child)):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 yield _MARKS.get(child.name, ("", ""))[0]
+                if names and child.name in CELLS:
+                    name = names.before(child)
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             string = clean(child)
+            if name and string.strip():
+                yield name
+                name = ""
             yield string.replace("\n", _LINE).replace(" ", _KEPT) if preformatted else string
 
 
@@ -274,12 +300,29 @@ def _is_cut_off(style: str) -> bool:
     )
 
 
-def _lay_out(text: str) -> str:
-    """Collapse the source's white space, and replace the marks by line breaks and cell separators."""
-    laid_out = []
+def _lay_out(text: str) -> tuple[str, list[Heading]]:
+    """Collapse the source's white space, replace the marks by line breaks and cell separators, and find headings."""
+    laid_out: list[str] = []
+    begun: list[tuple[int, int, int]] = []  # of headings: where they begin, where they end, and their level
+    length = 0
     for index, part in enumerate(_RUN.split(text)):
+        if index % 2 and begun and not begun[-1][1]:
+            begun[-1] = (begun[-1][0], length, begun[-1][2])
         laid_out.append(_separator(part) if index % 2 else _SPACE.sub(" ", part).strip(" "))
-    return "".join(laid_out).replace(_KEPT, " ").strip()
+        length += len(laid_out[-1])
+        if index % 2 and (level := _level(part)):
+            begun.append((length, 0, level))
+    joined = "".join(laid_out).replace(_KEPT, " ")
+    body = joined.strip()
+    before = len(joined) - len(joined.lstrip())
+    spans = [(max(0, start - before), min(end - before, len(body)), level) for start, end, level in begun]
+    return body, [Heading(start, end, level) for start, end, level in spans if start < end]
+
+
+def _level(marks: str) -> int:
+    """Return the level of the heading that the text after the marks is in; 0 if it is in none."""
+    within = marks.rpartition(_HEADING_END)[2]
+    return max((level for level, mark in enumerate(_LEVELS.values(), 1) if mark in within), default=0)
 
 
 def _separator(marks: str) -> str:

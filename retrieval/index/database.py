@@ -12,9 +12,10 @@ from pathlib import Path
 from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
 from core.files import make_contents_private, make_private_folder
 from core.text import shown
-from retrieval.index.manifest import read_manifest, unquoted
+from retrieval.index.manifest import forget_words, read_manifest, unquoted
+from retrieval.index.migration import FORMAT_BEFORE, migrate
 from retrieval.index.recovery import recover
-from retrieval.index.schema import FORMAT, SCHEMA, add_roots, expected_objects, get_meta, has_meta_table, objects_of
+from retrieval.index.schema import FORMAT, add_roots, create, expected_objects, get_meta, has_meta_table, objects_of
 from retrieval.index.sqlite_files import (
     BUSY_CODES,
     DAMAGE_CODES,
@@ -33,13 +34,14 @@ _LOCK_NAME = "writer.lock"
 _LOG = 64_000_000  # bytes that the write-ahead log keeps after a checkpoint
 _LONGEST_FORMAT = 9  # digits
 WAIT = 5.0  # seconds for another writer to finish
+_MIGRATION_WAIT = 60.0  # seconds: until then an older index cannot be read
 
 
 class Database:
     """The database of one index folder; ``notes`` lists what had to be repaired. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Open or create the database in ``folder``; start over if it is damaged or outdated."""
+        """Open or create the database in ``folder``; bring an older one up to date, start over if it is damaged."""
         self.folder = folder
         self.notes: list[str] = []
         self._path = folder / NAME
@@ -53,6 +55,7 @@ class Database:
         try:
             with translated(folder):
                 self._create_if_empty()
+                self._migrate_if_older()
                 self._check()
         except IndexOutdated:
             self.start_over("was made by an older version")
@@ -162,14 +165,32 @@ class Database:
                 connection.execute("PRAGMA page_size = 8192")  # fits five vectors of 384 numbers; 4096 fits two
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
-                for statement in SCHEMA:
-                    connection.execute(statement)
+                create(connection)
                 meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
                 self._restore_roots(connection)
                 connection.execute("COMMIT")
         finally:
             connection.close()
+
+    def _migrate_if_older(self) -> None:
+        """Bring a database of the format before this one up to date, in one transaction."""
+        if self._format() != FORMAT_BEFORE:
+            return
+        if not self.writable:
+            raise RequestError(
+                f"The index in {shown(self.folder)} was made by an older version, and the folder is read-only: "
+                "make it writable."
+            )
+        with self.only_writer(_MIGRATION_WAIT):
+            if self._format() == FORMAT_BEFORE:  # else another process has done it while this one waited
+                forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
+                with self.writing() as connection:
+                    migrate(connection)
+
+    def _format(self) -> str:
+        with self.reading() as connection:
+            return str(get_meta(connection).get("format")) if has_meta_table(objects_of(connection)) else ""
 
     def _restore_roots(self, connection: sqlite3.Connection) -> None:
         manifest = read_manifest(self.folder)
