@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from core.text import shortened_in_the_middle
 
 if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
+    from collections.abc import Mapping
+    from typing import Any
+
     from core.types import Passage
 
 SEPARATOR = " > "
@@ -14,8 +17,8 @@ LONGEST_TITLE = 120  # characters, as of each heading
 LONGEST_HEADING = 300  # characters of the headings above a passage
 
 
-def section_of(passage: Passage) -> str:
-    """Return the title and the headings above a passage as ``Title > Heading``, on one line; "" without any."""
+def section_of(passage: Passage | Mapping[str, Any]) -> str:
+    """Return the title and the headings above a passage or citation as ``Title > Heading``, on one line; "" if none."""
     title = shortened_in_the_middle(passage.get("title") or "", LONGEST_TITLE)
     heading = shortened_in_the_middle(passage.get("heading") or "", LONGEST_HEADING)
     return SEPARATOR.join(part for part in (title, heading) if part)

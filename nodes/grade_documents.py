@@ -12,7 +12,7 @@ from graph.state import SelfRAGState
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import explained, of_relevance
-from prompts.delimiters import as_data
+from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
 
 NOT_GRADED = Verdict(
@@ -34,7 +34,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     verdicts = await gather(
-        services.critic.choose(RELEVANCE, question=as_data(state["question"]), passage=as_data(passage["text"]))
+        services.critic.choose(RELEVANCE, question=as_data(state["question"]), passage=readable(passage))
         for passage in ungraded
     )
     features = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
@@ -62,9 +62,9 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
-    text, question = passage["text"], state["question"]
-    known = await off_loop(len(text), of_relevance, verdict["label"], question, passage)
-    inputs = {"question": as_data(question), "passage": as_data(text)}
+    question = state["question"]
+    known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
+    inputs = {"question": as_data(question), "passage": readable(passage)}
     return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
 
 

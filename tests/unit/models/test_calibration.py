@@ -83,3 +83,12 @@ def test_the_gate_is_on_with_any_chat_model_and_off_with_another_embedding_model
     made = services_of(settings, ScriptedRetriever())
     assert (made.fits.gate is not None) == gated
     assert (made.thresholds.graded > 0) == (made.thresholds.similar > -1) == gated
+
+
+def test_words_of_the_headings_above_a_passage_count_as_covered() -> None:
+    text = passage("Newline in constant.")
+    above = passage("Newline in constant.", title="Compiler errors", heading="C2001")
+    plain, sectioned = (
+        relevance_features("What is compiler error C2001?", [one], [SURE])[0]["coverage"] for one in (text, above)
+    )
+    assert (plain, sectioned) == (0.0, 1.0)
