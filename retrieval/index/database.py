@@ -12,8 +12,8 @@ from pathlib import Path
 from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
 from core.files import make_contents_private, make_private_folder
 from core.text import shown
-from retrieval.index.manifest import forget_words, read_manifest, unquoted
-from retrieval.index.migration import FORMAT_BEFORE, migrate
+from retrieval.index.manifest import read_manifest, unquoted
+from retrieval.index.migration import migrate_if_older
 from retrieval.index.recovery import recover
 from retrieval.index.schema import FORMAT, add_roots, create, expected_objects, get_meta, has_meta_table, objects_of
 from retrieval.index.sqlite_files import (
@@ -34,7 +34,6 @@ _LOCK_NAME = "writer.lock"
 _LOG = 64_000_000  # bytes that the write-ahead log keeps after a checkpoint
 _LONGEST_FORMAT = 9  # digits
 WAIT = 5.0  # seconds for another writer to finish
-_MIGRATION_WAIT = 60.0  # seconds: until then an older index cannot be read
 
 
 class Database:
@@ -55,7 +54,7 @@ class Database:
         try:
             with translated(folder):
                 self._create_if_empty()
-                self._migrate_if_older()
+                migrate_if_older(self)
                 self._check()
         except IndexOutdated:
             self.start_over("was made by an older version")
@@ -172,25 +171,6 @@ class Database:
                 connection.execute("COMMIT")
         finally:
             connection.close()
-
-    def _migrate_if_older(self) -> None:
-        """Bring a database of the format before this one up to date, in one transaction."""
-        if self._format() != FORMAT_BEFORE:
-            return
-        if not self.writable:
-            raise RequestError(
-                f"The index in {shown(self.folder)} was made by an older version, and the folder is read-only: "
-                "make it writable."
-            )
-        with self.only_writer(_MIGRATION_WAIT):
-            if self._format() == FORMAT_BEFORE:  # else another process has done it while this one waited
-                forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
-                with self.writing() as connection:
-                    migrate(connection)
-
-    def _format(self) -> str:
-        with self.reading() as connection:
-            return str(get_meta(connection).get("format")) if has_meta_table(objects_of(connection)) else ""
 
     def _restore_roots(self, connection: sqlite3.Connection) -> None:
         manifest = read_manifest(self.folder)

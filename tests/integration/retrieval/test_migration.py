@@ -10,7 +10,8 @@ import pytest
 from langchain_core.documents import Document
 
 from core.errors import RequestError
-from retrieval.index import database as module
+from retrieval.index import migration as module
+from retrieval.index.database import Database
 from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import create, expected_objects, objects_of
 from retrieval.library.library import Library
@@ -124,7 +125,7 @@ def test_one_that_is_damaged_is_made_anew_with_what_is_whole(
 def test_one_in_a_folder_that_cannot_be_written_says_so(
     older: Path, open_library: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module.Database, "_prepare", lambda self: False)
+    monkeypatch.setattr(Database, "_prepare", lambda self: False)
     with pytest.raises(RequestError, match=r"made by an older version, and the folder is read-only: make it writable"):
         open_library()
 
