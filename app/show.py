@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from app.result import SPENT, Result, ResultPassage, numbers_of
 from app.screen import Screen
 from app.trace import place
+from core.passages import section_of
 from core.types import Passage, Usage
 from graph.state import SelfRAGState
 from nodes.finish import marked
@@ -38,7 +39,7 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     for citation in state["citations"]:
         line(
             ("  [{}] ", citation["id"], "cyan"),
-            ("{}  ", place(citation), "cyan"),
+            ("{}  ", " · ".join(part for part in (place(citation), section_of(citation)) if part), "cyan"),
             ("“{}”", citation["quote"], "cyan italic"),
         )
     cost = f"{state['stop_reason']} · {spent(state['usage'], state['seconds'])}"
@@ -81,10 +82,7 @@ def plain_tokens(question: str, passages: Sequence[ResultPassage]) -> int:
     from prompts.delimiters import as_data, numbered
     from prompts.generate import GENERATE
 
-    read = [
-        Passage(id=one.id, text=one.text, source=one.source, page=one.page, row=one.row, similarity=one.similarity)
-        for one in passages
-    ]
+    read = [cast("Passage", {**one.model_dump(exclude={"verdict"})}) for one in passages]
     return estimated_tokens(GENERATE.format_messages(passages=numbered(read), question=as_data(question)), 0)
 
 

@@ -89,3 +89,10 @@ def shortened(text: str, most: int) -> str:
     """Return the text as one line of at most ``most`` characters."""
     line = " ".join(one_line(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def shortened_in_the_middle(text: str, most: int) -> str:
+    """Return the text as one line of at most ``most`` characters, with `` … `` for what is left out."""
+    half = (most - 3) // 2
+    line = " ".join(one_line(f"{text[: 4 * most]} … {text[-4 * most :]}" if len(text) > 8 * most else text).split())
+    return line if len(line) <= most else f"{line[:half].rstrip()} … {line[-half:].lstrip()}"

@@ -128,10 +128,15 @@ class CandidateRecord(TypedDict):
 
 
 class Citation(TypedDict):
-    """A quote as it is shown: ``passage[start:end] == quote``."""
+    """A quote as it is shown: ``passage[start:end] == quote``.
+
+    ``title`` and ``heading`` are the passage's; citations in a checkpoint of an older version lack them.
+    """
 
     id: int
     source: str
+    title: NotRequired[str | None]
+    heading: NotRequired[str | None]
     page: int | None
     row: int | None
     passage: str

@@ -57,11 +57,13 @@ class Seen(TypedDict):
     similarity: float | None
     relevance: float | None
     relevant: bool | None
+    title: NotRequired[str]
+    heading: NotRequired[str]
 
 
 def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | None = None) -> Seen:
     """Combine a retrieved passage with its grade, if it was graded."""
-    return Seen(
+    seen = Seen(
         text=passage["text"],
         source=passage["source"],
         page=passage["page"],
@@ -70,6 +72,11 @@ def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | N
         relevance=relevance,
         relevant=relevant,
     )
+    if "title" in passage:
+        seen["title"] = passage["title"]
+    if "heading" in passage:
+        seen["heading"] = passage["heading"]
+    return seen
 
 
 class Said(TypedDict):

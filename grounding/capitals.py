@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from core.words import STOP_WORDS
 from grounding.sentences import sentences
-from grounding.stems import STOP
 
 WORD = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W_]+)*")
 NO_PROSE = re.compile(
@@ -65,7 +65,7 @@ def _may_be_a_name(word: str) -> bool:
     return (
         word[0].isupper()
         and len(word) >= 3
-        and lower not in STOP
+        and lower not in STOP_WORDS
         and lower not in NOT_NAMES
         and lower.removesuffix("s") not in NOT_NAMES
         and word not in ACRONYMS

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
+from core.passages import stated_by
 from core.types import Passage
 from grounding.capitals import names
 from grounding.dates import MONTHS
@@ -31,9 +32,10 @@ def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passa
     """
     asked = content(question)
     some = passages[:MOST_PASSAGES]
-    held = [content(one["text"]) & asked for one in some]
-    known = [{word.casefold() for word in named(one["text"])} for one in some]
-    words = [{word.casefold() for word in WORD.findall(one["text"][:LONGEST_TEXT])} for one in some]
+    texts = [stated_by(one)[:LONGEST_TEXT] for one in some]
+    held = [content(text) & asked for text in texts]
+    known = [{word.casefold() for word in named(text)} for text in texts]
+    words = [{word.casefold() for word in WORD.findall(text)} for text in texts]
     own = {word.casefold() for word in WORD.findall(question)}
     found: list[tuple[float, int, int]] = []
     for one, other in combinations(range(len(some)), 2):
@@ -53,7 +55,7 @@ def bridging_query(question: str, passages: Sequence[Passage]) -> str | None:
     question's words, or the nearest has no such name.
     """
     asked = content(question)
-    texts = [passage["text"][:LONGEST_TEXT] for passage in passages[:MOST_PASSAGES]]
+    texts = [stated_by(passage)[:LONGEST_TEXT] for passage in passages[:MOST_PASSAGES]]
     nearest = max(texts, key=lambda text: len(asked & content(text)), default="")
     if not asked or len(asked & content(nearest)) < LEAST_COVERAGE * len(asked):
         return None
@@ -73,13 +75,12 @@ def named(text: str, *, surely: bool = False) -> list[str]:
     """Return the names and codes in the text; with ``surely`` no single word that may open its sentence without being
     one.
     """
-    read = text[:LONGEST_TEXT]
     found = [
         one.text
-        for one in names(read)
+        for one in names(text)
         if one.text.casefold() not in MONTHS.keys() | WEEKDAYS and not (surely and one.opens and len(one.run) == 1)
     ]
-    return [*found, *CODE.findall(read)]
+    return [*found, *CODE.findall(text)]
 
 
 def content(text: str) -> frozenset[str]:

@@ -8,11 +8,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 
+from core.words import STOP_WORDS
 from grounding.capitals import WORD, Name, names
 from grounding.dates import MONTHS, months
 from grounding.language import language_of
 from grounding.lazy import LazyProperty
-from grounding.stems import STOP
 
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 DAILY = re.compile(r"\b(?:weekdays?|weekends?|daily|days?|\d{4}-\d\d-\d\d)\b", re.IGNORECASE)
@@ -243,7 +243,7 @@ def _is_title(claim: str) -> bool:
     """True if the claim is in title case or upper case, where a capital does not mark a name."""
     words = [match.group() for match in WORD.finditer(claim)]
     capitalised = [word for word in words if word[0].isupper()]
-    stop_words = [word for word in capitalised[1:] if word.casefold() in STOP and len(word) > 1]
+    stop_words = [word for word in capitalised[1:] if word.casefold() in STOP_WORDS and len(word) > 1]
     return bool(words) and (claim.isupper() or (bool(stop_words) and len(capitalised) >= 0.7 * len(words)))
 
 

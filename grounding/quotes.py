@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from core.passages import section_of, stated_by
 from core.types import Passage, Quote
 from grounding.instructions import is_instruction
 from grounding.language import language_of
@@ -26,21 +27,26 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
 
     Words of the question count half: a claim echoes them, so they are weaker evidence. Words of the claim's context
     break ties among the spans that cover it. Among equals the shorter span wins, then the earlier passage.
+
+    Words in the headings above a passage are known to it: a span need cover most of the claim's other words only. If
+    there are no others, it covers most of the question's.
     """
     wanted = stems(claim)
     if not wanted:
         return None
     asked = stems(question)
     weight = {word: 0.5 if word in asked else 1.0 for word in wanted}
-    total = sum(weight.values())
     nearby = stems(context) - wanted - asked
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
-        for start, end, words in stemmed_spans(passage["text"]):
-            covered = sum(weight[word] for word in wanted & words) / total
-            if covered <= LEAST_COVERAGE:
+        above = stemmed(section_of(passage))
+        needed = {word: weight[word] for word in wanted - above} or dict.fromkeys(asked - above, 1.0)
+        total = sum(needed.values())
+        for start, end, words in stemmed_spans(passage["text"]) if needed else ():
+            if sum(needed[word] for word in needed.keys() & words) / total <= LEAST_COVERAGE:
                 continue
+            covered = sum(weight[word] for word in wanted & (words | above)) / sum(weight.values())
             bonus = CONTEXT_WEIGHT * len(nearby & words) / len(nearby) if nearby else 0.0
             # A longer span must cover clearly more than a shorter one.
             rank = (round(covered + bonus - (end - start) / 4000, 6), -(end - start), -order)
@@ -55,8 +61,8 @@ def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> 
 
     None if that is less than two words.
     """
-    texts = {passage["id"]: passage["text"] for passage in passages}
-    left = stems(claim) - stemmed(texts[first["passage"]][first["start"] : first["end"]])
+    of_first = next(passage for passage in passages if passage["id"] == first["passage"])
+    left = stems(claim) - stemmed(of_first["text"][first["start"] : first["end"]]) - stemmed(section_of(of_first))
     best: tuple[int, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
@@ -91,13 +97,13 @@ def stemmed_spans(text: str) -> list[tuple[int, int, frozenset[str]]]:
 def missing_facts(
     claim: str, passages: Sequence[Passage], question: str, *, elsewhere: Sequence[Passage] = ()
 ) -> list[str]:
-    """Return the figures, dates and names of a claim that no passage states in any form.
+    """Return the figures, dates and names of a claim that no passage states in any form, nor the headings above one.
 
     Facts that only the question states are missing if the quote contradicts them, or names its own subject and so
     cannot be about them. ``elsewhere`` are passages that were retrieved but not read: a name in one of the same
     document is known, as is one in the document's file name.
     """
-    text = "\n".join(passage["text"] for passage in passages)
+    text = "\n".join(map(stated_by, passages))
     span = find_quote(claim, passages, question)
     quote = next(
         (one["text"][span["start"] : span["end"]] for one in passages if span and one["id"] == span["passage"]), ""
@@ -105,7 +111,7 @@ def missing_facts(
     english = language_of(f"{text}\n{question}") in (None, "en")
     sources = {passage["source"] for passage in passages}
     other = [re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", source) for source in sources]
-    other += [passage["text"] for passage in elsewhere if passage["source"] in sources]
+    other += [stated_by(passage) for passage in elsewhere if passage["source"] in sources]
     figures = missing_figures(claim, text, question, quote, english=english)
     names = missing_names(claim, text, question, quote, elsewhere="\n".join(other), english=english)
     return figures + names

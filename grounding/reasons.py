@@ -9,10 +9,11 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from core.types import Passage
+from core.words import CJK
 from grounding.instructions import is_instruction
 from grounding.quotes import LONGEST_QUOTE
 from grounding.sentences import lines, sentences, sentences_of
-from grounding.stems import CJK, FIGURE, WORD, normal, stem, stemmed, stems
+from grounding.stems import FIGURE, WORD, normal, stem, stemmed, stems
 
 MOST_WORDS = 3
 MOST_SENTENCES = 2000  # of one passage, searched for the one to quote

@@ -7,16 +7,9 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby, islice
 
-STOP = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below between
-    both but by can could did do does doing down during each few for from further had has have having he her
-    here hers him his how i if in into is it its itself just may me might more most must my no nor not of off
-    on once only or other our out over own same she should so some such than that the their them then there
-    these they this those through to too under until up upon very was we were what when where which while who
-    whom why will with would you your""".split()
-)
+from core.words import CJK, STOP_WORDS
+
 WORD = re.compile(r"[^\W_]+(?:[.,'’][^\W_]+)*", re.UNICODE)
-CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ness|edly|ally|ies|ied|ion|ive|ous|es|ed|ly|al|s|e|y)$")
 UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen""".split()
@@ -80,7 +73,7 @@ def stemmed(text: str) -> frozenset[str]:
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
-        elif word not in STOP:
+        elif word not in STOP_WORDS:
             found.add(NUMBERS.get(word) or stem(word))
     return frozenset(found)
 

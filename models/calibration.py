@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from core.passages import stated_by
 from core.types import Passage, Verdict
 from grounding.stems import stems
 
@@ -101,7 +102,7 @@ def route_features(question: str, passages: Sequence[Passage]) -> dict[str, floa
     asked = stems(question)
     return {
         "similarity": max(passage["similarity"] or 0.0 for passage in passages),
-        "coverage": max(coverage(asked, stems(passage["text"])) for passage in passages),
+        "coverage": max(coverage(asked, stems(stated_by(passage))) for passage in passages),
     }
 
 
@@ -116,17 +117,20 @@ def relevance_features(
             "log_odds": one,
             "behind_best": best - one,
             "similarity": passage["similarity"] or 0.0,
-            "coverage": coverage(asked, stems(passage["text"])),
+            "coverage": coverage(asked, stems(stated_by(passage))),
         }
         for passage, one in zip(passages, odds, strict=True)
     ]
 
 
 def search_features(question: str, passages: Sequence[Passage]) -> list[dict[str, float]]:
-    """Return the features known before grading: cosine, and the gaps of cosine and coverage to the search's best."""
+    """Return the features known before grading: cosine, and the gaps of cosine and coverage to the search's best.
+
+    Words of the headings above a passage count as covered.
+    """
     asked = stems(question)
     similarities = [passage["similarity"] or 0.0 for passage in passages]
-    coverages = [coverage(asked, stems(passage["text"])) for passage in passages]
+    coverages = [coverage(asked, stems(stated_by(passage))) for passage in passages]
     return [
         {
             "similarity": cosine,

@@ -106,6 +106,8 @@ def citations_of(best: Candidate) -> list[Citation]:
             Citation(
                 id=len(citations) + 1,
                 source=passage["source"],
+                title=passage.get("title"),
+                heading=passage.get("heading"),
                 page=passage["page"],
                 row=passage["row"],
                 passage=passage["text"],

@@ -14,7 +14,7 @@ from grounding.links import linked_pairs
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import explained, of_relevance, with_reason
-from prompts.delimiters import as_data
+from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
 
 MOST_PAIRS = 2  # that are graded in one search
@@ -39,7 +39,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     verdicts = await gather(
-        services.critic.choose(RELEVANCE, question=as_data(state["question"]), passage=as_data(passage["text"]))
+        services.critic.choose(RELEVANCE, question=as_data(state["question"]), passage=readable(passage))
         for passage in ungraded
     )
     features = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
@@ -86,9 +86,11 @@ async def _linked(
     pairs = await off_loop(size, linked_pairs, question, ranked)
     tried = [pair for pair in pairs if not all(_is_relevant(verdicts.get(one["id"], NOT_GRADED)) for one in pair)]
     for pair in tried[:MOST_PAIRS]:
-        joined = Passage(**{**pair[0], "text": "\n\n".join(one["text"] for one in pair)})
-        joined["similarity"] = max((one["similarity"] or 0.0 for one in pair), default=None)
-        verdict = await services.critic.choose(RELEVANCE, question=as_data(question), passage=as_data(joined["text"]))
+        text = "\n\n".join(map(readable, pair))
+        verdict = await services.critic.choose(RELEVANCE, question=as_data(question), passage=text)
+        joined = Passage(
+            id="", text=text, source="", page=None, row=None, similarity=max(one["similarity"] or 0.0 for one in pair)
+        )
         features = await off_loop(size, relevance_features, question, [joined], [verdict])
         (fitted,) = services.fits.relevant([verdict], features)
         final = RELEVANCE.apply_threshold(fitted, context.effective_thresholds.relevant)
@@ -111,9 +113,9 @@ def _is_relevant(verdict: Verdict) -> bool:
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
-    text, question = passage["text"], state["question"]
-    known = await off_loop(len(text), of_relevance, verdict["label"], question, passage)
-    inputs = {"question": as_data(question), "passage": as_data(text)}
+    question = state["question"]
+    known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
+    inputs = {"question": as_data(question), "passage": readable(passage)}
     return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
 
 

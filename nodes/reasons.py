@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from core.passages import stated_by
 from core.types import UNKNOWN, Passage, Quote, Verdict
 from graph.context import CriticLike
 from grounding.reasons import Sign, contradicts, either, first_sentence, missing_words, quoted, sentence_for
@@ -80,7 +81,7 @@ def of_relevance(label: str, question: str, passage: Passage) -> str | None:
     if label == "relevant":
         said = sentence_for(question, passage)
         return f"It says: {quoted(said)}" if said else None
-    missing = missing_words(question, [passage["text"]])
+    missing = missing_words(question, [stated_by(passage)])
     return f"It does not contain {either(missing)}." if missing else None
 
 
@@ -93,7 +94,7 @@ def of_support(label: str, claim: str, quote: Quote, passages: Sequence[Passage]
     said = quoted(text[quote["start"] : quote["end"]])
     if label == "fully supported":
         return f"A passage says: {said}", None
-    missing = missing_words(claim, [passage["text"] for passage in passages])
+    missing = missing_words(claim, list(map(stated_by, passages)))
     absent = f"No passage contains {either(missing)}." if missing else None
     if label == "no support":
         return absent, f"The nearest that a passage says is: {said}"

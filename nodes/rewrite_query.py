@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.passages import stated_by
 from core.text import shortened
 from graph.context import Context, Services
 from graph.state import SelfRAGState
@@ -72,7 +73,7 @@ def known_so_far(state: SelfRAGState) -> str:
     lines = [sentence_for(question, passage) for passage in known]
     if not any(lines):
         return ""
-    missing = ", ".join(missing_words(question, [passage["text"] for passage in known])[:MOST_MISSING])
+    missing = ", ".join(missing_words(question, list(map(stated_by, known)))[:MOST_MISSING])
     said = "".join(f"\n- {as_data(shortened(line, LONGEST_KNOWN))}" for line in lines if line)
     return f"\nKnown:{said}\nMissing: {as_data(missing) or 'the answer itself'}"
 

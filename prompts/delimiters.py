@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from core.passages import section_of
 from core.text import clean
 from core.types import Passage
 
@@ -78,8 +79,14 @@ def as_data(text: str) -> str:
     return shown
 
 
+def readable(passage: Passage) -> str:
+    """Render what a model reads between a passage's delimiters: its section on the first line, if it has one."""
+    section = section_of(passage)
+    return as_data(f"Section: {section}\n{passage['text']}" if section else passage["text"])
+
+
 def numbered(passages: Sequence[Passage]) -> str:
     """Render all passages, unabridged, each between its own delimiters."""
     return "\n".join(
-        f'<passage id="{number}">\n{as_data(passage["text"])}\n</passage>' for number, passage in enumerate(passages, 1)
+        f'<passage id="{number}">\n{readable(passage)}\n</passage>' for number, passage in enumerate(passages, 1)
     )

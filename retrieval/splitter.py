@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
+
+from retrieval.documents.headings import Outline
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -20,6 +23,9 @@ _SENTENCE_END = (
 )
 _HEADING_GAP = re.compile(r"^(#{1,6} .*|[^\n]{1,80}[^\s.!?:;,])\n[ \t]*\n(?=\S)", re.MULTILINE)
 _NOT_SPACE = re.compile(r"\S")
+_SPACE = re.compile(r"\s")
+_WHOLE = "\ue000"  # in the place of white space where the splitter must not split
+_CELL = " | "
 
 
 @dataclass(frozen=True)
@@ -34,16 +40,22 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
     """Return the passages of one file's Documents.
 
     Each has the Document's metadata and ``offset``, its start in the Document's text:
-    ``text[offset:offset + len(passage)] == passage``. Pages with hardly any letters are left out if other passages
-    remain; rows never are.
+    ``text[offset:offset + len(passage)] == passage``. Instead of the Document's ``headings`` it has ``heading``, those
+    above it, if there are any. A table no longer than a passage stays whole. Pages with hardly any letters are left
+    out if other passages remain; rows never are.
     """
     settings = settings or SplitSettings()
     passages: list[Document] = []
     trivial: list[Document] = []
     for document in documents:
         is_trivial = document.metadata.get("row") is None and _letters(document.page_content) < _SHORT
+        metadata = {key: value for key, value in document.metadata.items() if key != "headings"}
+        headings = document.metadata.get("headings", ())
+        outline = Outline(document.page_content, headings, metadata.get("title", "")) if headings else None
         for offset, text in _pieces(document.page_content, settings):
-            passage = Document(text, metadata={**document.metadata, "offset": offset})
+            passage = Document(text, metadata={**metadata, "offset": offset})
+            if outline and (heading := outline.above(offset, offset + len(text))):
+                passage.metadata["heading"] = heading
             (trivial if is_trivial or not _letters(text) else passages).append(passage)
     return passages or trivial
 
@@ -51,7 +63,7 @@ def split(documents: Iterable[Document], settings: SplitSettings | None = None) 
 def _pieces(text: str, settings: SplitSettings) -> list[tuple[int, str]]:
     """Return (offset, piece), each long enough to be understood where the text allows it."""
     # The text given to the splitter has the same length, so that its offsets hold for ``text``.
-    masked = _HEADING_GAP.sub(_bind_heading, text)
+    masked = _bind_tables(_HEADING_GAP.sub(_bind_heading, text), settings.chunk_size)
     pieces, end = [], 0
     for piece in _splitter(settings).split_text(masked):
         offset = _find(masked, piece, end, settings.overlap)
@@ -89,16 +101,30 @@ def _splitter(settings: SplitSettings) -> "RecursiveCharacterTextSplitter":
 def _separators(settings: SplitSettings) -> list[str]:
     """Return the separators in order of preference; a word is cut only if it is longer than a passage.
 
-    Lines and sentences are one level, so that a heading stays with the sentences below it.
+    Lines and sentences are one level, so that a heading stays with the sentences below it. A line of cells that is
+    longer than a passage is cut between cells.
     """
     fragment = max(1, settings.chunk_size // 20)
-    return [r"\n\n+", rf"\n|{_SENTENCE_END}", r"\s", rf"[^\s]{{{fragment}}}"]
+    return [r"\n\n+", rf"\n|{_SENTENCE_END}", r"(?<=\s\|)\s", r"\s", rf"[^\s]{{{fragment}}}"]
 
 
 def _bind_heading(match: re.Match[str]) -> str:
     r"""Replace the blank line below a heading by ``\v``, so that the splitter does not see a paragraph's end there."""
     heading = match[1]
     return heading + "\n" + "\v" * (len(match[0]) - len(heading) - 1)
+
+
+def _bind_tables(text: str, most: int) -> str:
+    """Replace the white space in each table of at most ``most`` characters, so that it is not split."""
+    if _CELL not in text:
+        return text
+    bound: list[str] = []
+    for is_table, lines in groupby(text.splitlines(keepends=True), key=lambda line: _CELL in line):
+        block = "".join(lines)
+        body = block.rstrip()
+        small = is_table and "\n" in body and len(body) <= most
+        bound += [_SPACE.sub(_WHOLE, body) if small else body, block[len(body) :]]
+    return "".join(bound)
 
 
 def _lengthened(text: str, offset: int, piece: str, settings: SplitSettings) -> tuple[int, str]:

@@ -133,7 +133,8 @@ def cost_of(cost: Cost) -> str:
 
 def _place(passage: Passage) -> str:
     place = location(passage.source, passage.page, passage.row)
-    return " · ".join([place, *(f"{system}: {use}" for system, use in passage.use_by_system.items())])
+    section = [passage.section] if passage.section else []
+    return " · ".join([place, *section, *(f"{system}: {use}" for system, use in passage.use_by_system.items())])
 
 
 def _judged(one: Comparison) -> list[Block]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from core.passages import section_of
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
 from evaluation.measures.scores import abstained, read_by
@@ -20,13 +21,17 @@ COST = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that some system found, and what each did with it, by the system's name."""
+    """A passage that some system found, and what each did with it, by the system's name.
+
+    ``section`` is the title of its document and the headings above it, "" if there are none.
+    """
 
     text: str
     source: str | None
     page: int | None
     row: int | None
     use_by_system: dict[str, str]
+    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ class Comparison:
         found: dict[str, Passage] = {}
         for record in self.records:
             for seen in record["seen"]:
-                found.setdefault(seen["text"], Passage(seen["text"], seen["source"], seen["page"], seen["row"], {}))
+                place = (seen["source"], seen["page"], seen["row"])
+                found.setdefault(seen["text"], Passage(seen["text"], *place, {}, section_of(seen)))
                 found[seen["text"]].use_by_system[record["system"]] = _use_of(seen)
             for text in later_passages(record):
                 found.setdefault(text, Passage(text, None, None, None, {}))

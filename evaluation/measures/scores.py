@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from core.words import CJK
 from evaluation.records import Example, Gold, Record, Seen
 from grounding.claims import declines
-from grounding.stems import CJK, figures, fold, numbers, stems
+from grounding.stems import figures, fold, numbers, stems
 from nodes.finish import MARKS, NOT_FROM_DOCUMENTS
 
 ARTICLES = frozenset(("a", "an", "the"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from core.passages import section_of
 from core.text import as_json
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.scores import is_gold
@@ -129,7 +130,10 @@ def _claims(record: Record) -> Html:
 
 
 def _quote(citation: Mapping[str, Any]) -> Html:
-    place = " · ".join(_place(citation.get("source"), citation.get("page"), citation.get("row")))
+    section = section_of(citation)
+    place = " · ".join(
+        [*_place(citation.get("source"), citation.get("page"), citation.get("row")), *([section] if section else [])]
+    )
     return joined(
         tag("span", f"“{citation.get('quote') or ''}”", class_="said"), " ", tag("span", place, class_="muted")
     )
@@ -142,7 +146,8 @@ def _passages(row: Row) -> Iterable[Html]:
         judged = {True: "judged relevant", False: "judged irrelevant", None: "not judged"}[seen["relevant"]]
         score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
         label = {True: "gold", False: "not gold", None: "not labelled"}[is_gold(row.example, seen)]
-        place = " · ".join(_place(seen["source"], seen["page"], seen["row"]))
+        section = section_of(seen)
+        place = " · ".join([*_place(seen["source"], seen["page"], seen["row"]), *([section] if section else [])])
         line = tag(
             "p",
             f"{rank} · {place} · {judged}{score} · ",

@@ -5,11 +5,13 @@ import itertools
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, XMLParser, tostring
 
+from core.text import clean
 from retrieval.documents.decode import stated_day
-from retrieval.documents.html import read_html
+from retrieval.documents.headings import stated_title
+from retrieval.documents.html import Page, read_page
 
 LARGEST = 64_000_000  # bytes of XML unpacked: parsed, they take twenty times that in memory
 MAX_RATIO = 300  # of compression: repeated text comes near to 100
@@ -33,9 +35,10 @@ _DAMAGED = "is damaged: open it in Word or LibreOffice and save it anew as DOCX"
 
 @dataclass(frozen=True)
 class Parts:
-    """The XML parts by name, and the day of the document's last change as 'YYYY-MM-DD'."""
+    """The XML parts by name, the title in the metadata, and the day of the last change as 'YYYY-MM-DD'."""
 
     roots: Mapping[str, Element]
+    title: str
     date: str | None
 
 
@@ -64,7 +67,7 @@ def parts_of(data: bytes) -> Parts:
         raise ValueError(_DAMAGED) from error
     if not any(_local(root) == "document" for root in roots.values()):
         raise ValueError("holds no Word document: save it as DOCX")
-    return Parts(roots, _day(roots))
+    return Parts(roots, _title(roots), _day(roots))
 
 
 def text_only(parts: Parts) -> io.BytesIO:
@@ -115,6 +118,11 @@ def _day(roots: Mapping[str, Element]) -> str | None:
     if core is None:
         return None
     return stated_day(*(core.findtext("{*}" + name) for name in ("modified", "created")))
+
+
+def _title(roots: Mapping[str, Element]) -> str:
+    core = roots.get("docProps/core.xml")
+    return "" if core is None else stated_title(clean(core.findtext("{*}title") or ""))
 
 
 def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
@@ -216,8 +224,8 @@ _NOTE = re.compile(r'(<li id="(?:foot|end)note-[^"]*">(?:<p>)?)')
 _BACK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')  # the link from a note back to its reference
 
 
-def read_docx(data: bytes) -> tuple[str, str | None]:
-    """Return the text, with a blank line between paragraphs, and the day of the last change as 'YYYY-MM-DD'.
+def read_docx(data: bytes) -> Page:
+    """Return the text, with a blank line between paragraphs, the title, the headings and the day of the last change.
 
     Notes stand at the end, numbered as in the text: "[1]". Raises ``ValueError``, whose message completes a sentence
     that begins with the file's name.
@@ -235,5 +243,5 @@ def read_docx(data: bytes) -> tuple[str, str | None]:
     except Exception as error:
         raise ValueError(_DAMAGED) from error
     count = itertools.count(1)
-    page = _NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page))
-    return read_html(page), parts.date
+    found = read_page(_NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page)))
+    return replace(found, title=found.title or parts.title, date=parts.date)

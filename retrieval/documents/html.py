@@ -3,89 +3,19 @@
 import re
 import warnings
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, Any
-
-from bs4 import BeautifulSoup
-from bs4.builder._htmlparser import BeautifulSoupHTMLParser, HTMLParserTreeBuilder
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.text import clean
 from retrieval.documents.decode import stated_day
+from retrieval.documents.headings import Heading, first_title, plain_title
+from retrieval.documents.html_parser import parse_page
+from retrieval.documents.html_tables import CELLS, ColumnNames
 
 if TYPE_CHECKING:
     from bs4 import Tag
     from bs4.element import PageElement
-
-
-_SCAN_BUDGET = 80_000_000  # characters that may be scanned for missing ends of tags,
-_SCANS = 16  # plus so many times the length of the page
-_TAG_COST = 8  # times a scan for the end of a start tag is slower than one for a comment's
-
-
-def parse_page(text: str) -> BeautifulSoup:
-    """Return the tree of a page.
-
-    Raises ``ValueError``, whose message completes a sentence that begins with the file's name, and ``RecursionError``.
-    """
-    return BeautifulSoup(text, builder=_Builder())
-
-
-class _Parser(BeautifulSoupHTMLParser):
-    """A parser that takes linear time: it gives up on a page with very many tags or comments without an end.
-
-    For each of them Python's parser scans the rest of the page. And for each end tag Beautiful Soup searches a list
-    of all void tags like ``<br>``, which a multiset replaces.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.already_closed_empty_element = _Multiset()  # type: ignore[assignment]
-        self._scans_left = _SCAN_BUDGET
-
-    def feed(self, data: str) -> None:
-        self._scans_left += _SCANS * len(data)
-        super().feed(data)
-
-    def parse_starttag(self, i: int) -> int:
-        return self._counted(i, super().parse_starttag(i), _TAG_COST)
-
-    def parse_endtag(self, i: int) -> int:
-        return self._counted(i, super().parse_endtag(i))
-
-    def parse_comment(self, i: int, report: bool = True) -> int:
-        return self._counted(i, super().parse_comment(i, report))
-
-    def parse_pi(self, i: int) -> int:
-        return self._counted(i, super().parse_pi(i))
-
-    def parse_html_declaration(self, i: int) -> int:
-        return self._counted(i, super().parse_html_declaration(i))
-
-    def _counted(self, start: int, end: int, cost: int = 1) -> int:
-        if end < 0:
-            self._scans_left -= cost * (len(self.rawdata) - start)
-            if self._scans_left < 0:
-                raise ValueError("has too many tags or comments without an end: save it anew with a browser")
-        return end
-
-
-class _Builder(HTMLParserTreeBuilder):
-    def feed(self, markup: str | bytes, _parser_class: type[BeautifulSoupHTMLParser] = _Parser) -> None:
-        super().feed(markup, _parser_class)
-
-
-class _Multiset(Counter[str]):
-    """The methods of a list that Beautiful Soup uses, in constant time."""
-
-    def __contains__(self, tag: object) -> bool:
-        return self[tag] > 0  # type: ignore[index]
-
-    def append(self, tag: str) -> None:
-        self[tag] += 1
-
-    def remove(self, tag: str) -> None:
-        self[tag] -= 1
 
 
 _NAMES = (  # of meta elements, in order of preference
@@ -137,13 +67,15 @@ _LINE, _BLOCK, _KEPT = "\x01", "\x02", "\x03"
 _CELL_END, _ITEM, _ITEM_END, _HEADING_END = "\x04", "\x05", "\x06", "\x07"
 _MAIN = 0.3  # share of the page's text that its main part must have to be used alone
 _SPACE = re.compile(r"\s+")
-_RUN = re.compile(r"([\x01\x02\x04-\x07][\x01\x02\x04-\x07\s]*)")
+# Where headings of the levels 1 to 6 begin; each stands beside a mark of a block, and so changes no layout.
+_LEVELS = dict(zip(_HEADINGS, "\x0e\x0f\x10\x11\x12\x13", strict=True))
+_RUN = re.compile(r"([\x01\x02\x04-\x07\x0e-\x13][\x01\x02\x04-\x07\x0e-\x13\s]*)")
 _MARKS = {
     "br": (_LINE, ""),
     **dict.fromkeys(("ul", "ol", "dl"), (_LINE, _LINE)),
     **dict.fromkeys(("td", "th"), ("", _CELL_END)),
     **dict.fromkeys(_ITEMS, (_ITEM, _ITEM_END)),
-    **dict.fromkeys(_HEADINGS, (_BLOCK, _HEADING_END)),
+    **{name: (_BLOCK + level, _HEADING_END) for name, level in _LEVELS.items()},
     **dict.fromkeys(_BLOCKS, (_BLOCK, _BLOCK)),
 }
 # Text that a reader of the page cannot see is left out: it is a common place for instructions to a model.
@@ -169,35 +101,48 @@ def declared_encoding(data: bytes) -> str | None:
 
 
 def read_html(text: str) -> str:
-    """Return the text of a page, with a blank line between paragraphs and headings on the line above theirs.
+    """Return the text of a page; see ``read_page``."""
+    return read_page(text).text
+
+
+@dataclass(frozen=True)
+class Page:
+    """The text of a page, its title, its headings, and the day of its last change, if stated."""
+
+    text: str
+    title: str
+    headings: list[Heading]
+    date: str | None
+
+
+def read_page(text: str) -> Page:
+    """Read a page: a blank line between paragraphs, headings on the line above theirs, a table's row on a line.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
-    return read_page(text)[0]
-
-
-def read_page(text: str) -> tuple[str, str | None]:
-    """Return the text of a page as ``read_html`` does, and the day of its last change, if stated."""
-    from retrieval.documents.html import parse_page
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about XHTML, or a page that is just a file name or a URL
             page = parse_page(text)
         title = clean(page.title.get_text()) if page.title else ""
-        body = _body(page)
+        body, headings = _body(page)
     except RecursionError as error:
         raise ValueError("is nested too deep to be read: save it as plain text") from error
     title = " ".join(title.split())
-    return body if body.startswith(title) else f"{title}\n\n{body}".strip(), page_date(page)
+    if not body.startswith(title):
+        before = f"{title}\n\n"
+        body = (before + body).rstrip()
+        headings = [Heading(one.start + len(before), one.end + len(before), one.level) for one in headings]
+    return Page(body, plain_title(title) or first_title(body, headings), headings, page_date(page))
 
 
-def _body(page: "Tag") -> str:
-    """Return the text of the page's main part, or of the whole page if that part is too small."""
-    whole = _lay_out("".join(_pieces(page)))
+def _body(page: "Tag") -> tuple[str, list[Heading]]:
+    """Return the text and headings of the page's main part, or of the whole page if that part is too small."""
+    names = ColumnNames(page, lambda cell: _lay_out("".join(_pieces(cell)))[0], _is_hidden)
+    whole = _lay_out("".join(_pieces(page, names)))
     main = _main_part(page)
-    text = _lay_out("".join(_pieces(main))) if main else ""
-    return text if text and len(text) >= _MAIN * len(whole) else whole
+    found = _lay_out("".join(_pieces(main, names))) if main else ("", [])
+    return found if found[0] and len(found[0]) >= _MAIN * len(whole[0]) else whole
 
 
 def _main_part(page: "Tag") -> "Tag | None":
@@ -209,13 +154,13 @@ def _main_part(page: "Tag") -> "Tag | None":
     return None
 
 
-def _pieces(page: "Tag") -> Iterator[str]:
-    """Yield the page's strings and layout marks, in document order."""
+def _pieces(page: "Tag", names: ColumnNames | None = None) -> Iterator[str]:
+    """Yield the page's strings and layout marks, in document order, and before a cell's text the column's name."""
     from bs4 import Tag
     from bs4.element import NavigableString, PreformattedString
 
     text_ancestors = _text_ancestors(page)
-    preformatted, in_article = 0, int(page.name in _ARTICLES)
+    preformatted, in_article, name = 0, int(page.name in _ARTICLES), ""
     open_tags: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.contents))]
     while open_tags:
         tag, children = open_tags[-1]
@@ -225,14 +170,20 @@ def _pieces(page: "Tag") -> Iterator[str]:
             in_article -= tag.name in _ARTICLES
             yield _MARKS.get(tag.name, ("", ""))[1]
             open_tags.pop()
+            name = "" if tag.name in CELLS else name
         elif isinstance(child, Tag):
-            if not _is_left_out(child, in_article > 0, text_ancestors):
+            if not _is_left_out(child, in_article > 0, text_ancestors) and not (names and names.is_head(child)):
                 preformatted += child.name == "pre"
                 in_article += child.name in _ARTICLES
                 yield _MARKS.get(child.name, ("", ""))[0]
+                if names and child.name in CELLS:
+                    name = names.before(child)
                 open_tags.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             string = clean(child)
+            if name and string.strip():
+                yield name
+                name = ""
             yield string.replace("\n", _LINE).replace(" ", _KEPT) if preformatted else string
 
 
@@ -274,12 +225,29 @@ def _is_cut_off(style: str) -> bool:
     )
 
 
-def _lay_out(text: str) -> str:
-    """Collapse the source's white space, and replace the marks by line breaks and cell separators."""
-    laid_out = []
+def _lay_out(text: str) -> tuple[str, list[Heading]]:
+    """Collapse the source's white space, replace the marks by line breaks and cell separators, and find headings."""
+    laid_out: list[str] = []
+    begun: list[tuple[int, int, int]] = []  # of headings: where they begin, where they end, and their level
+    length = 0
     for index, part in enumerate(_RUN.split(text)):
+        if index % 2 and begun and not begun[-1][1]:
+            begun[-1] = (begun[-1][0], length, begun[-1][2])
         laid_out.append(_separator(part) if index % 2 else _SPACE.sub(" ", part).strip(" "))
-    return "".join(laid_out).replace(_KEPT, " ").strip()
+        length += len(laid_out[-1])
+        if index % 2 and (level := _level(part)):
+            begun.append((length, 0, level))
+    joined = "".join(laid_out).replace(_KEPT, " ")
+    body = joined.strip()
+    before = len(joined) - len(joined.lstrip())
+    spans = [(max(0, start - before), min(end - before, len(body)), level) for start, end, level in begun]
+    return body, [Heading(start, end, level) for start, end, level in spans if start < end]
+
+
+def _level(marks: str) -> int:
+    """Return the level of the heading that the text after the marks is in; 0 if it is in none."""
+    within = marks.rpartition(_HEADING_END)[2]
+    return max((level for level, mark in enumerate(_LEVELS.values(), 1) if mark in within), default=0)
 
 
 def _separator(marks: str) -> str:

@@ -1,7 +1,7 @@
 """Read a file as Documents, one for each page, row or file, with their source."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,15 @@ from core.errors import EmptyDocument, NoTextError, RequestError, UnreadableDocu
 from core.files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
 from core.text import clean, shown
 from retrieval.documents.decode import decode, is_binary, stated_day
+from retrieval.documents.headings import BY_SUFFIX, MOST_HEADINGS, Heading, first_title
+from retrieval.documents.markdown import front_matter, read_markdown
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
+    from retrieval.documents.html import Page
 
-_FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.{0,20000}?)\n\1[ \t]*(?:\n|$)", re.S)  # YAML or TOML
+
 _DATE = re.compile(
     r"""^(date|ms\.date|lastmod|updated|modified|last_updated)[ \t]*[:=][ \t]*["']?([^\s"']{1,40})""", re.M | re.I
 )
@@ -24,10 +27,7 @@ _AMERICAN = re.compile(r"(\d\d)/(\d\d)/(\d{4})$")
 
 def front_matter_date(text: str) -> str | None:
     """Return the date in the front matter as 'YYYY-MM-DD', preferably that of the last change."""
-    front = _FRONT_MATTER.match(text[:25_000])
-    if front is None:
-        return None
-    stated = {match[1].lower(): match[2] for match in _DATE.finditer(front[2])}
+    stated = {match[1].lower(): match[2] for match in _DATE.finditer(front_matter(text))}
     if "ms.date" in stated:  # Microsoft's, written month/day/year
         stated["ms.date"] = _AMERICAN.sub(r"\3-\1-\2", stated["ms.date"])
     first = stated.pop("date", None)
@@ -42,6 +42,7 @@ class Section:
     """One page, row or whole file of cleaned text; ``page`` and ``row`` count from 1.
 
     ``date`` is the section's own, as 'YYYY-MM-DD'; ``extra`` is metadata from the file, serialisable as JSON.
+    ``headings`` are in the order of the text.
     """
 
     text: str
@@ -49,25 +50,27 @@ class Section:
     row: int | None = None
     date: str | None = None
     extra: dict[str, Any] | None = None
+    headings: tuple[Heading, ...] = ()
 
 
 @dataclass(frozen=True)
 class Loaded:
     """The sections of a file that have text; ``note`` is a sentence on what could not be read.
 
-    ``date`` is the one stated in the document, as 'YYYY-MM-DD'.
+    ``date`` is the one stated in the document, as 'YYYY-MM-DD', and ``title`` its title, "" if there is none.
     """
 
     sections: list[Section]
     note: str = ""
     date: str | None = None
+    title: str = ""
 
 
 def _pdf(data: bytes) -> Loaded:
     from retrieval.documents.pdf import read_pdf
 
-    pages, note, date = read_pdf(data)
-    return Loaded([Section(text, page=page) for page, text in pages], note, date)
+    texts, note, pages = read_pdf(data)
+    return Loaded([Section(text, page=page) for page, text in texts], note, pages.date, pages.title)
 
 
 def _csv(data: bytes) -> Loaded:
@@ -80,15 +83,21 @@ def _csv(data: bytes) -> Loaded:
 def _html(data: bytes) -> Loaded:
     from retrieval.documents.html import declared_encoding, read_page
 
-    text, date = read_page(decode(data, declared_encoding(data)))
-    return Loaded([Section(text)], date=date)
+    return _loaded(read_page(decode(data, declared_encoding(data))))
 
 
 def _docx(data: bytes) -> Loaded:
     from retrieval.documents.docx import read_docx
 
-    text, date = read_docx(data)
-    return Loaded([Section(text)], date=date)
+    return _loaded(read_docx(data))
+
+
+def _loaded(page: "Page") -> Loaded:
+    return Loaded([Section(page.text, headings=_bounded(page.headings))], date=page.date, title=page.title)
+
+
+def _bounded(headings: Sequence[Heading]) -> tuple[Heading, ...]:
+    return tuple(headings) if len(headings) <= MOST_HEADINGS else ()
 
 
 def _jsonl(data: bytes) -> Loaded:
@@ -99,10 +108,27 @@ def _jsonl(data: bytes) -> Loaded:
 
 
 def _markdown(data: bytes) -> Loaded:
-    from retrieval.documents.load import front_matter_date
+    if data.startswith(b"%PDF-"):
+        return _pdf(data)
+    plain = _text_of(data)
+    text, title, headings = read_markdown(plain)
+    return Loaded([Section(text, headings=_bounded(headings))], date=front_matter_date(plain), title=title)
 
-    loaded = _plain(data)
-    return replace(loaded, date=loaded.date or front_matter_date(loaded.sections[0].text))
+
+def _marked_up(find: Callable[[str], list[Heading]]) -> Callable[[bytes], Loaded]:
+    """Return the reader of plain text in which ``find`` finds the headings."""
+
+    def read(data: bytes) -> Loaded:
+        loaded = _plain(data)
+        if loaded.sections[0].page is not None:
+            return loaded
+        (section,) = loaded.sections
+        headings = find(section.text)
+        return Loaded(
+            [replace(section, headings=_bounded(headings))], date=loaded.date, title=first_title(section.text, headings)
+        )
+
+    return read
 
 
 def _plain(data: bytes) -> Loaded:
@@ -129,7 +155,8 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
     **dict.fromkeys((".csv", ".tsv"), _csv),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
-    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".asciidoc", ".log"), _plain),
+    **dict.fromkeys((".txt", ".text", ".log"), _plain),
+    **{suffix: _marked_up(find) for suffix, find in BY_SUFFIX.items()},
 }
 SUFFIXES = frozenset(_READERS)
 
@@ -154,7 +181,10 @@ def load(path: str | Path) -> "list[Document]":
 
 
 def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
-    """Return the sections as LangChain Documents with the metadata ``source``, ``page``, ``row`` and ``date``."""
+    """Return the sections as LangChain Documents with the metadata ``source``, ``page``, ``row`` and ``date``.
+
+    Where there are any, ``title`` is the document's title and ``headings`` are the section's ``Heading``s.
+    """
     from langchain_core.documents import Document  # imported here, since the parsing processes do not need it
 
     source = shown(path)
@@ -167,6 +197,8 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
                 "page": section.page,
                 "row": section.row,
                 "date": section.date or loaded.date,
+                **({"title": loaded.title} if loaded.title else {}),
+                **({"headings": section.headings} if section.headings else {}),
             },
         )
         for section in loaded.sections

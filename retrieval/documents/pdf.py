@@ -12,6 +12,7 @@ from statistics import quantiles
 from core.errors import NoTextError
 from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
+from retrieval.documents.headings import stated_title
 
 
 @dataclass
@@ -20,6 +21,7 @@ class Pages:
 
     texts: list[str] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
+    title: str = ""
     date: str | None = None
 
 
@@ -70,6 +72,7 @@ def pages_by_pdfium(data: bytes) -> Pages:
             except PdfiumError:
                 pages.broken.append(index + 1)
             pages.texts.append(_HYPHEN.sub("-\n", text.replace("\r\n", "\n")))
+        pages.title = stated_title(clean(document.get_metadata_value("Title")))
         pages.date = stated_day(*map(document.get_metadata_value, ("ModDate", "CreationDate")))
     return pages
 
@@ -101,6 +104,7 @@ def pages_by_pypdf(data: bytes, wanted: Container[int] | None = None) -> Pages:
             pages.texts.append(text)
         with suppress(Exception):
             metadata: Mapping[str, object] = reader.metadata or {}
+            pages.title = stated_title(clean(str(metadata.get("/Title") or "")))
             pages.date = stated_day(metadata.get("/ModDate"), metadata.get("/CreationDate"))
     return pages
 
@@ -204,8 +208,8 @@ _DAMAGED = "is damaged: save it anew as PDF"
 _TRUNCATED = "is truncated: get a complete copy of it"
 
 
-def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
-    """Return (page number, text) for each page with text, a note on unreadable pages, and the date.
+def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, Pages]:
+    """Return (page number, text) for each page with text, a note on unreadable pages, and the pages as read.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
@@ -227,7 +231,7 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, str | None]:
     if not any(texts):
         raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""
-    return [(number, text) for number, text in enumerate(unwrap(texts), 1) if text], note, pages.date
+    return [(number, text) for number, text in enumerate(unwrap(texts), 1) if text], note, pages
 
 
 def _pages(data: bytes) -> Pages:

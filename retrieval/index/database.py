@@ -13,8 +13,9 @@ from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
 from core.files import make_contents_private, make_private_folder
 from core.text import shown
 from retrieval.index.manifest import read_manifest, unquoted
+from retrieval.index.migration import migrate_if_older
 from retrieval.index.recovery import recover
-from retrieval.index.schema import FORMAT, SCHEMA, add_roots, expected_objects, get_meta, has_meta_table, objects_of
+from retrieval.index.schema import FORMAT, add_roots, create, expected_objects, get_meta, has_meta_table, objects_of
 from retrieval.index.sqlite_files import (
     BUSY_CODES,
     DAMAGE_CODES,
@@ -39,7 +40,7 @@ class Database:
     """The database of one index folder; ``notes`` lists what had to be repaired. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Open or create the database in ``folder``; start over if it is damaged or outdated."""
+        """Open or create the database in ``folder``; bring an older one up to date, start over if it is damaged."""
         self.folder = folder
         self.notes: list[str] = []
         self._path = folder / NAME
@@ -53,6 +54,7 @@ class Database:
         try:
             with translated(folder):
                 self._create_if_empty()
+                migrate_if_older(self)
                 self._check()
         except IndexOutdated:
             self.start_over("was made by an older version")
@@ -162,8 +164,7 @@ class Database:
                 connection.execute("PRAGMA page_size = 8192")  # fits five vectors of 384 numbers; 4096 fits two
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
-                for statement in SCHEMA:
-                    connection.execute(statement)
+                create(connection)
                 meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
                 self._restore_roots(connection)

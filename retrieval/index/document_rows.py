@@ -3,22 +3,26 @@
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.documents import Document
 
 from core.errors import damaged
+from core.passages import LONGEST_HEADING, LONGEST_TITLE
+from core.text import shortened_in_the_middle
+from core.words import CJK, pairs_of
 from retrieval.index.schema import next_generation
 from retrieval.index.vector_rows import Vectors, chunks, put_vector, text_hash
 from retrieval.sync_report import Status
 
 _OWN_METADATA = ("source", "page", "row", "offset", "date")
+_ABOVE = {"title": LONGEST_TITLE, "heading": LONGEST_HEADING}  # metadata of what is above a passage, and characters
 
 _PASSAGES = (
-    "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, passages.seal, "
-    "path, origin, status, reason, documents.date, documents.seal "
+    "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, title, heading, pairs, "
+    "passages.seal, path, origin, status, reason, documents.date, documents.seal "
     "FROM passages JOIN documents ON documents.id = document"
 )
 
@@ -99,6 +103,23 @@ def unindex_files(connection: sqlite3.Connection) -> None:
     )
 
 
+def read_again(connection: sqlite3.Connection) -> None:
+    """Mark all files to be read again, and keep their passages until then."""
+    connection.execute("UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE origin = 'file' AND status = 'indexed'")
+
+
+def index_pairs(connection: sqlite3.Connection) -> None:
+    """Add to passages in Chinese, Japanese or Korean the pairs of characters that they are found by."""
+    ids = [id_ for id_, text in connection.execute("SELECT id, text FROM passages") if CJK.search(str(text))]
+    for chunk in chunks(ids):
+        for id_, *values, seal in [row[:13] for row in _rows(connection, chunk)]:
+            if _passage_seal(*values) != seal:
+                raise damaged()
+            pairs = pairs_of(values[2])
+            new_seal = _passage_seal(*values[:-1], pairs)
+            connection.execute("UPDATE passages SET pairs = ?, seal = ? WHERE id = ?", (pairs, new_seal, id_))
+
+
 def texts_without_file(connection: sqlite3.Connection) -> dict[int, str]:
     """Return the texts of passages that exist in the index only, by id."""
     return dict(
@@ -124,15 +145,22 @@ def put_passages(
         numbers = [value if isinstance(value, int) else None for value in own]
         day = metadata.get("date")
         day = day if isinstance(day, str) else None
-        rest = {key: value for key, value in metadata.items() if key not in _OWN_METADATA}
+        title, heading = (_above(metadata, key) for key in _ABOVE)
+        own_above = {"title": title, "heading": heading}
+        rest = {
+            key: value
+            for key, value in metadata.items()
+            if key not in _OWN_METADATA and (key not in _ABOVE or value != own_above[key])
+        }
         extra = json.dumps(rest, default=str) if rest else None
         text = passage.page_content
         hash_ = text_hash(text)
-        seal = _seal(document, name, text, *numbers, day, extra)
+        derived = (title, heading, pairs_of(text, title, heading))
+        seal = _passage_seal(document, name, text, *numbers, day, extra, *derived)
         cursor = connection.execute(
-            "INSERT INTO passages (document, name, text, page, row, offset, date, extra, hash, seal) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (document, name, text, *numbers, day, extra, hash_, seal),
+            "INSERT INTO passages (document, name, text, page, row, offset, date, extra, title, heading, pairs, hash, "
+            "seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (document, name, text, *numbers, day, extra, *derived, hash_, seal),
         )
         id_ = int(cursor.lastrowid or 0)
         put_vector(connection, id_, hash_, vectors[index])
@@ -191,15 +219,14 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
     """Return passages by id, each verified against its checksum; unknown ids are left out."""
     found = {}
     for chunk in chunks(ids):
-        marks = ",".join("?" * len(chunk))
-        rows = connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", chunk)
-        for id_, document, name, text, page, row, offset, day, extra, seal, *of_document in rows:
-            path, origin, status, reason, document_day, document_seal = of_document
+        for id_, *values, seal, path, origin, status, reason, document_day, document_seal in _rows(connection, chunk):
+            _, name, text, page, row, offset, day, extra, title, heading, _ = values
             intact = isinstance(text, str) and isinstance(path, bytes)
-            intact = intact and _seal(document, name, text, page, row, offset, day, extra) == seal
+            intact = intact and _passage_seal(*values) == seal
             if not intact or _document_seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
-            metadata: dict[str, Any] = json.loads(extra) if extra else {}
+            above = {key: value for key, value in (("title", title), ("heading", heading)) if value}
+            metadata: dict[str, Any] = above | (json.loads(extra) if extra else {})
             source = path.decode("utf-8", "replace")
             metadata |= {"source": source, "page": page, "row": row, "offset": offset, "date": day or document_day}
             found[id_] = Document(text, id=name or str(id_), metadata=metadata)
@@ -221,6 +248,22 @@ def ids_of_names(connection: sqlite3.Connection, names: Sequence[str]) -> dict[s
         )
         found |= {str(id_): id_ for (id_,) in rows}
     return found
+
+
+def _rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    marks = ",".join("?" * len(ids))
+    yield from connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", ids)
+
+
+def _above(metadata: Mapping[str, Any], key: str) -> str | None:
+    """Return a title or heading on one line and short enough; None if there is none."""
+    value = metadata.get(key)
+    return shortened_in_the_middle(value, _ABOVE[key]) or None if isinstance(value, str) else None
+
+
+def _passage_seal(*values: object) -> int:
+    """Return a passage's checksum; the last three values do not count where all are None, as in older indexes."""
+    return _seal(*(values if any(value is not None for value in values[-3:]) else values[:-3]))
 
 
 def _document_seal(path: bytes, origin: str, status: Status, reason: str, date: str | None) -> int:

@@ -1,7 +1,6 @@
 """Keyword search: BM25 with SQLite's FTS5, in bounded time however many passages there are."""
 
 import math
-import re
 import sqlite3
 import zlib
 from collections.abc import Sequence
@@ -11,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.text import clean
+from core.words import CJK, STOP_WORDS, words_of
 from retrieval.filters import Condition
+from retrieval.index.schema import WORDS
 
 # FTS5 takes 2 microseconds to rank a match, and 0.1 to list its id. So where the terms of a question occur in many
 # passages, only the matches of the rarest terms are listed, and the best of these by rare terms are ranked by all.
@@ -21,28 +22,31 @@ _CANDIDATES = 1_000  # of these are ranked by all terms
 _HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _TERMS = 64  # per question: more of them make a slow query that matches everything
-_COMMON = """
-a about after all also am an and any are as at be because been before being between both but by can
-could did do does doing during each few for from further had has have having he her here hers him his
-how i if in into is it its itself just me more most my no nor not of off on once only or other our out
-over own same she should so some such than that the their them then there these they this those
-through to too under until up us very was we were what when where which while who whom why will with
-would you your explain describe tell
-"""
-_STOP_WORDS = frozenset(_COMMON.split())
+# May is a month as well; the other words say how something is asked.
+_STOP_WORDS = (STOP_WORDS - {"may"}) | {"describe", "explain", "tell"}
+# How much a match counts in text, title, heading and pairs of characters: a heading names what its section is about,
+# while a title is the same for all passages of a document.
+_WEIGHTS = (1.0, 1.5, 2.0, 1.0)
+_BM25 = f"bm25({', '.join(map(str, _WEIGHTS))})"
+_COLUMNS = "text, title, heading, pairs"
 
 
 def fts_query(question: str) -> str:
     """Return an FTS5 query that matches any term of the question, each quoted so that none is syntax.
 
-    English stop words are left out when other terms remain; acronyms such as 'US', 'IT' and 'WHO' are kept. Empty
-    when there is no term at all.
+    Chinese, Japanese and Korean is matched by pairs of characters. English stop words are left out when other terms
+    remain; acronyms such as 'US', 'IT' and 'WHO' are kept. Empty when there is no term at all.
     """
-    words = list(dict.fromkeys(re.findall(r"\w+", clean(question))))
+    words = list(dict.fromkeys(words_of(clean(question))))
     all_caps = question.isupper()
     content_words = [word for word in words if word.lower() not in _STOP_WORDS or _is_acronym(word, all_caps)]
     terms = dict.fromkeys(word.lower() for word in content_words or words)
-    return " OR ".join(f'"{term}"' for term in list(terms)[:_TERMS])
+    return " OR ".join(map(_quoted, list(terms)[:_TERMS]))
+
+
+def _quoted(term: str) -> str:
+    """Return a term that is no syntax; a single character of an unspaced script stands for the pairs it begins."""
+    return f'"{term}"*' if len(term) == 1 and CJK.match(term) else f'"{term}"'
 
 
 def _is_acronym(word: str, all_caps: bool) -> bool:
@@ -86,7 +90,7 @@ def _rank_all(
 ) -> list[tuple[int, float]]:
     # A condition in the statement would make FTS5 run the query anew for each passage that meets it.
     rows = connection.execute(
-        "SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?",
+        f"SELECT rowid, -rank FROM words WHERE words MATCH ? AND rank MATCH '{_BM25}' ORDER BY rank LIMIT ?",  # noqa: S608
         (query, count if only is None else -1),
     )
     if only is None:
@@ -131,15 +135,16 @@ def _rank_candidates(
     connection: sqlite3.Connection, candidates: Sequence[int], weights: dict[str, float]
 ) -> list[tuple[int, float]]:
     """Rank candidates by BM25 with the terms' weights over all passages, not over the candidates alone."""
-    connection.execute("CREATE VIRTUAL TABLE temp.few USING fts5 (text, tokenize = 'porter unicode61')")
+    connection.execute(f"CREATE VIRTUAL TABLE temp.few USING fts5 ({WORDS})")
     try:
         marks = ",".join(map(str, candidates))
         connection.execute(
-            f"INSERT INTO few (rowid, text) SELECT id, text FROM passages WHERE id IN ({marks})"  # noqa: S608
+            f"INSERT INTO few (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM passages WHERE id IN ({marks})"  # noqa: S608
         )
         scores = dict.fromkeys(candidates, 0.0)
         for term, weight in weights.items():
-            rows = connection.execute("SELECT rowid, -bm25(few) FROM few WHERE few MATCH ?", (term,)).fetchall()
+            sql = f"SELECT rowid, -rank FROM few WHERE few MATCH ? AND rank MATCH '{_BM25}'"  # noqa: S608
+            rows = connection.execute(sql, (term,)).fetchall()
             ratio = weight / _weight(len(rows), len(candidates))  # BM25 is proportional to the weight
             for id_, score in rows:
                 scores[id_] += score * ratio

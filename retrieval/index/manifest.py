@@ -67,6 +67,13 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_atomically(folder / NAME, manifest.model_dump_json(indent=1).encode())
 
 
+def forget_words(folder: Path) -> None:
+    """Remove the keyword index's checksum from the manifest, before that index is made anew."""
+    manifest = read_manifest(folder)
+    if manifest and manifest.words:
+        write_manifest(folder, manifest.model_copy(update={"words": None}))
+
+
 def quoted(path: bytes) -> str:
     """Return the bytes of a path as text that ``unquoted`` reverses."""
     return quote(path, safe="/\\: ()[]{}@&=+$,;!'~")

@@ -29,6 +29,10 @@ _MAX_UNREADABLE = 200_000  # rows in a row, after which the scan ends
 _HIGHEST = 1 << 53  # plausible id
 _ERRORS = (OSError, sqlite3.Error, UnicodeDecodeError, KeyError, TypeError, ValueError)
 _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"
+_WITHOUT_HEADINGS = ("1", "2")
+_WITH_HEADINGS = (  # hides the table, for the statements of this version
+    "CREATE TEMP VIEW passages AS SELECT *, NULL AS title, NULL AS heading, NULL AS pairs FROM main.passages"
+)
 _TEXTS = "SELECT passages.id FROM passages JOIN documents ON documents.id = document"
 
 
@@ -38,6 +42,8 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
         if not are_plain(objects_of(old)):
             return
         meta = get_meta(old)
+        if str(meta.get("format")) in _WITHOUT_HEADINGS:
+            old.execute(_WITH_HEADINGS)
         if not connection.execute("SELECT 1 FROM roots").fetchone():
             _copy_roots(old, connection)
         _continue_ids(old, connection)

@@ -12,9 +12,11 @@ from pydantic import BaseModel, ConfigDict
 
 from core.errors import damaged
 
-FORMAT = 2
+FORMAT = 3
 
-SCHEMA = (
+WORDS = "text, title, heading, pairs, tokenize = 'porter unicode61'"  # of the keyword index
+
+_FORMAT_2 = (
     """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
     """,
@@ -101,6 +103,31 @@ CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
 END
     """,
 )
+# What an index of format 2 lacks. New ones are made in the same steps, so that both have the same definitions.
+#
+# title and heading are those above the passage. pairs are the terms of words in Chinese, Japanese or Korean, of which
+# FTS5 would make one term for each run. All three are NULL where there are none.
+UPGRADE = (
+    "ALTER TABLE passages ADD COLUMN title TEXT",
+    "ALTER TABLE passages ADD COLUMN heading TEXT",
+    "ALTER TABLE passages ADD COLUMN pairs TEXT",
+    "DROP TRIGGER passage_added",
+    "DROP TRIGGER passage_removed",
+    "DROP TABLE words",
+    f"CREATE VIRTUAL TABLE words USING fts5 ({WORDS}, content = 'passages', content_rowid = 'id')",
+    """
+CREATE TRIGGER passage_added AFTER INSERT ON passages BEGIN
+    INSERT INTO words (rowid, text, title, heading, pairs)
+    VALUES (new.id, new.text, new.title, new.heading, new.pairs);
+END
+    """,
+    """
+CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
+    INSERT INTO words (words, rowid, text, title, heading, pairs)
+    VALUES ('delete', old.id, old.text, old.title, old.heading, old.pairs);
+END
+    """,
+)
 _MAX_OBJECTS = 100  # that are read: an index has some twenty tables, indexes and triggers
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
 # What may be read in a database that another version made: a view or a computed column could run without end.
@@ -117,12 +144,17 @@ def objects_of(connection: sqlite3.Connection) -> list[Object]:
 
 
 @cache
-def expected_objects() -> list[Object]:
-    """Return the objects of an unchanged index of this version."""
+def expected_objects(version: int = FORMAT) -> list[Object]:
+    """Return the objects of an unchanged index of this version, or of format 2."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statement in SCHEMA:
-            connection.execute(statement)
+        create(connection, version)
         return objects_of(connection)
+
+
+def create(connection: sqlite3.Connection, version: int = FORMAT) -> None:
+    """Create the tables of an index."""
+    for statement in (*_FORMAT_2, *(UPGRADE if version == FORMAT else ())):
+        connection.execute(statement)
 
 
 def has_meta_table(objects: list[Object]) -> bool:

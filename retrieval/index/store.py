@@ -85,7 +85,7 @@ class PassageStore(VectorStore):
 
     Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
     ``page``, ``row``, ``offset``, ``date``, ``score`` (what it is ranked by) and ``similarity`` (its cosine with the
-    query).
+    query); where there are any, ``title`` of the document and ``heading``, those above the passage.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class PassageStore(VectorStore):
             words = dict(scored)
             scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
             ranked = sorted(((id_, scores[id_]) for id_ in passages), key=lambda pair: (-pair[1], pair[0]))
-            best = distinct(ranked, {id_: passage.page_content for id_, passage in passages.items()}, k)
+            best = distinct(ranked, {id_: _stated(passage) for id_, passage in passages.items()}, k)
             if len(best) == k or max(len(near), len(scored)) < count:
                 break
             count *= 4
@@ -274,6 +274,11 @@ class PassageStore(VectorStore):
         if self.vectors.rebuilt and self.database.writable:
             with suppress(RequestError), self.database.only_writer(seconds=0):
                 save_derived(self.database, self.vectors)
+
+
+def _stated(passage: Document) -> str:
+    """Return a passage's title, headings and text: the same words of another product are no copy."""
+    return "\n".join([*(str(passage.metadata.get(key) or "") for key in ("title", "heading")), passage.page_content])
 
 
 def _similarities(snapshot: Snapshot, ids: Sequence[int], vector: Vectors) -> dict[int, float]:

@@ -207,7 +207,7 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
     for header, text in batches:
         send(replies, header)
         send(replies, text)
-    return {"status": "read", "note": loaded.note, "date": loaded.date}
+    return {"status": "read", "note": loaded.note, "date": loaded.date, "title": loaded.title}
 
 
 def not_opened(name: str, error: Exception) -> tuple[Literal["failed", "unopened"], str]:
@@ -252,7 +252,7 @@ def _batches(name: str, loaded: Loaded, rules: Rules) -> Iterator[tuple[bytes, b
         batch_of.append(counted // _BATCH)
     for _, numbered in groupby(zip(batch_of, loaded.sections, strict=True), key=lambda pair: pair[0]):
         batch: list[Section] = [section for _, section in numbered]
-        metadata = [[len(part.text), part.page, part.row, part.date, part.extra] for part in batch]
+        metadata = [[len(part.text), part.page, part.row, part.date, part.extra, part.headings] for part in batch]
         header = json.dumps({"sections": metadata}, allow_nan=False).encode()
         headers += len(header)
         if counted > rules.text or headers > rules.text or len(header) > FRAME:

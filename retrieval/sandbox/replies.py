@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Literal, NoReturn
 
 from core.text import clean
+from retrieval.documents.headings import DEEPEST, MOST_HEADINGS, Heading, is_heading_list, plain_title
 from retrieval.documents.load import Loaded, Section
 from retrieval.sandbox.child import FRAME, SECTION, receive
 
@@ -90,7 +91,9 @@ def read_outcome(
     worn = last.get("worn") is not False
     status, reason = last["status"], _sentence(last.get("reason", ""))
     if status == "read" and sections:
-        loaded = Loaded(sections, _sentence(last.get("note")), _date(last.get("date")))
+        loaded = Loaded(
+            sections, _sentence(last.get("note")), _date(last.get("date")), plain_title(_sentence(last.get("title")))
+        )
         return replace(reading, status=status, loaded=loaded), worn
     if status in ("empty", "failed", "unopened") and reason:
         return replace(reading, status=status, reason=reason), worn
@@ -121,9 +124,10 @@ def _sections(metadata: list[Any], text: str) -> list[Section]:
     for entry in metadata:
         if not isinstance(entry, list):
             raise ValueError("not a section")
-        length, page, row, date, extra = entry
+        length, page, row, date, extra, headings = entry
         end = start + _count(length, len(text))
-        section = Section(text[start:end], _number(page), _number(row), _date(date), _extra(extra))
+        found = _headings(headings, end - start)
+        section = Section(text[start:end], _number(page), _number(row), _date(date), _extra(extra), found)
         if not section.text.strip():
             raise ValueError("a section without text")
         sections.append(section)
@@ -147,6 +151,22 @@ def _date(value: object) -> str | None:
     if value is None or (isinstance(value, str) and _DATE.fullmatch(value)):
         return value
     raise ValueError("not a date")
+
+
+def _headings(value: object, length: int) -> tuple[Heading, ...]:
+    if not isinstance(value, list) or len(value) > MOST_HEADINGS:
+        raise ValueError("not headings")
+    headings = tuple(map(_heading, value))
+    if not is_heading_list(headings, length):
+        raise ValueError("headings out of place")
+    return headings
+
+
+def _heading(value: object) -> Heading:
+    if not isinstance(value, list):
+        raise ValueError("not a heading")
+    start, end, level = value
+    return Heading(_count(start, _PAGES), _count(end, _PAGES), _count(level, DEEPEST))
 
 
 def _extra(value: object) -> dict[str, Any] | None:

@@ -52,7 +52,7 @@ def keep_to_the_contract(result: Any) -> None:
         assert isinstance(claim["text"], str)
         assert set(claim["citations"]) <= {citation["id"] for citation in result["citations"]}
     for number, citation in enumerate(result["citations"], 1):
-        keys(citation, "id source page row passage quote start end")
+        keys(citation, "id source title heading page row passage quote start end")
         assert citation["id"] == number
         assert isinstance(citation["source"], str)
         assert all(citation[name] is None or type(citation[name]) is int for name in ("page", "row"))

@@ -140,6 +140,7 @@ VERDICT = verdict("relevant", {"relevant": 0.9, "irrelevant": 0.1}, HARMLESS)
 WAYS: dict[str, Callable[[str], None]] = {
     "source of a citation": ended(citations=lambda said: cited(said, source=f"/docs/{said}")),
     "quote of a citation": ended(citations=lambda said: cited(said, quote=said)),
+    "heading of a citation": ended(citations=lambda said: cited(said, heading=said)),
     "outcome": ended(outcome=lambda said: said),
     "reason for stopping": ended(stop_reason=lambda said: said),
     "route": decided(node="decide", decided={"route": HARMLESS, "verdict": VERDICT}),
@@ -264,6 +265,11 @@ ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
     "citation": lambda said, screen: show({**code(), "citations": cited(said, source=said)}, screen),
     "note": lambda said, screen: screen.note(said),
 }
+
+
+def test_a_citation_is_shown_with_the_headings_above_it(capsys: pytest.CaptureFixture[str]) -> None:
+    show({**code(), "citations": cited("x", source="/docs/a.md", title="Guide", heading="Use > Run")}, Screen())
+    assert "  [1] a.md · Guide > Use > Run  “" in capsys.readouterr().err
 
 
 def test_a_draft_is_shown_dim_as_it_is_written_until_the_next_begins(capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,3 +177,38 @@ def test_a_claim_that_joins_two_passages_has_a_quote_in_each() -> None:
     assert second == Quote(passage=tveit["id"], start=0, end=len(tveit["text"]))
     assert find_second_quote("The survey of Skarvik was led by Runa Tveit.", [survey, tveit], first) is None
     assert find_second_quote(claim, [survey, passage("The sea is salt.")], first) is None
+
+
+PAGE = passage(
+    "Newline in constant. A string must end on its line.", title="Compiler errors", heading="Compiler error C2001"
+)
+ASKED = "What does compiler error C2001 mean?"
+
+
+@pytest.mark.parametrize(
+    ("claim", "question", "quote"),
+    [
+        ("Compiler error C2001 means newline in constant.", ASKED, "Newline in constant."),
+        ("It is C2001.", "Which compiler error stands for a newline in a constant?", "Newline in constant."),
+        ("Compiler error C2001 means division by zero.", ASKED, None),
+        ("Compiler error C2001.", ASKED, None),
+        ("C2001 is a compiler error.", "", None),
+    ],
+)
+def test_words_in_the_heading_need_no_quote_and_are_none(claim: str, question: str, quote: str | None) -> None:
+    assert quoted(claim, [PAGE], question) == quote
+
+
+def test_of_two_pages_that_say_the_same_the_one_whose_heading_the_claim_names_is_quoted() -> None:
+    other = passage("Newline in constant.", id="other", heading="Compiler error C3001")
+    claim = "Compiler error C2001 means newline in constant."
+    quote = find_quote(claim, [other, PAGE], ASKED)
+    assert quote is not None
+    assert quote["passage"] == PAGE["id"]
+
+
+def test_a_heading_states_names_and_figures() -> None:
+    claim = "In Belgium error C2001 means newline in constant."
+    one = passage("Newline in constant.", title="Belgium", heading="C2001")
+    assert missing_facts(claim, [one], "") == []
+    assert missing_facts(claim, [passage("Newline in constant.")], "") == ["2001", "Belgium", "C2001"]

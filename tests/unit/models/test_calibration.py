@@ -131,3 +131,12 @@ def test_how_near_a_search_comes_is_its_best_cosine_and_coverage() -> None:
     assert features == {"similarity": 0.7, "coverage": 1.0}
     assert route_features("Why?", []) is None
     assert route_features("Why?", [passage("a"), passage("b", similarity=0.5)]) is None
+
+
+def test_words_of_the_headings_above_a_passage_count_as_covered() -> None:
+    text = passage("Newline in constant.")
+    above = passage("Newline in constant.", title="Compiler errors", heading="C2001")
+    plain, sectioned = (
+        relevance_features("What is compiler error C2001?", [one], [SURE])[0]["coverage"] for one in (text, above)
+    )
+    assert (plain, sectioned) == (0.0, 1.0)

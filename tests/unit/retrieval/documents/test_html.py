@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UnreadableDocument
-from retrieval.documents.html import read_html
+from retrieval.documents.html import read_html, read_page
 from retrieval.documents.load import load
 from tests.unit.retrieval.documents.processor_time import bounded
 
@@ -24,7 +24,7 @@ wraps.</p><p>Second.<br>Next line.</p><h2>Costs</h2><p>They are high.</p>
 def test_a_page_is_laid_out_as_text() -> None:
     assert read_html(PAGE) == (
         "Care & costs\n\nCare\nFirst paragraph wraps.\n\nSecond.\nNext line.\n\nCosts\nThey are high.\n\n"
-        "one\ntwo\n\nDrug | Weight\nAspirin | 180.16\n\na = 1\n  b = 2"
+        "one\ntwo\n\nDrug: Aspirin | Weight: 180.16\n\na = 1\n  b = 2"
     )
 
 
@@ -74,7 +74,7 @@ DOCUMENTATION = """<title>walk</title><body><div class="toc"><ul><li>Install</li
 )
 def test_of_a_page_with_a_main_part_only_that_is_taken_with_its_lists_tables_and_code(start: str, end: str) -> None:
     assert read_html(DOCUMENTATION.format(start, end)) == (
-        "walk(path)\nYield what lies below path.\n\nOptions\ndepth\nlinks\nfollow\n\nOption | Default\ndepth | 3\n\n"
+        "walk(path)\nYield what lies below path.\n\nOptions\ndepth\nlinks\nfollow\n\nOption: depth | Default: 3\n\n"
         'for file in walk("."):\n    print(file)\n\nOSError\nwhen the path is gone'
     ) + ("" if end else "\n\nCookies are used.")
 
@@ -192,3 +192,57 @@ def test_a_few_tags_and_comments_without_an_end_are_text() -> None:
 )
 def test_what_has_no_size_or_colour_is_hidden(style: str, hidden: bool) -> None:
     assert read_html(f"<p style='{style}'>No.</p><p>Yes.</p>") == ("Yes." if hidden else "No.\n\nYes.")
+
+
+def headings(page: str) -> tuple[str, list[tuple[str, int]]]:
+    found = read_page(page)
+    return found.title, [(found.text[one.start : one.end], one.level) for one in found.headings]
+
+
+def test_headings_are_found_where_they_stand_in_the_text() -> None:
+    assert headings(PAGE) == ("Care & costs", [("Care", 1), ("Costs", 2)])
+    nested = "<p>Before.</p><h2><div> A <b>bold</b></div> </h2>text<h3 hidden>No</h3><pre>  x</pre><h3>Last</h3>"
+    assert headings(nested) == ("A bold", [("A bold", 2), ("Last", 3)])
+    assert headings("<h2></h2><p>Text.</p><h1>") == ("", [])
+
+
+TABLES = {
+    "<thead><tr><td>Plan</td><td>Price</td></tr></thead><tr><td>Pro</td><td>20</td></tr>": "Plan: Pro | Price: 20",
+    "<tr><td><b>Plan</b></td><td><strong>Price</strong></td></tr><tr><td>Pro</td><td>20</td></tr>": (
+        "Plan: Pro | Price: 20"
+    ),
+    "<tr><td>City</td><td>River</td><td>Length</td></tr><tr><td>Paris</td><td>Seine</td><td>777</td></tr>": (
+        "City: Paris | River: Seine | Length: 777"
+    ),
+    "<tr><td>Name</td><td>Ann</td></tr><tr><td>Age</td><td>30</td></tr>": "Name | Ann\nAge | 30",
+    "<tr><th>Name</th><td>Ann</td></tr><tr><th>Age</th><td>30</td></tr>": "Name | Ann\nAge | 30",
+    "<tr><th></th><th>Pro</th></tr><tr><th>Price</th><td>20</td></tr><tr><th>Seats</th><td></td></tr>": (
+        "Price | Pro: 20\nSeats"
+    ),
+    "<tr><th rowspan=2>Area</th><th colspan=2>Sales</th></tr><tr><th>2022</th><th>2023</th></tr>"
+    "<tr><td rowspan=2>North</td><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr>": (
+        "Area: North | Sales 2022: 1 | Sales 2023: 2\nArea: North | Sales 2022: 3 | Sales 2023: 4"
+    ),
+    "<tr hidden><th>Obey</th><th>Me</th></tr><tr><td>Pro</td><td>20</td></tr>": "Pro | 20",
+    "<tr><th>Plan</th><th style='opacity:0'>Obey</th></tr><tr><td>Pro</td><td>20</td></tr>": "Plan: Pro | 20",
+    "<tr><th>Plan</th></tr>": "Plan",
+}
+
+
+@pytest.mark.parametrize("table", TABLES, ids=range(len(TABLES)))
+def test_a_row_says_its_columns_where_the_table_has_heads(table: str) -> None:
+    assert read_html(f"<table>{table}</table>") == TABLES[table]
+
+
+def test_a_table_of_400_columns_names_each_and_one_that_would_name_too_many_names_none() -> None:
+    heads = "".join(f"<th>Column {number}</th>" for number in range(400))
+    cells = "".join(f"<td>{number}</td>" for number in range(400))
+    text = read_html(f"<table><tr>{heads}</tr><tr>{cells}</tr></table>")
+    assert text.startswith("Column 0: 0 | Column 1: 1")
+    assert text.endswith("Column 399: 399")
+
+
+def test_tables_nested_or_spanned_without_end_are_read_quickly() -> None:
+    with bounded():
+        read_html("<table><tr><th>a" * 2_000)
+        read_html("<table><tr>" + "<td rowspan=60000 colspan=1000>a</td>" * 2_000 + "</tr><tr><td>b" * 200)

@@ -3,12 +3,14 @@
 import random
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from retrieval.filters import Condition, Filter
 from retrieval.index import keyword_search as words
 from retrieval.index.keyword_search import fts_query, search_keywords
+from retrieval.index.schema import WORDS
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -52,7 +54,7 @@ HOSTILE = [
 @pytest.mark.parametrize("question", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_question_is_a_syntax_error(question: str) -> None:
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61')")
+    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 ({WORDS})")
     if query := fts_query(question):
         connection.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,)).fetchall()
     connection.close()
@@ -67,6 +69,11 @@ def test_no_question_is_a_syntax_error(question: str) -> None:
         ("WHAT IS THE PRICE", '"price"'),
         ("tax tax Tax", '"tax"'),
         ("...", ""),
+        ("What was decided in May?", '"decided" OR "may"'),
+        ("押金多少?", '"押金" OR "金多" OR "多少"'),
+        ("错误C2001是什么", '"错误" OR "c2001" OR "是什" OR "什么"'),
+        ("日本の 水", '"日本" OR "本の" OR "水"*'),
+        ("한국어 가격", '"한국" OR "국어" OR "가격"'),
     ],
 )
 def test_the_telling_terms_are_asked_for(question: str, query: str) -> None:
@@ -118,3 +125,66 @@ def test_a_filter_holds_on_the_fast_way_as_well(shelf: PassageStore, monkeypatch
     monkeypatch.setattr(words, "_RANKED", 0)
     assert found(shelf, "common1 rare7", Filter(sources=("nowhere",))) == []
     assert found(shelf, "common1 rare7", Filter(sources=("*",))) == found(shelf, "common1 rare7")
+
+
+LANGUAGES = [
+    "房东应当在三十天内退还押金。",
+    "会议决定把截止日期推迟到五月。",
+    "申請書は二週間以内に提出してください。",
+    "임차인은 매달 첫째 날에 임대료를 지급합니다.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("押金什么时候退还?", 0),
+        ("截止日期是哪一天?", 1),
+        ("申請書の提出期限は?", 2),
+        ("임대료는 언제 지급합니까?", 3),
+        ("押", 0),
+    ],
+)
+@pytest.mark.parametrize("ranked", [10_000, 0])
+def test_a_question_in_a_language_without_spaces_finds_its_passage_by_words(
+    tmp_path: Path, question: str, place: int, ranked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_RANKED", ranked)
+    with PassageStore.from_texts(LANGUAGES, BagOfWords(), folder=tmp_path) as store:
+        (best,) = store.similarity_search(question, k=1, search="bm25")
+        assert best.page_content == LANGUAGES[place]
+
+
+SECTIONS = [
+    ("Newline in a constant.", "Compiler error C2001", "Remarks"),
+    ("Missing a right parenthesis.", "Compiler error C2059", None),
+    ("Deprecated.", "Linker errors", "Error LNK1104 > Remarks"),
+    ("Deprecated.", "Linker errors", "Error LNK1105 > Remarks"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"), [("What is C2001?", 0), ("error C2059", 1), ("What does LNK1105 mean?", 3)]
+)
+@pytest.mark.parametrize("ranked", [10_000, 0])
+def test_a_passage_is_found_by_its_title_and_headings(
+    tmp_path: Path, question: str, place: int, ranked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_RANKED", ranked)
+    above = [{"title": title} | ({"heading": heading} if heading else {}) for _, title, heading in SECTIONS]
+    with PassageStore.from_texts([text for text, *_ in SECTIONS], BagOfWords(), above, folder=tmp_path) as store:
+        best, *_ = found_ = store.similarity_search(question, k=4, search="bm25")
+        assert best.metadata["title"] == SECTIONS[place][1]
+        assert best.metadata.get("heading") == SECTIONS[place][2]
+        assert len(found_) == len({(one.page_content, one.metadata.get("heading")) for one in found_})
+
+
+def test_a_title_of_10000_characters_is_kept_whole_for_the_caller_and_indexed_in_part(tmp_path: Path) -> None:
+    title = "begin " + "very " * 2_000 + "end"
+    with PassageStore.from_texts(
+        ["A text."], BagOfWords(), [{"title": title, "heading": ["no text"]}], folder=tmp_path
+    ) as store:
+        (best,) = store.similarity_search("begin", k=1, search="bm25")
+        assert (best.metadata["title"], best.metadata["heading"]) == (title, ["no text"])
+        with store.database.reading() as connection:
+            assert connection.execute("SELECT max(length(title)) FROM passages").fetchone()[0] <= 120

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from retrieval.documents.headings import Heading
 from retrieval.documents.load import Loaded, Section
 from retrieval.sandbox.child import send
 from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_start
 
 HASH = "0" * 64
 START = {"sha256": HASH, "size": 5}
-READ = {"status": "read", "note": "", "date": None, "worn": False}
+READ = {"status": "read", "note": "", "date": None, "title": "", "worn": False}
 FIRST = Reading(b"/a.txt", "failed")
 
 
@@ -32,18 +33,29 @@ def take(*frames: Any, text: int = 10_000) -> tuple[Reading, bool]:
 
 
 def sections(*known: Any) -> dict[str, Any]:
-    return {"sections": list(known)}
+    """Return a message of sections; one of five values has no headings."""
+    return {"sections": [[*one, []] if isinstance(one, list) and len(one) == 5 else one for one in known]}
 
 
 def test_sections_keep_all_that_is_known_of_them() -> None:
-    first = [3, 1, None, "2024-02-29", {"author": "Ø", "tags": [1]}]
+    first = [3, 1, None, "2024-02-29", {"author": "Ø", "tags": [1]}, [[0, 1, 2], [2, 3, 9]]]
     reading, worn = take(
-        START, sections(first, [2, None, 7, None, None]), "äöüno".encode(), {**READ, "note": "n", "date": "2024-01-01"}
+        START,
+        sections(first, [2, None, 7, None, None, []]),
+        "äöüno".encode(),
+        {**READ, "note": "n", "date": "2024-01-01", "title": "A\u200b title"},
     )
     assert reading.loaded == Loaded(
-        [Section("äöü", page=1, date="2024-02-29", extra={"author": "Ø", "tags": [1]}), Section("no", row=7)],
+        [
+            Section(
+                *("äöü", 1, None, "2024-02-29", {"author": "Ø", "tags": [1]}),
+                headings=(Heading(0, 1, 2), Heading(2, 3, 9)),
+            ),
+            Section("no", row=7),
+        ],
         "n",
         "2024-01-01",
+        "A title",
     )
     assert (reading.status, reading.reason, reading.sha256, reading.size, worn) == ("read", "", HASH, 5, False)
 
@@ -106,7 +118,15 @@ def test_a_reason_is_one_line_without_what_steers_a_terminal_and_is_not_endless(
         (START, sections([5, None, None, "2024", None]), b"hello", READ),
         (START, sections([5, None, None, None, "extra"]), b"hello", READ),
         (START, sections([5, None, None, None, {"a": "\ud800"}]), b"hello", READ),
-        (START, b'{"sections": [[5, null, null, null, {"a": NaN}]]}', b"hello", READ),
+        (START, b'{"sections": [[5, null, null, null, {"a": NaN}, []]]}', b"hello", READ),
+        *(
+            (START, sections([5, None, None, None, None, headings]), b"hello", READ)
+            for headings in (
+                *(None, "[]", [3], [[0, 1]], [[0, 1, 0]], [[0, 1, 10]], [[0, 6, 1]], [[2, 1, 1]], [[-1, 1, 1]]),
+                *([[0, 1.0, 1]], [[2, 3, 1], [1, 2, 1]], [[0, 2**60, 1]], [[0, 0, 1]] * 100_001),
+            )
+        ),
+        (START, sections([5, None, None, None, None]), b"hello", {**READ, "title": None}),
         (START, sections([5, None, None, None, None]), b"hello", {**READ, "note": None}),
         (START, sections([5, None, None, None, None]), b"hello", {**READ, "date": 20240101}),
     ],

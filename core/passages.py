@@ -1,0 +1,30 @@
+"""What a passage says: its text, and the title of its document with the headings above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.text import shortened_in_the_middle
+
+if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
+    from collections.abc import Mapping
+    from typing import Any
+
+    from core.types import Passage
+
+SEPARATOR = " > "
+LONGEST_TITLE = 120  # characters, as of each heading
+LONGEST_HEADING = 300  # characters of the headings above a passage
+
+
+def section_of(passage: Passage | Mapping[str, Any]) -> str:
+    """Return the title and the headings above a passage or citation as ``Title > Heading``, on one line; "" if none."""
+    title = shortened_in_the_middle(passage.get("title") or "", LONGEST_TITLE)
+    heading = shortened_in_the_middle(passage.get("heading") or "", LONGEST_HEADING)
+    return SEPARATOR.join(part for part in (title, heading) if part)
+
+
+def stated_by(passage: Passage) -> str:
+    """Return all that a passage states: its section, if it has one, on the line above its text."""
+    section = section_of(passage)
+    return f"{section}\n{passage['text']}" if section else passage["text"]

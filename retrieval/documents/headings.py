@@ -1,0 +1,154 @@
+"""Find the headings in the text of a file, and what a passage has above it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from core.passages import LONGEST_HEADING, LONGEST_TITLE, SEPARATOR
+from core.text import shortened_in_the_middle
+
+MOST_HEADINGS = 100_000  # of a section; with more, which need megabytes to report, it counts as one without
+DEEPEST = 9  # level
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*\)|\[[^\[\]]*\])")
+_MARKUP = re.compile(r"[`*]+|\{#[^{}]*\}$|[ \t]#+$")
+_NO_TITLE = re.compile(r"(?i)(?:untitled|document ?\d*|microsoft (?:word|powerpoint) - .*|.*\.[a-z]{2,4})$")
+_WORD_CHARACTER = re.compile(r"\w")
+
+
+class Heading(NamedTuple):
+    """A heading's span in the text, without its marks, and its level, from 1."""
+
+    start: int
+    end: int
+    level: int
+
+
+def is_heading_list(headings: Sequence[Heading], length: int) -> bool:
+    """True if the headings lie one after the other in a text of this length, with possible levels."""
+    if len(headings) > MOST_HEADINGS or any(not 1 <= one.level <= DEEPEST for one in headings):
+        return False
+    ends = [0, *(place for one in headings for place in (one.start, one.end)), length]
+    return all(one <= other for one, other in pairwise(ends))
+
+
+def plain_title(text: str | None) -> str:
+    """Return a title without markup, on one line of at most 120 characters; "" if there is none."""
+    short = shortened_in_the_middle(text or "", 10 * LONGEST_TITLE)
+    return shortened_in_the_middle(_MARKUP.sub("", _LINK.sub(r"\1", short)), LONGEST_TITLE)
+
+
+def stated_title(text: str | None) -> str:
+    """Return the title in a file's metadata; "" if a program put a file's name or a default there."""
+    title = plain_title(text)
+    return "" if _NO_TITLE.match(title) or sum(map(str.isalpha, title)) < 3 else title
+
+
+def first_title(text: str, headings: Sequence[Heading]) -> str:
+    """Return the first heading of the highest level: the title of a document that states none elsewhere."""
+    highest = min((one.level for one in headings), default=0)
+    return next((plain_title(text[one.start : one.end]) for one in headings if one.level == highest), "")
+
+
+class Outline:
+    """The headings of one text, and which of them are above a place in it."""
+
+    def __init__(self, text: str, headings: Sequence[Heading], title: str = "") -> None:
+        self._text = text
+        self._title = title.casefold()
+        self._headings = headings
+        self._starts = [one.start for one in headings]
+        self._parents: list[int] = []
+        open_: list[int] = []
+        for index, one in enumerate(headings):
+            while open_ and headings[open_[-1]].level >= one.level:
+                open_.pop()
+            self._parents.append(open_[-1] if open_ else -1)
+            open_.append(index)
+
+    def above(self, offset: int, end: int) -> str:
+        """Return the headings above the body of a passage, joined by `` > ``; "" without any.
+
+        Headings that the passage begins with are above its body. One that is the document's title is left out.
+        """
+        last = bisect_right(self._starts, offset) - 1
+        position = max(offset, self._headings[last].end) if last >= 0 else offset
+        while last + 1 < len(self._headings) and self._starts[last + 1] < end:
+            if _WORD_CHARACTER.search(self._text, position, self._starts[last + 1]):
+                break
+            last += 1
+            position = self._headings[last].end
+        parts: list[str] = []
+        while last >= 0:
+            heading = self._headings[last]
+            part = plain_title(self._text[heading.start : heading.end])
+            if part and part.casefold() != self._title:
+                parts.append(part)
+            last = self._parents[last]
+        return shortened_in_the_middle(SEPARATOR.join(reversed(parts)), LONGEST_HEADING)
+
+
+_ASCIIDOC = re.compile(r"(={1,6})[ \t]+(?=\S)")
+_ORG = re.compile(r"(\*{1,9})[ \t]+(?=\S)")
+_BLOCK = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|`{3,})[ \t]*$")  # AsciiDoc's listings, comments and the like
+_ORG_BLOCK = re.compile(r"(?i)[ \t]*#\+(begin|end)_")
+_UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#])\1{2,}[ \t]*$")
+
+
+def asciidoc_headings(text: str) -> list[Heading]:
+    """Return the lines that begin with ``==``, outside of listings."""
+    found, block = [], ""
+    for start, line in lines_of(text):
+        if match := _BLOCK.match(line):
+            block = "" if match[1] == block else block or match[1]
+        elif not block and (match := _ASCIIDOC.match(line)):
+            found.append(_heading(start, line, match.end(), len(match[1])))
+    return found
+
+
+def org_headings(text: str) -> list[Heading]:
+    """Return the lines that begin with ``*``, outside of blocks."""
+    found, block = [], False
+    for start, line in lines_of(text):
+        if match := _ORG_BLOCK.match(line):
+            block = match[1].lower() == "begin"
+        elif not block and (match := _ORG.match(line)):
+            found.append(_heading(start, line, match.end(), len(match[1])))
+    return found
+
+
+def rst_headings(text: str) -> list[Heading]:
+    """Return the lines with a line of punctuation of at least their length below; levels are in order of appearance."""
+    found: list[Heading] = []
+    levels: dict[tuple[str, bool], int] = {}
+    older = before = (0, "")
+    for start, line in lines_of(text):
+        mark, title = _UNDERLINE.match(line), before[1]
+        overlined = older[1].rstrip() == line.rstrip()
+        alone = overlined or not older[1].strip()
+        is_title = title.strip() and (overlined or not title[0].isspace()) and not _UNDERLINE.match(title)
+        if mark and alone and is_title and len(line.rstrip()) >= len(title.strip()):
+            level = levels.setdefault((mark[1], overlined), len(levels) + 1)
+            found.append(_heading(before[0], title, len(title) - len(title.lstrip()), min(level, DEEPEST)))
+        older, before = before, (start, line)
+    return found
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start of each line, and the line without its end."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def _heading(start: int, line: str, skipped: int, level: int) -> Heading:
+    return Heading(start + skipped, start + len(line.rstrip()), level)
+
+
+BY_SUFFIX: dict[str, Callable[[str], list[Heading]]] = {
+    ".rst": rst_headings,
+    ".org": org_headings,
+    **dict.fromkeys((".adoc", ".asciidoc"), asciidoc_headings),
+}

@@ -1,0 +1,76 @@
+"""Parse a web page in linear time, however its tags are left open."""
+
+from collections import Counter
+from typing import Any
+
+from bs4 import BeautifulSoup
+from bs4.builder._htmlparser import BeautifulSoupHTMLParser, HTMLParserTreeBuilder
+
+_SCAN_BUDGET = 80_000_000  # characters that may be scanned for missing ends of tags,
+_SCANS = 16  # plus so many times the length of the page
+_TAG_COST = 8  # times a scan for the end of a start tag is slower than one for a comment's
+
+
+def parse_page(text: str) -> BeautifulSoup:
+    """Return the tree of a page.
+
+    Raises ``ValueError``, whose message completes a sentence that begins with the file's name, and ``RecursionError``.
+    """
+    return BeautifulSoup(text, builder=_Builder())
+
+
+class _Parser(BeautifulSoupHTMLParser):
+    """A parser that takes linear time: it gives up on a page with very many tags or comments without an end.
+
+    For each of them Python's parser scans the rest of the page. And for each end tag Beautiful Soup searches a list
+    of all void tags like ``<br>``, which a multiset replaces.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.already_closed_empty_element = _Multiset()  # type: ignore[assignment]
+        self._scans_left = _SCAN_BUDGET
+
+    def feed(self, data: str) -> None:
+        self._scans_left += _SCANS * len(data)
+        super().feed(data)
+
+    def parse_starttag(self, i: int) -> int:
+        return self._counted(i, super().parse_starttag(i), _TAG_COST)
+
+    def parse_endtag(self, i: int) -> int:
+        return self._counted(i, super().parse_endtag(i))
+
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        return self._counted(i, super().parse_comment(i, report))
+
+    def parse_pi(self, i: int) -> int:
+        return self._counted(i, super().parse_pi(i))
+
+    def parse_html_declaration(self, i: int) -> int:
+        return self._counted(i, super().parse_html_declaration(i))
+
+    def _counted(self, start: int, end: int, cost: int = 1) -> int:
+        if end < 0:
+            self._scans_left -= cost * (len(self.rawdata) - start)
+            if self._scans_left < 0:
+                raise ValueError("has too many tags or comments without an end: save it anew with a browser")
+        return end
+
+
+class _Builder(HTMLParserTreeBuilder):
+    def feed(self, markup: str | bytes, _parser_class: type[BeautifulSoupHTMLParser] = _Parser) -> None:
+        super().feed(markup, _parser_class)
+
+
+class _Multiset(Counter[str]):
+    """The methods of a list that Beautiful Soup uses, in constant time."""
+
+    def __contains__(self, tag: object) -> bool:
+        return self[tag] > 0  # type: ignore[index]
+
+    def append(self, tag: str) -> None:
+        self[tag] += 1
+
+    def remove(self, tag: str) -> None:
+        self[tag] -= 1

@@ -1,0 +1,179 @@
+"""Find the heads of a page's tables, and the name of the column that each cell stands in."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from retrieval.documents.headings import plain_title
+from retrieval.documents.tables import MOST_ADDED
+
+if TYPE_CHECKING:
+    from bs4 import Tag
+
+CELLS = ("td", "th")
+_BOLD = ("b", "strong")
+_GROUPS = ("thead", "tbody", "tfoot")
+_WIDEST = 1_000  # columns that a cell may span, as in HTML's standard
+_TALLEST = 65_534  # rows likewise
+_MOST_SPANNED = 200_000  # columns of all rows of a table that cells may reach into
+_LONGEST_BOLD = 300  # characters: a longer cell is no head for being bold
+_UNMARKED = 3  # columns that a table needs to have heads that nothing marks: of two, the first may be labels
+
+
+class Place(NamedTuple):
+    """What stands in one column of a row: a cell, which may be one of an earlier row that reaches down."""
+
+    cell: "Tag | None"
+    is_own: bool
+
+
+Row = list[Place]
+
+
+class ColumnNames:
+    """The names of the columns of all tables below a tag; ``text_of`` gives a cell's visible text.
+
+    Heads are the rows in ``thead``, else the first rows of ``th`` alone, else a first row in bold, else one of words
+    above a column of numbers.
+    """
+
+    def __init__(self, page: "Tag", text_of: Callable[["Tag"], str], is_hidden: Callable[["Tag"], bool]) -> None:
+        self._text_of = text_of
+        self._is_hidden = is_hidden
+        self._before: dict[int, str] = {}
+        self._heads: set[int] = set()
+        self._left = MOST_ADDED
+        self._texts: dict[int, str] = {}
+        for table in page.find_all("table"):
+            self._read(list(_rows(table)))
+
+    def before(self, cell: "Tag") -> str:
+        """Return what is to be said before a cell's text: ``column: ``, after the cells that reach into its row."""
+        return self._before.get(id(cell), "")
+
+    def is_head(self, tag: "Tag") -> bool:
+        """True if the tag is a row of names, which are said in the rows below."""
+        return id(tag) in self._heads
+
+    def _read(self, rows: Sequence["Tag"]) -> None:
+        grid = _grid(rows)
+        count = self._head_rows(rows, grid)
+        if not 0 < count < len(rows):
+            return
+        names = self._column_names(grid[:count])
+        said = dict(part for row in grid[count:] for part in self._said(row, names))
+        self._left -= sum(map(len, said.values()))
+        if any(names) and self._left > 0:
+            self._heads.update(map(id, rows[:count]))
+            self._before |= said
+
+    def _said(self, row: Row, names: Sequence[str]) -> Iterator[tuple[int, str]]:
+        """Yield what is to be said before each cell of a row, by the cell's id."""
+        reaching: list[str] = []
+        seen: set[int] = set()
+        for (cell, is_own), name in zip(row, chain(names, repeat("")), strict=False):
+            if cell is None or id(cell) in seen:
+                continue
+            seen.add(id(cell))
+            label = f"{name}: " if name else ""
+            if is_own:
+                yield id(cell), " | ".join([*reaching, label])
+                reaching = []
+            elif text := plain_title(self._text(cell)):
+                reaching.append(label + text)
+
+    def _head_rows(self, rows: Sequence["Tag"], grid: Sequence[Row]) -> int:
+        """Return how many rows at the top are heads."""
+        count = 0
+        for row, places in zip(rows, grid, strict=True):
+            own = [place.cell for place in places if place.cell is not None and place.is_own]
+            in_head = row.parent is not None and row.parent.name == "thead"
+            if not own or not (in_head or all(cell.name == "th" for cell in own)):
+                break
+            count += 1
+        if count or not rows:
+            return count
+        first = list({id(place.cell): place.cell for place in grid[0] if place.cell is not None}.values())
+        texts = [self._text(cell) for cell in first]
+        if len(first) > 1 and any(texts) and all(map(_is_bold, first, texts)):
+            return 1
+        return int(self._is_above_numbers(texts, grid[1:]))
+
+    def _is_above_numbers(self, texts: Sequence[str], below: Sequence[Row]) -> bool:
+        """True if the first row has distinct words without digits, and all other cells of some column have digits."""
+        if len(texts) < _UNMARKED or not all(texts) or len(set(texts)) < len(texts):
+            return False
+        if any(map(_has_digit, texts)) or any(len(row) != len(texts) for row in below):
+            return False
+        return bool(below) and any(
+            all(place.cell is not None and _has_digit(self._text(place.cell)) for place in column)
+            for column in zip(*below, strict=True)
+        )
+
+    def _column_names(self, heads: Sequence[Row]) -> list[str]:
+        """Return a name for each column: of several rows of heads, those above one another together."""
+        names: list[list[str]] = [[] for _ in range(max(map(len, heads)))]
+        for row in heads:
+            for column, place in enumerate(row):
+                text = plain_title(self._text(place.cell)) if place.cell is not None else ""
+                if text and text not in names[column]:
+                    names[column].append(text)
+        return [plain_title(" ".join(parts)) for parts in names]
+
+    def _text(self, cell: "Tag") -> str:
+        """Return a cell's visible text; "" for one that holds a table, which is laid out and not named."""
+        if id(cell) not in self._texts:
+            self._texts[id(cell)] = self._visible_text(cell)
+        return self._texts[id(cell)]
+
+    def _visible_text(self, cell: "Tag") -> str:
+        hidden = self._is_hidden(cell) or (cell.parent is not None and self._is_hidden(cell.parent))
+        if hidden or cell.find("table"):
+            return ""
+        return " ".join(self._text_of(cell).split()).removesuffix("|").rstrip()  # the end of the cell itself
+
+
+def _rows(table: "Tag") -> Iterator["Tag"]:
+    """Yield the table's own rows, not those of a table within it."""
+    for child in table.find_all(["tr", *_GROUPS], recursive=False):
+        yield from [child] if child.name == "tr" else child.find_all("tr", recursive=False)
+
+
+def _grid(rows: Sequence["Tag"]) -> list[Row]:
+    """Return for each row what stands in each column; a cell over several columns or rows stands in each of them."""
+    grid: list[Row] = []
+    reaching: dict[int, tuple[Tag, int]] = {}  # the cell above that reaches into a column, and over how many rows yet
+    left = _MOST_SPANNED
+    for row in rows:
+        places: Row = []
+        following = {column: (cell, rest - 1) for column, (cell, rest) in reaching.items() if rest > 1}
+        for cell in row.find_all(CELLS, recursive=False):
+            while len(places) in reaching:
+                places.append(Place(reaching[len(places)][0], False))
+            width = _span(cell, "colspan", _WIDEST) if left > 0 else 1
+            height = _span(cell, "rowspan", _TALLEST) if left > 0 else 1
+            left -= width if width > 1 or height > 1 else 0
+            if height > 1:
+                following |= {len(places) + column: (cell, height - 1) for column in range(width)}
+            places += [Place(cell, True)] * width
+        left -= len(following)
+        reaching = following if left > 0 else {}
+        grid.append(places)
+    return grid
+
+
+def _span(cell: "Tag", name: str, most: int) -> int:
+    value = str(cell.get(name, "1")).strip()
+    return min(max(int(value), 1), most) if value.isdecimal() and len(value) < 7 else 1
+
+
+def _is_bold(cell: "Tag", text: str) -> bool:
+    """True if all of the cell's text is bold, or it has none."""
+    if not text or len(text) > _LONGEST_BOLD:
+        return not text
+    bold = cell.find(_BOLD)
+    return bold is not None and " ".join(bold.get_text().split()) == text
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))

@@ -1,0 +1,176 @@
+"""Headings are found where a format marks them, bounded, and each passage knows those above it."""
+
+from pathlib import Path
+
+import pytest
+from langchain_core.documents import Document
+
+from retrieval.documents.headings import MOST_HEADINGS, Heading, Outline, stated_title
+from retrieval.documents.load import Loaded, documents_of, parse
+from retrieval.splitter import SplitSettings, split
+from tests.unit.retrieval.documents.docx_files import docx, p, styles
+from tests.unit.retrieval.documents.pdfs import pdf
+from tests.unit.retrieval.documents.processor_time import bounded
+
+
+def read(name: str, text: str | bytes) -> Loaded:
+    return parse(Path(name), text if isinstance(text, bytes) else text.encode())
+
+
+def headings(name: str, text: str | bytes) -> tuple[str, list[tuple[str, int]]]:
+    loaded = read(name, text)
+    (section,) = loaded.sections
+    return loaded.title, [(section.text[one.start : one.end], one.level) for one in section.headings]
+
+
+MARKDOWN = """---
+title: "Error C2001"
+# a comment, no heading
+---
+# `Error` C2001 ##
+
+<!--
+# no heading
+-->
+Remarks
+-------
+- item
+---
+```sh
+# no heading
+```
+    # code
+###### Deep
+#hashtag
+"""
+
+
+def test_markdown_has_atx_and_setext_headings_outside_of_code_and_the_title_of_its_front_matter() -> None:
+    title, found = headings("a.md", MARKDOWN)
+    assert title == "Error C2001"
+    assert found == [("`Error` C2001 ##", 1), ("Remarks", 2), ("Deep", 6)]
+
+
+RST = "Title\n=====\n\nPart\n----\nText.\n\n=====\n Over\n=====\n\n----\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title", "found"),
+    [
+        ("a.md", "## Part\n\nText.\n\n# [Whole](x.md)\n", "Whole", [("Part", 2), ("[Whole](x.md)", 1)]),
+        ("a.rst", RST, "Title", [("Title", 1), ("Part", 2), ("Over", 3)]),
+        ("a.rst", "Some text\nof two lines\n===========\n::\n\n  in code\n  =======\n", "", []),
+        ("a.adoc", "= Doc\n\n== Part\n----\n== listing\n----\n=== Sub\n", "Doc", [("Doc", 1), ("Part", 2), ("Sub", 3)]),
+        ("a.org", "* Top\n#+begin_src sh\n* no\n#+end_src\n** Sub\n*bold*\n", "Top", [("Top", 1), ("Sub", 2)]),
+        ("a.txt", "# A comment\n\nTitle\n=====\n", "", []),
+    ],
+)  # fmt: skip
+def test_each_format_has_the_headings_that_it_marks(
+    name: str, text: str, title: str, found: list[tuple[str, int]]
+) -> None:
+    assert headings(name, text) == (title, found)
+
+
+def test_a_word_document_has_those_of_its_styles() -> None:
+    names = {"T": "Title", "H": "heading 1"}
+    defined = "".join(
+        f'<w:style w:type="paragraph" w:styleId="{key}"><w:name w:val="{name}"/></w:style>'
+        for key, name in names.items()
+    )
+    styled = [("Handbook", '<w:pStyle w:val="T"/>'), ("Leave", '<w:pStyle w:val="H"/>'), ("Twenty days.", "")]
+    body = "".join(p(text, paragraph=style) for text, style in styled)
+    title, found = headings("a.docx", docx(body, styles(defined)))
+    assert (title, found) == ("Handbook", [("Handbook", 1), ("Leave", 1)])
+
+
+def test_a_pdf_has_the_title_in_its_metadata_unless_a_program_put_it_there() -> None:
+    assert stated_title("Annual report 2023") == "Annual report 2023"
+    for none in (None, "", "Microsoft Word - draft2.doc", "report_final.docx", "Untitled", "Document1", "12"):
+        assert stated_title(none) == ""
+    assert read("a.pdf", pdf(["A page."])).title == ""
+
+
+def passages(name: str, text: str, size: int = 60) -> list[Document]:
+    return split(documents_of(Path(name), read(name, text)), SplitSettings(size, 0))
+
+
+def test_a_passage_knows_the_headings_above_its_body_and_its_text_is_unchanged() -> None:
+    text = (
+        "# Guide\n\nIntroductory words of some length.\n\n## Install\n\n### Linux\n\nUse the package of the system.\n\n"
+        "Or build it yourself from source.\n\n## Use\n\nRun it with the name of a folder.\n"
+    )
+    found = passages("a.md", text)
+    assert [(one.metadata.get("title"), one.metadata.get("heading")) for one in found] == [
+        ("Guide", None),
+        ("Guide", "Install > Linux"),
+        ("Guide", "Install > Linux"),
+        ("Guide", "Use"),
+    ]
+    for one in found:
+        assert text[one.metadata["offset"] :].startswith(one.page_content)
+        assert "headings" not in one.metadata
+
+
+def test_a_passage_without_headings_has_none() -> None:
+    (found,) = passages("a.txt", "Words.")
+    assert not {"title", "heading", "headings"} & found.metadata.keys()
+
+
+def test_a_heading_of_10000_characters_is_cut_in_the_middle_and_says_so() -> None:
+    long = "begin " + "very " * 2_000 + "end"
+    text = f"# {long}\n\n## {long}2\n\n### {long}3\n\n#### {long}4\n\nThe body is here.\n"
+    last = passages("a.md", text, 500)[-1].metadata
+    assert len(last["title"]) <= 120
+    assert last["title"].startswith("begin very")
+    assert " … " in last["title"]
+    assert last["title"].endswith("very end")
+    assert len(last["heading"]) <= 300
+    assert last["heading"].startswith("begin very")
+    assert last["heading"].endswith("very end4")
+
+
+def test_more_headings_than_can_be_told_count_as_none() -> None:
+    text = "# a\n" * (MOST_HEADINGS + 1)
+    assert read("a.md", text).sections[0].headings == ()
+
+
+def test_very_many_headings_are_found_for_very_many_passages_in_linear_time() -> None:
+    text = "#\n# a\n" * 20_000
+    with bounded():
+        outline = Outline(text, [Heading(start + 4, start + 5, 1) for start in range(0, len(text), 6)])
+        for offset in range(0, len(text), 60):
+            outline.above(offset, offset + 500)
+
+
+TABLE = """Prices of all plans:
+
+| Plan | Price | Support |
+|:-----|------:|:-------:|
+| Basic | 10 EUR | e\\|mail |
+| Pro | 20 EUR | |
+
+```
+| a | b |
+|---|---|
+```
+"""
+
+
+def test_a_row_in_markdown_says_its_columns() -> None:
+    (section,) = read("a.md", TABLE).sections
+    assert section.text == (
+        "Prices of all plans:\n\nPlan: Basic | Price: 10 EUR | Support: e|mail\nPlan: Pro | Price: 20 EUR\n\n"
+        "```\n| a | b |\n|---|---|\n```\n"
+    )
+
+
+def test_a_small_table_stays_whole_and_a_row_of_400_columns_is_cut_between_cells() -> None:
+    rows = "".join(f"| Plan {number} | {number}0 EUR. Paid yearly | A and b |\n" for number in range(3))
+    text = f"# Prices\n\n| Plan | Price | Of |\n|---|---|---|\n{rows}\n" + "Other words. " * 30
+    whole = [one.page_content for one in passages("a.md", text, 250) if "Plan 0" in one.page_content]
+    assert len(whole) == 1
+    assert "Plan: Plan 2" in whole[0]
+    wide = "|".join(f"Column {number}" for number in range(400))
+    cut = passages("a.md", f"{wide}\n{'|'.join('-' * 400)}\n{'|'.join(map(str, range(400)))}\n", 200)
+    assert len(cut) > 20
+    assert all(one.page_content.startswith("Column ") for one in cut)
