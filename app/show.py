@@ -98,4 +98,8 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    return marked(best, [citation_of(claim, best, state["citations"]) for claim in best["claims"]])
+    return marked(
+        best,
+        [citation_of(claim, best, state["citations"]) for claim in best["claims"]],
+        question=state["question"],
+    )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
-from grounding.dates import without_dates
+from grounding.dates import Date, without_dates
+from grounding.language import ENGLISH, languages_of
+from grounding.numerals import READ, figures_in_full, in_digits
 from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, scaled, stem
 
 CITED = re.compile(r"\[\d{1,2}\]")
@@ -61,16 +63,36 @@ class Contradictions:
                 yield amount
 
 
-def missing_figures(claim: str, text: str, question: str, quote: str, *, english: bool = True) -> list[str]:
+def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
     """Return the figures of ``claim`` that ``text`` does not state.
 
     A figure of the question is missing only if the ``quote`` states another of its kind instead, and no condition or
-    bound in claim or quote could make the one follow from the other.
+    bound in claim or quote could make the one follow from the other. That is read in English alone; elsewhere a figure
+    is missing if no passage states it, or, where number words are not read either, if it has three digits.
     """
+    missing = _missing(claim, text, question, quote)
+    others = languages_of([claim, text, question]) - ENGLISH if missing else frozenset[str]()
+    if not others:
+        return missing
+    stated = f"{text}\n{in_digits(text, others)}\n{_parts(facts_of(text).dates)}"
+    asked = f"{question}\n{in_digits(question, others)}"
+    if not _missing(claim, stated, asked, None):
+        return []
+    missing = _missing(figures_in_full(claim, others), stated, asked, None)
+    return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
+
+
+def _parts(found: Iterable[Date]) -> str:
+    """Return the parts of the dates, which a claim may write in a form that is not read."""
+    return " ".join(str(part) for date in sorted(found, key=str) for part in date if part is not None)
+
+
+def _missing(claim: str, text: str, question: str, quote: str | None) -> list[str]:
+    """Return the missing figures; without a quote only those that neither text nor question states."""
     facts, asked = facts_of(text), facts_of(question).numbers
     plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), facts.dates)
-    comparable = english and not CONDITION.search(claim) and not BOUND.search(quote)
-    contradictions = Contradictions(plain, quote, question) if comparable else None
+    comparable = quote is not None and not CONDITION.search(claim) and not BOUND.search(quote)
+    contradictions = Contradictions(plain, quote or "", question) if comparable else None
     listed = len(SEPARATOR.findall(plain))
     missing: set[str] = set()
     for match in FIGURE.finditer(plain):

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 from core.types import Passage, Quote
 from grounding.instructions import is_instruction
-from grounding.language import language_of
+from grounding.language import ENGLISH, UNSPACED, languages_of
 from grounding.names import missing_names
 from grounding.numbers import missing_figures
+from grounding.numerals import in_digits
 from grounding.sentences import sentences
-from grounding.stems import stemmed, stems
+from grounding.stems import SNOWBALL, stemmed
 
 LEAST_COVERAGE = 0.5
 LONGEST_QUOTE = 400
@@ -25,20 +26,45 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
 
     Words of the question count half: a claim echoes them, so they are weaker evidence. Words of the claim's context
     break ties among the spans that cover it. Among equals the shorter span wins, then the earlier passage.
+
+    Where the words cannot be compared, since claim, question and passages are in several languages or in one without
+    stems, the best span is returned however little it covers, or else the beginning of the first passage.
     """
-    wanted = stems(claim)
+    found = _best_span(claim, passages, question, context, least=LEAST_COVERAGE)
+    if found is not None:
+        return found
+    languages = languages_of([claim, question, *(passage["text"] for passage in passages)])
+    if languages <= ENGLISH:
+        return None
+    if len(languages) == 1 and languages <= UNSPACED | SNOWBALL.keys():
+        language = next(iter(languages))
+        return _best_span(claim, passages, question, context, least=LEAST_COVERAGE, language=language)
+    return _best_span(claim, passages, question, context, least=0.0) or _beginning(passages)
+
+
+def _best_span(
+    claim: str,
+    passages: Sequence[Passage],
+    question: str,
+    context: str,
+    *,
+    least: float,
+    language: str = "en",
+) -> Quote | None:
+    """Return the span that covers most of the claim's stems in a language; None if no more than ``least`` of them."""
+    wanted = _stems(claim, language)
     if not wanted:
         return None
-    asked = stems(question)
+    asked = _stems(question, language)
     weight = {word: 0.5 if word in asked else 1.0 for word in wanted}
     total = sum(weight.values())
-    nearby = stems(context) - wanted - asked
+    nearby = _stems(context, language) - wanted - asked
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
-        for start, end, words in stemmed_spans(passage["text"]):
+        for start, end, words in stemmed_spans(passage["text"], language):
             covered = sum(weight[word] for word in wanted & words) / total
-            if covered <= LEAST_COVERAGE:
+            if covered <= least:
                 continue
             bonus = CONTEXT_WEIGHT * len(nearby & words) / len(nearby) if nearby else 0.0
             # A longer span must cover clearly more than a shorter one.
@@ -47,6 +73,17 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
                 best = rank
                 chosen = Quote(passage=passage["id"], start=start, end=end)
     return chosen
+
+
+def _beginning(passages: Sequence[Passage]) -> Quote | None:
+    """Return the first sentences of the first passage, up to the length of a quote."""
+    for passage in passages:
+        spans = stemmed_spans(passage["text"])
+        if spans:
+            start = spans[0][0]
+            end = max((end for _, end, _ in spans if end - start <= LONGEST_QUOTE), default=spans[0][1])
+            return Quote(passage=passage["id"], start=start, end=end)
+    return None
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
@@ -62,9 +99,14 @@ def spans_of(text: str) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=256)
-def stemmed_spans(text: str) -> list[tuple[int, int, frozenset[str]]]:
+def stemmed_spans(text: str, language: str = "en") -> list[tuple[int, int, frozenset[str]]]:
     """Return the spans of a passage, each with its stems; cached, as many claims search the same passage."""
-    return [(start, end, stemmed(text[start:end])) for start, end in spans_of(text)]
+    return [(start, end, _stems(text[start:end], language)) for start, end in spans_of(text)]
+
+
+def _stems(text: str, language: str) -> frozenset[str]:
+    """Return the text's stems, with the numbers that other languages than English write in words as figures."""
+    return stemmed(text if language == "en" else in_digits(text, {language}), language)
 
 
 def missing_facts(
@@ -81,10 +123,8 @@ def missing_facts(
     quote = next(
         (one["text"][span["start"] : span["end"]] for one in passages if span and one["id"] == span["passage"]), ""
     )
-    english = language_of(f"{text}\n{question}") in (None, "en")
     sources = {passage["source"] for passage in passages}
     other = [re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", source) for source in sources]
     other += [passage["text"] for passage in elsewhere if passage["source"] in sources]
-    figures = missing_figures(claim, text, question, quote, english=english)
-    names = missing_names(claim, text, question, quote, elsewhere="\n".join(other), english=english)
-    return figures + names
+    figures = missing_figures(claim, text, question, quote)
+    return figures + missing_names(claim, text, question, quote, elsewhere="\n".join(other))

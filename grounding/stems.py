@@ -7,6 +7,29 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby, islice
 
+# The languages, besides English, whose words are reduced to a stem.
+SNOWBALL = {
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "es": "spanish",
+    "et": "estonian",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
 STOP = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between
     both but by can could did do does doing down during each few for from further had has have having he her
@@ -71,8 +94,11 @@ def stems(text: str) -> set[str]:
 
 
 @lru_cache(maxsize=4096)
-def stemmed(text: str) -> frozenset[str]:
-    """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly."""
+def stemmed(text: str, language: str = "en") -> frozenset[str]:
+    """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly.
+
+    The words of a language of ``SNOWBALL`` are reduced as it does, and none is left out.
+    """
     found: set[str] = set()
     for match in WORD.finditer(fold(text)):
         word = match.group().removesuffix("'s").removesuffix("’s")
@@ -80,9 +106,18 @@ def stemmed(text: str) -> frozenset[str]:
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
+        elif language in SNOWBALL:
+            found.update(_stem_words(re.split("['’]", word), language))  # l'eau, dell'acqua
         elif word not in STOP:
             found.add(NUMBERS.get(word) or stem(word))
     return frozenset(found)
+
+
+def _stem_words(words: list[str], language: str) -> list[str]:
+    """Return the words' Snowball stems."""
+    from snowballstemmer import stemmer
+
+    return list(stemmer(SNOWBALL[language]).stemWords(words))  # a new one: it keeps its word, and threads share us
 
 
 def plain_figure(figure: str) -> str:
@@ -114,10 +149,16 @@ def numbers(text: str) -> set[str]:
 
 
 def scaled(amount: str, scale: str) -> str:
-    """Return ``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure; an invalid or very long one as is."""
+    """Return ``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure."""
     figure = "1" if amount in ("a", "an") else NUMBERS.get(amount) or plain_figure(amount)
+    return times(figure, SCALES[scale])
+
+
+def times(figure: str, factor: int) -> str:
+    """Return a multiple of a figure in canonical form; an invalid or very long figure as is."""
+    figure = plain_figure(figure)
     if figure.count(".") > 1 or len(figure) > MOST_DIGITS:
         return figure
     whole, _, fraction = figure.partition(".")
-    value = int(whole + fraction) * SCALES[scale]
+    value = int(whole + fraction) * factor
     return plain_figure(f"{value // 10 ** len(fraction)}.{value % 10 ** len(fraction):0{len(fraction) or 1}}")
