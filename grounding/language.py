@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 ENGLISH = frozenset({"en"})
 UNSPACED = frozenset({"zh", "ja", "ko"})  # compared by pairs of characters; Korean is spaced, but inflects its words
 LIKELY = 0.5  # least probability of a language
+SURE = 0.8  # least probability in a piece of a longer text, which may be a name or a title within another language
 LONGEST = 2000  # characters read to name the one language of a text
-PIECE = 160  # characters
+PIECE = 250  # characters
 MOST_PIECES = 24  # of one text, spread evenly over it
 
 
@@ -33,15 +34,15 @@ def _identifier() -> LanguageIdentifier:
 
 
 @lru_cache(maxsize=1024)
-def language_of(text: str) -> str | None:
-    """Return the code (ISO 639-1) of the language that a text is most probably in; None if that is not clear.
+def language_of(text: str, least: float = LIKELY) -> str | None:
+    """Return the code (ISO 639-1) of the language that a text is most probably in; None below ``least``.
 
     Few words, names and figures give no language. Only the first 2,000 characters are read.
     """
     if not any(map(str.isalpha, text[:LONGEST])):
         return None
     language, probability = _identifier().classify(text[:LONGEST])
-    return str(language) if probability >= LIKELY else None
+    return str(language) if probability >= least else None
 
 
 @lru_cache(maxsize=256)
@@ -49,7 +50,7 @@ def languages_in(text: str) -> frozenset[str]:
     """Return the languages of the text's parts; long texts are sampled."""
     count = min(math.ceil(len(text) / PIECE), MOST_PIECES)
     starts = (number * len(text) // count for number in range(count))
-    found = {language_of(text[start : start + PIECE]) for start in starts}
+    found = {language_of(text[start : start + PIECE], LIKELY if count == 1 else SURE) for start in starts}
     return frozenset(language for language in found if language)
 
 
