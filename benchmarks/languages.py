@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from app.front_door import SelfRAG
-from app.screen import Screen
 from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, read_rows, show_progress
 from benchmarks.sample import open_docs, questions_in
 from core.types import Passage
@@ -192,7 +191,6 @@ def main() -> None:
         )
     if not options.rules_only:
         FOLDER.mkdir(exist_ok=True)
-        Screen().line("asking ", ", ".join(options.languages))
         for language in options.languages:
             asyncio.run(ask(language, options.questions, {row["id"]: row for row in read_rows(ANSWERS)}))
         rows = read_rows(ANSWERS)

@@ -12,6 +12,7 @@ WORDS = frozenset({"ca", "de", "es", "fr", "it", "nl", "pt"})  # languages whose
 READ = WORDS | {"en", "zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
 AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
+PART = re.compile(r"(?s:.{1,5000}(?!\w)|.{1,5000})")
 SCALED = re.compile(r"(?<![\d.,])(\d{1,30}(?:[.,]\d{1,10})?)\s+(1(?:000){1,5})(?!\d)")
 FIGURE_BEFORE = r"(?<![\d.])\d{1,30}(?:\.\d{1,10})?"
 CHINESE_SCALED = re.compile(rf"{FIGURE_BEFORE}[十百千万亿]{{1,4}}")
@@ -23,12 +24,17 @@ MYRIADS = {"万": 10**4, "亿": 10**8}
 
 def in_digits(text: str, languages: Set[str]) -> str:
     """Return the text with each number in digits that one of the languages writes in words."""
-    from text_to_num import alpha2digit
-
     text = CHINESE.sub(_from_chinese, figures_in_full(text, languages))
     for language in sorted(languages & WORDS):
-        text = alpha2digit(text, language, 0.0)
+        text = _read(text, language)
     return text
+
+
+def _read(text: str, language: str) -> str:
+    """Return the text with its number words in digits, read in parts, as a long text takes quadratic time."""
+    from text_to_num import alpha2digit
+
+    return "".join(alpha2digit(part, language, 0.0) for part in PART.findall(text))
 
 
 def figures_in_full(text: str, languages: Set[str]) -> str:
