@@ -32,7 +32,7 @@ MONTHS = "January February March April May June July August September October No
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b")
 FIGURE = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-])")
 WORDS = "two three four five six seven eight nine ten eleven twelve".split()
-WORD = re.compile(rf"\b(?:{'|'.join(WORDS)})\b")
+WORD = re.compile(rf"(?<!-)(?<!- )\b(?:{'|'.join(WORDS)})\b")
 MONTH = "|".join(MONTHS)
 DATE = re.compile(rf"\b(?:(\d{{1,2}}) ({MONTH})(?:,? (\d{{4}}))|({MONTH}) (\d{{1,2}}),? (\d{{4}}))\b")
 FORMS = {"name": NAME, "figure": FIGURE, "word": WORD, "date": DATE}

@@ -10,7 +10,7 @@ from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, 
 from grounding.dates import Date, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.numerals import READ, figures_in_full, in_digits
-from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, scaled, stem
+from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, stem, times
 
 CITED = re.compile(r"\[\d{1,2}\]")
 FORMULAE = frozenset("CO2 H2 H2O O2 O3 N2 N2O NO2 SO2 CH4".split())
@@ -43,8 +43,8 @@ class Contradictions:
         self._quote = facts_of(quote)
         claimed = stated(claim)
         own = claimed | facts_of(question).numbers
-        self._measured = [(amount, kind) for amount, kind, _ in quantities(claim)]
-        self._kinds = {kind for amount, kind, _ in quantities(quote) if amount not in own}
+        self._measured = list(quantities(claim))
+        self._kinds = {kind for amount, kind in quantities(quote) if amount not in own}
         years = {figure for figure in plain_figures(quote) if _is_year(figure)}
         self._another_year = bool(years) and not years & claimed
         self._contradicted = {amount for amount, kind in self._measured if kind in self._kinds}
@@ -114,7 +114,7 @@ def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
     if scale is None:
         return False
     amount = plain_figure(match.group())
-    return scaled(amount, scale[1].lower()) not in facts.numbers and facts.always_scaled.get(amount, False)
+    return times(amount, SCALES[scale[1].lower()]) not in facts.numbers and facts.always_scaled.get(amount, False)
 
 
 def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
@@ -122,7 +122,7 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
     scale = SCALE_WORD.match(after)
-    full_figure = scaled(figure, scale[1]) if scale else figure
+    full_figure = times(figure, SCALES[scale[1]]) if scale else figure
     if scale and full_figure in facts.numbers:
         return True
     value = number_of(full_figure)

@@ -1,4 +1,4 @@
-"""Rewrite the numbers of texts in other languages than English in plain digits."""
+"""Read numbers as several languages write them: in words, with separators, with words such as million."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Set
 from decimal import Decimal
 
-from grounding.stems import normal, plain_figure, times
+from grounding.stems import figures, fold, normal, plain_figure, times
 
-WORDS = frozenset({"ca", "de", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
-READ = WORDS | {"en", "zh", "ja"}
+WORDS = frozenset({"ca", "de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
+READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
 AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
 PART = re.compile(r"(?s:.{1,5000}(?!\w)|.{1,5000})")
@@ -20,6 +20,11 @@ CHINESE = re.compile(rf"(?:{FIGURE_BEFORE})?[〇零一二两三四五六七八�
 NUMERALS = {numeral: value for value, numeral in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2}
 UNITS = {"十": 10, "百": 100, "千": 1000}
 MYRIADS = {"万": 10**4, "亿": 10**8}
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers that an English text states: in digits, in words, as ``2.5 million``, as ``1 000``."""
+    return figures(text) | figures(in_digits(fold(text).replace("-", " "), {"en"}))
 
 
 def in_digits(text: str, languages: Set[str]) -> str:

@@ -47,18 +47,13 @@ TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 NUMBERS = {word: str(value) for value, word in enumerate(UNITS)} | {
     word: str(10 * value) for value, word in enumerate(TENS, 2)
 }
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-ORDINAL = {word: str(value) for value, word in enumerate(ORDINALS, 1)}
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 # A figure within a longer pattern: anchored at its first digit and possessive, since backtracking over a page of digits
 # would take quadratic time.
 WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
 MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
-SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
-SCALED = re.compile(rf"({WHOLE_FIGURE}|\b(?:an?|{'|'.join(NUMBERS)}))[\s-]+({'|'.join(SCALES)})\b")
-COMPOUND = re.compile(rf"\b({'|'.join(TENS)})[\s-]+({'|'.join(UNITS[1:10])})\b")
 
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
 MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
@@ -134,24 +129,6 @@ def figures(text: str) -> set[str]:
     """Return the numbers that a text states in digits, in canonical form."""
     plain = ON_THE_HOUR.sub("", normal(text))
     return {plain_figure(match.group()) for match in FIGURE.finditer(plain)}
-
-
-def numbers(text: str) -> set[str]:
-    """Return the numbers that a text states in any form: digits, words up to a hundred, ``2.5 million``, ``1 000``."""
-    folded = fold(text)
-    words = (NUMBERS.get(word) or ORDINAL.get(word) for word in re.findall(r"[a-z]+", folded))
-    found = figures(text) | {value for value in words if value}
-    found.update(str(int(NUMBERS[tens]) + int(NUMBERS[unit])) for tens, unit in COMPOUND.findall(folded))
-    found.update(match.group().replace(" ", "") for match in SPACED.finditer(folded))
-    for amount, scale in SCALED.findall(folded):
-        found.add(scaled(amount, scale))
-    return found
-
-
-def scaled(amount: str, scale: str) -> str:
-    """Return ``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure."""
-    figure = "1" if amount in ("a", "an") else NUMBERS.get(amount) or plain_figure(amount)
-    return times(figure, SCALES[scale])
 
 
 def times(figure: str, factor: int) -> str:

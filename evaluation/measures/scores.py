@@ -15,8 +15,9 @@ from functools import lru_cache
 
 from core.wording import WORDINGS
 from evaluation.records import Example, Gold, Record, Seen
+from grounding.numerals import numbers
 from grounding.refusals import declines
-from grounding.stems import CJK, figures, fold, numbers, stems
+from grounding.stems import CJK, figures, fold, stems
 
 ARTICLES = frozenset(("a", "an", "the"))
 BARE = frozenset(("yes", "no", "true", "false", "none"))

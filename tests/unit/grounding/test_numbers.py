@@ -171,6 +171,11 @@ def test_figures_are_read_in_other_languages(claim: str, text: str, gone: list[s
     [
         ("thirty-first", "31"),
         ("a fortnight", "14"),
+        ("a dozen", "12"),
+        ("two dozen", "24"),
+        ("two hundred and five", "205"),
+        ("fifteen hundred", "1500"),
+        ("a forty-two-year-old", "42"),
         ("Henry VIII", "8"),
         ("Chapter X", "10"),
         ("3k", "3000"),
