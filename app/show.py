@@ -96,4 +96,8 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    return marked(best, [numbers_of(claim, best, state["citations"]) for claim in best["claims"]])
+    return marked(
+        best,
+        [numbers_of(claim, best, state["citations"]) for claim in best["claims"]],
+        question=state["question"],
+    )

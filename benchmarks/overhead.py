@@ -29,7 +29,7 @@ from benchmarks.sample import Asked, CachedRetriever, answerable, sample_retriev
 from graph.builder import build_graph
 from graph.context import Context, Services
 from grounding.amounts import facts_of
-from grounding.language import language_of
+from grounding.language import language_of, languages_in
 from grounding.names import lexicon_of
 from grounding.quotes import stemmed_spans
 from grounding.stems import stemmed
@@ -84,7 +84,7 @@ async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[
         if profile and number == 1:
             profile.enable()
         for one in asked:
-            for kept in (stemmed, stemmed_spans, facts_of, lexicon_of, language_of):
+            for kept in (stemmed, stemmed_spans, facts_of, lexicon_of, language_of, languages_in):
                 kept.cache_clear()  # what a question finds there in a service is what others left; here it is nothing
             began, worked = time.perf_counter(), time.process_time()
             state = await graph.ainvoke({"question": one.question}, context=context)

@@ -17,8 +17,9 @@ from app.screen import Screen
 from core.types import Passage
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.records import Example
-from grounding.claims import declines, split_claims
+from grounding.claims import split_claims
 from grounding.quotes import find_quote, missing_facts
+from grounding.refusals import declines
 from grounding.sentences import sentences
 from grounding.stems import stems
 from nodes.retrieve import as_passage

@@ -12,7 +12,8 @@ from core.types import Passage
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, System, seen_of
 from graph.context import Context, Services
-from grounding.claims import declines, split_claims
+from grounding.claims import split_claims
+from grounding.refusals import declines
 from models.tracing import tracing
 from models.usage import Budget, LimitReachedError, NodeBudget
 from nodes.retrieve import as_passage

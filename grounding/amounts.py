@@ -10,33 +10,10 @@ from functools import lru_cache
 
 from grounding.dates import Date, dates
 from grounding.lazy import LazyProperty
-from grounding.stems import (
-    COMPOUND,
-    FIGURE,
-    MOST_DIGITS,
-    NUMBERS,
-    ORDINAL,
-    SCALES,
-    TENS,
-    WHOLE_FIGURE,
-    fold,
-    normal,
-    numbers,
-    plain_figure,
-    scaled,
-    stem,
-)
+from grounding.numerals import in_digits, numbers
+from grounding.stems import FIGURE, MOST_DIGITS, SCALES, WHOLE_FIGURE, fold, normal, plain_figure, stem, times
 
 HYPHENS = str.maketrans("‐‑‒–—", "-----")
-LATER_ORDINALS = {
-    word: str(value)
-    for value, word in enumerate(
-        """eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth
-        twentieth""".split(),
-        11,
-    )
-} | {"thirtieth": "30", "fortieth": "40", "fiftieth": "50", "sixtieth": "60", "hundredth": "100"}
-ORDINAL_COMPOUND = re.compile(rf"\b({'|'.join(TENS)})[\s-]+({'|'.join(ORDINAL)})\b")
 AMOUNTS = {
     **dict.fromkeys(("half", "halve", "halves", "halved"), ("0.5", "50", "2")),
     **dict.fromkeys(("quarter", "quarters"), ("0.25", "25", "4")),
@@ -57,8 +34,9 @@ ROMAN_UNITS = dict(zip(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "I
 SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "mio": "million", "bn": "billion", "tn": "trillion"}
 SUFFIXED = re.compile(rf"({WHOLE_FIGURE})\s?(k|mn?|mio|bn|tn)\b")
 CLOCK = re.compile(r"(\d{1,2})(?::\d\d)?\s?([ap])\.?\s?m\b")
+DOZENS = re.compile(r"\b(\d{1,6}) dozen\b")
 HOUR = re.compile(r"\b(1[3-9]|2[0-3]):[0-5]\d\b")
-QUANTITY = re.compile(rf"(?<![\w.,])(\d+(?:[.,]\d+)*|\b(?:{'|'.join(NUMBERS)}))[\s-]*(%|[^\W\d_]+)")
+QUANTITY = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)[\s-]*(%|[^\W\d_]+)")
 ONE = re.compile(r"\b(?:an?|one|each|every|per|single)[\s-]+(?=(\S{1,40}))")
 SCALE = re.compile(rf"[\s-]*(?:{'|'.join(SCALES)}|k|mn?|mio|bn|tn)\b")
 UNITS: Mapping[str, tuple[str, float]] = {
@@ -137,7 +115,7 @@ class Facts:
     def measures(self) -> Mapping[str, Sequence[float]]:
         """The amounts by dimension, in its base unit, sorted."""
         found: defaultdict[str, list[float]] = defaultdict(list)
-        for amount, name, _ in quantities(self.folded):
+        for amount, name in quantities(self.folded):
             unit, number = UNITS.get(name), number_of(amount)
             if unit and number is not None:
                 found[unit[0]].append(number * unit[1])
@@ -164,24 +142,21 @@ def stated(text: str) -> set[str]:
     """Return the numbers that a text states, in every form that a claim may write in digits."""
     folded = fold(text)
     found = numbers(text)
-    found.update(LATER_ORDINALS[word] for word in re.findall(r"[a-z]+", folded) if word in LATER_ORDINALS)
-    found.update(str(int(NUMBERS[tens]) + int(ORDINAL[unit])) for tens, unit in ORDINAL_COMPOUND.findall(folded))
     for word in re.findall(r"[a-z]+", re.sub(r"\bthree[\s-]+quarters\b", "threequarters", folded)):
         found.update(AMOUNTS.get(word, ()))
     found.update(str(10 * len(tens) + ROMAN_UNITS[units]) for tens, units in ROMAN.findall(text))
-    found.update(scaled(amount, SUFFIXES[suffix]) for amount, suffix in SUFFIXED.findall(folded))
+    found.update(times(amount, SCALES[SUFFIXES[suffix]]) for amount, suffix in SUFFIXED.findall(folded))
+    found.update(times(amount, SCALES["dozen"]) for amount in DOZENS.findall(in_digits(folded, {"en"})))
     for hour, half in CLOCK.findall(folded):
         found.add(str(int(hour) % 12 + (12 if half == "p" else 0)))
     found.update(str(int(hour) - 12) for hour in HOUR.findall(folded))
     return found
 
 
-def quantities(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """Yield each amount with the stem of the word after it, and the amount's span in the folded text."""
-    folded = COMPOUND.sub(lambda match: f"{int(NUMBERS[match[1]]) + int(NUMBERS[match[2]])}", fold(text))
-    for match in QUANTITY.finditer(folded):
-        amount = NUMBERS.get(match[1]) or plain_figure(match[1])
-        yield amount, stem(match[2]), match.span(1)
+def quantities(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each amount with the stem of the word after it."""
+    for match in QUANTITY.finditer(in_digits(fold(text), {"en"})):
+        yield plain_figure(match[1]), stem(match[2])
 
 
 def plain_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Split a draft into claims, each with the context it needs, and recognise a draft that declines to answer."""
+"""Split a draft into claims, each with the context it needs."""
 
 from __future__ import annotations
 
@@ -15,93 +15,6 @@ REFERS = re.compile(
     r"\W*(?:he|she|it|they|this|these|those|his|her|its|their|both|such|the\s+(?:former|latter|same))\b", re.IGNORECASE
 )
 INTERJECTION = re.compile(r"^(?:yes|no|correct|right|certainly|indeed|sure|exactly|true|false)[.!]$", re.IGNORECASE)
-
-_PASSAGES = r"(?:passages?|excerpts?|snippets?|contexts?|texts?)"
-_SOURCES = rf"(?:{_PASSAGES}|documents?|sources?|materials?|articles?|information|data|library)"
-_WHICH = (
-    r"(?:the|these|this|those|your|any\s+of\s+the|none\s+of\s+the|neither(?:\s+of\s+the)?)\s+"
-    r"(?:(?:provided|given|above|available|retrieved|supplied|following|two|three|four|source)\s+){0,2}"
-)
-_GIVEN = r"(?:\s+(?:provided|given|above|supplied|available|themselves|you\s+(?:gave|provided)))?"
-_NOT = r"(?:(?:do|does|did)(?:\s+not|n't)|cannot|can't|can\s+not|never|only\s+partly)"
-_SAY = (
-    r"(?:say|state|mention|specify|answer|address|discuss|describe|indicate|explain|tell|define|detail|reveal|name|"
-    r"clarify|support)"
-)
-_HOLD = r"(?:contain|provide(?!\s+for\b)|include|give|offer|have(?!\s+to\b)|cover|refer|talk|list|report)"
-_FACTS = (
-    r"(?:(?:any|enough|sufficient|specific|the|an?|that|this|such|relevant|direct|clear|explicit|further|more|"
-    r"detailed|necessary)\s+){0,3}(?:information|details?|answers?|mentions?|data|explanation|context|knowledge|access)"
-)
-_SAID = (
-    r"(?:stated|mentioned|specified|given|provided|answered|found|contained|available|included|addressed|discussed|"
-    r"described|indicated|explained|covered|present|determined|clear)"
-)
-_WHERE = rf"(?:in|from|by|with|on|using)\s+(?:any\s+of\s+)?(?:{_WHICH})?{_SOURCES}"
-_ASKED = r"(?:whether|if|how|what|who|whom|whose|when|where|why|which)"
-DECLINES = re.compile(
-    rf"""^\W*
-    (?:as\s+an\s+ai[^,.]*,\s*)?
-    (?:(?:i'?m\s+(?:very\s+|so\s+)?(?:sorry|afraid)(?:\s+that)?|sorry|unfortunately|apologies|i\s+apologi[sz]e)
-      [,.:;]?\s*(?:but\s+)?)?
-    (?:(?:based\s+on|according\s+to|from|given|in)\s+{_WHICH}{_SOURCES}{_GIVEN}(?:\s+alone)?,?\s*)?
-    (?:
-      i\s+(?:really\s+|simply\s+)?(?:do\s+not|don't)\s+know\b
-      |i\s+(?:do\s+not|don't|currently\s+don't)\s+(?:have|see|find)\s+{_FACTS}
-      |i\s+(?:have|see|find|found)\s+(?:no|not\s+enough)\s+(?:\w+\s+)?(?:information|idea|answer|mention|knowledge|data)
-      |(?:i\s+)?(?:cannot|can't|can\s+not|could\s+not|couldn't|am\s+unable\s+to|am\s+not\s+able\s+to|did\s+not|
-        didn't|won't|will\s+not\s+be\s+able\s+to)\s+(?:answer|be\s+(?:determined|answered)|determine|find|say|tell\b|
-        provide|assist|help|comply|give\s+(?:you\s+)?(?:an?|that|the|any)|share|know)\b
-      |i'm\s+(?:unable\s+to|not\s+able\s+to|not\s+sure\b|not\s+certain\b|not\s+aware\b)
-      |i\s+am\s+not\s+(?:sure|certain|aware)\b
-      |{_WHICH}{_SOURCES}{_GIVEN}\s+{_NOT}\s+(?:\w+ly\s+)?{_SAY}\b
-      |{_WHICH}{_PASSAGES}{_GIVEN}\s+{_NOT}\s+(?:\w+ly\s+)?{_HOLD}\b
-      |{_WHICH}{_SOURCES}{_GIVEN}\s+{_NOT}\s+(?:\w+ly\s+)?{_HOLD}\s+(?:to\s+|about\s+)?{_FACTS}
-      |{_WHICH}{_SOURCES}{_GIVEN}\s+(?:(?:contains?|provides?|gives?|includes?|ha(?:s|ve)|offers?|makes?)\s+no\s+
-        (?:\w+\s+)?(?:information|details?|answers?|mention|data)|says?\s+nothing|(?:is|are)\s+silent|
-        (?:is|are)\s+(?:not\s+enough|insufficient|not\s+sufficient)|lacks?\s+(?:\w+\s+){{0,2}}(?:information|details?))
-      |(?:none|neither)\s+of\s+{_WHICH}{_SOURCES}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})
-      |(?:neither|no)\s+{_PASSAGES}\s+(?:{_SAY}|{_HOLD})s?\b
-      |nothing\s+{_WHERE}
-      |(?:the|this|that|your)\s+(?:answer|question|(?:\w+\s+)?information)(?:\s+(?:to|about|on)\s+[^.,]{{1,60}})?\s+
-        (?:is|was|cannot|can't|can\s+not)\s*(?:not\s+|n't\s+|be\s+)+(?:(?:{_SAID})\b|{_WHERE}|known\b)
-      |[^.]{{1,80}}\b(?:is|are|was|were)(?:\s+not|n't)\s+(?:\w+ly\s+)?{_SAID}\s+(?:\w+\s+)?{_WHERE}\b
-      |(?:there\s+(?:is|are|was)|there's)\s+(?:no|not\s+(?:enough|any|sufficient)|insufficient)\s+(?:\w+\s+){{0,2}}
-        (?:information|mention|details?)\b
-      |(?:there\s+(?:is|are)|there's)\s+no\s+(?:\w+\s+)?answer\s+(?:to|in|given|provided|available)\b
-      |(?:it\s+is\s+|it's\s+|that\s+is\s+|this\s+is\s+)?(?:not\s+(?:\w+ly\s+)?{_SAID}|unclear|unknown|unspecified)
-        (?:\W*$|\s+{_WHERE}|\s+{_ASKED}\b[^.]*{_WHERE})
-      |it\s+is(?:\s+not|n't)\s+(?:stated|mentioned|specified|clear)\s+{_ASKED}\b
-      |(?:it\s+is\s+|it's\s+)?(?:impossible|not\s+possible)\s+to\s+(?:say|determine|answer|tell|know)\b
-      |(?:not\s+enough|insufficient|no)\s+(?:(?:relevant|specific|further|such|other)\s+)?information
-        (?:\W*$|\s+(?:is|was)\s+{_SAID}|\s+(?:found|available|provided|given)|\s+{_WHERE}|\s+to\s+(?:answer|say|determine)|
-        \s+(?:about|on|regarding)\s+[^.]*\b(?:{_SAID}|{_WHERE}))
-      |(?:no\s+(?:relevant\s+)?(?:answers?|mentions?)(?:\s+(?:is\s+|was\s+)?(?:found|given|provided|available))?|n/a|none|
-        don't\s+know|idk|no\s+idea)\W*$
-      |no\s+mention\s+of\b
-      |ich\s+weiß\s+(?:es\s+)?nicht|das\s+weiß\s+ich\s+nicht|je\s+ne\s+sais\s+pas|no\s+lo\s+sé|non\s+lo\s+so|não\s+sei
-      |我不知道|抱歉|对不起|わかりません|分かりません|모르겠습니다
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# What follows a refusal and retracts it: an answer after all, which the checks may judge.
-TAKEN_BACK = re.compile(r"(?<=\s)(?:but|however|though|although|yet)\b(?=(?:\W+\w+){4})", re.IGNORECASE)
-RESUMED = re.compile(r"^\W*(?:but|however|that\s+said|nevertheless|still|instead)\b", re.IGNORECASE)
-
-
-def declines(draft: str) -> bool:
-    """True if the draft as a whole says that it has no answer: its first sentence declines and little follows.
-
-    False in doubt: the draft is then judged like any other.
-    """
-    spans = sentences(draft)
-    if not spans:
-        return True
-    first, *others = [draft[slice(*span)].replace("’", "'") for span in spans]
-    refusal = DECLINES.match(first)
-    if refusal is None or len(spans) > 3:
-        return False
-    return not TAKEN_BACK.search(first, refusal.end() + 1) and not any(RESUMED.match(other) for other in others)
 
 
 class Statement(NamedTuple):

@@ -8,13 +8,25 @@ from typing import NamedTuple
 
 NAMES = "january february march april may june july august september october november december".split()
 MONTHS = {form: number for number, name in enumerate(NAMES, 1) for form in (name, name[:3])} | {"sept": 9}
-_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+# German, French and Spanish.
+OTHER_MONTHS = {
+    form: number
+    for number, forms in enumerate(
+        """januar,jänner,janvier,enero februar,février,febrero märz,mars,marzo avril,abril mai,mayo juni,juin,junio
+        juli,juillet,julio août,agosto septembre,septiembre oktober,octobre,octubre novembre,noviembre
+        dezember,décembre,diciembre""".split(),
+        1,
+    )
+    for form in forms.split(",")
+}
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS | OTHER_MONTHS, key=len, reverse=True))})\b\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"(?P<year>\d{4})"
 WRITTEN = (
-    re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?", re.IGNORECASE),
+    re.compile(rf"\b{_DAY}\s+(?:of\s+|de\s+)?{_MONTH}(?:,?\s+(?:del?\s+)?{_YEAR})?", re.IGNORECASE),
     re.compile(rf"\b{_MONTH}\s+{_DAY}\b(?:,?\s+{_YEAR})?", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH},?\s+(?:of\s+|del?\s+)?{_YEAR}", re.IGNORECASE),
+    re.compile(r"(?:(?P<year>\d{4})\s?年\s?)?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号])?"),
 )
 ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
@@ -67,8 +79,8 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
         for match in form.finditer(text):
             parts = match.groupdict()
             year, day = parts.get("year"), parts.get("day")
-            month = MONTHS[parts["month"].lower()]
-            yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)]
+            month = _month_of(parts["month"].lower())
+            yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)] if month else []
     for match in ISO.finditer(text):
         year_, month, day_ = map(int, match.groups())
         yield match.span(), [Date(year_, month, day_)] if month <= 12 else []
@@ -79,3 +91,10 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
             match.span(),
             [Date(year_, month, day) for day, month in ((first, second), (second, first)) if month <= 12],
         )
+
+
+def _month_of(form: str) -> int | None:
+    """Return the month that a word or a figure names."""
+    if form.isdigit():
+        return int(form) if 1 <= int(form) <= 12 else None
+    return MONTHS.get(form) or OTHER_MONTHS[form]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grounding.language import ENGLISH, languages_in
 from grounding.stems import normal
 
 # An injected instruction first overrides what the model was told.
@@ -23,6 +24,8 @@ _ORDER = re.compile(rf"\b(?:{_SET_ASIDE}|{_DICTATE})", re.IGNORECASE)
 def is_instruction(sentence: str) -> bool:
     """True if the sentence tells the reader to ignore instructions, or dictates a reply.
 
-    Such a sentence supports no claim: it would be quoted as a statement of the document.
+    Such a sentence supports no claim: it would be quoted as a statement of the document. Only English is read: "il
+    ignore les instructions" tells nobody to.
     """
-    return _ORDER.search(normal(sentence)) is not None
+    order = _ORDER.search(plain := normal(sentence))
+    return order is not None and languages_in(plain[order.start() : order.end() + 40]) <= ENGLISH

@@ -1,26 +1,64 @@
-"""Guess which of a few languages a text is in, by the languages' commonest words."""
+"""Detect the languages of a text, so that no rule judges what it cannot read."""
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
+import math
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-COMMON = {
-    "en": "the of and to is in that it for was as with are by on be this from at or an which not",
-    "de": "der die das und ist nicht ein eine den dem des mit von zu im für auf sind wird wurde auch beträgt",
-    "fr": "le la les des et est une du dans que qui pour sur pas au par sont aux ce cette était",
-    "es": "el los las del y es una que en por para con se su al lo como más fue son",
-    "it": "il lo gli di e è una che per con del della dei nel sono non si alla era",
-    "pt": "o os as do da dos das e é uma que em para com não por no na ao foi são",
-    "nl": "de het een van en is dat op te zijn met voor niet aan er wordt door bij ook",
-}
-SETS = {language: frozenset(words.split()) for language, words in COMMON.items()}
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+ENGLISH = frozenset({"en"})
+UNSPACED = frozenset({"zh", "ja", "ko"})  # compared by pairs of characters; Korean is spaced, but inflects its words
+LIKELY = 0.5  # least probability of a language
+SURE = 0.8  # least probability in a piece of a longer text, which may be a name or a title within another language
+LONGEST = 2000  # characters read to name the one language of a text
+PIECE = 250  # characters
+MOST_PIECES = 24  # of one text, spread evenly over it
 
 
-@lru_cache(maxsize=64)
-def language_of(text: str) -> str | None:
-    """Return the code of the language with the most common words in the text; None for a tie or fewer than two."""
-    words = re.findall(r"[^\W\d_]+", text.casefold())
-    counts = sorted(((sum(word in common for word in words), name) for name, common in SETS.items()), reverse=True)
-    (most, language), (next_, _) = counts[:2]
-    return language if most >= 2 and most > next_ else None
+@cache
+def _identifier() -> LanguageIdentifier:
+    """Load the model when it is first needed: it takes about a second.
+
+    Languages of three letters are left out, such as Wu: they are written so much like one of two that few words leave
+    neither likely.
+    """
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([label for label in identifier.labels if len(label) == 2])
+    return identifier
+
+
+@lru_cache(maxsize=1024)
+def language_of(text: str, least: float = LIKELY) -> str | None:
+    """Return the code (ISO 639-1) of the language that a text is most probably in; None below ``least``.
+
+    Few words, names and figures give no language. Only the first 2,000 characters are read.
+    """
+    if not any(map(str.isalpha, text[:LONGEST])):
+        return None
+    language, probability = _identifier().classify(text[:LONGEST])
+    return str(language) if probability >= least else None
+
+
+@lru_cache(maxsize=256)
+def languages_in(text: str) -> frozenset[str]:
+    """Return the languages of the text's parts; long texts are sampled."""
+    count = min(math.ceil(len(text) / PIECE), MOST_PIECES)
+    starts = (number * len(text) // count for number in range(count))
+    found = {language_of(text[start : start + PIECE], LIKELY if count == 1 else SURE) for start in starts}
+    return frozenset(language for language in found if language)
+
+
+def languages_of(texts: Iterable[str]) -> frozenset[str]:
+    """Return the languages of several texts together."""
+    return frozenset[str]().union(*map(languages_in, texts))
+
+
+def is_english(*texts: str) -> bool:
+    """True unless a part of a text is in another language."""
+    return languages_of(texts) <= ENGLISH

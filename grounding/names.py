@@ -11,7 +11,7 @@ from functools import lru_cache
 from core.words import STOP_WORDS
 from grounding.capitals import WORD, Name, names
 from grounding.dates import MONTHS, months
-from grounding.language import language_of
+from grounding.language import is_english
 from grounding.lazy import LazyProperty
 
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
@@ -189,20 +189,22 @@ def lexicon_of(text: str) -> Lexicon:
     return Lexicon(text)
 
 
-def missing_names(
-    claim: str, text: str, question: str, quote: str, *, elsewhere: str = "", english: bool = True
-) -> list[str]:
+def missing_names(claim: str, text: str, question: str, quote: str, *, elsewhere: str = "") -> list[str]:
     """Return the names in ``claim`` that ``text`` does not have, in order.
 
     A name that the question has is missing only if the ``quote`` names its own subject, so that it cannot be about
-    this one, and ``elsewhere``, other text of the same documents, does not have it either. No name is missing in
-    German, which capitalises every noun, nor in a claim in another language than the text.
+    this one, and ``elsewhere``, other text of the same documents, does not have it either. No name is missing unless
+    all is in English: other languages capitalise other words, and write names in other ways.
     """
-    languages = {language_of(claim), language_of(text)} - {None}
-    if "de" in languages or len(languages) > 1 or _is_title(claim):
+    missing = _missing(claim, text, question, quote, elsewhere)
+    return missing if missing and is_english(claim, text, question) else []
+
+
+def _missing(claim: str, text: str, question: str, quote: str, elsewhere: str) -> list[str]:
+    if _is_title(claim):
         return []
     lexicon, asked, other = map(lexicon_of, (text, question, elsewhere))
-    unclear = not english or DENIAL.search(claim) or ANAPHOR.search(quote) or DEFINITE.search(quote)
+    unclear = DENIAL.search(claim) or ANAPHOR.search(quote) or DEFINITE.search(quote)
     missing: list[str] = []
     for name in names(claim):
         if name.text in missing or lexicon.has(name.text):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
-from grounding.dates import without_dates
-from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, scaled, stem
+from grounding.dates import Date, without_dates
+from grounding.language import ENGLISH, languages_of
+from grounding.numerals import READ, figures_in_full, in_digits
+from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, stem, times
 
 CITED = re.compile(r"\[\d{1,2}\]")
 FORMULAE = frozenset("CO2 H2 H2O O2 O3 N2 N2O NO2 SO2 CH4".split())
@@ -41,8 +43,8 @@ class Contradictions:
         self._quote = facts_of(quote)
         claimed = stated(claim)
         own = claimed | facts_of(question).numbers
-        self._measured = [(amount, kind) for amount, kind, _ in quantities(claim)]
-        self._kinds = {kind for amount, kind, _ in quantities(quote) if amount not in own}
+        self._measured = list(quantities(claim))
+        self._kinds = {kind for amount, kind in quantities(quote) if amount not in own}
         years = {figure for figure in plain_figures(quote) if _is_year(figure)}
         self._another_year = bool(years) and not years & claimed
         self._contradicted = {amount for amount, kind in self._measured if kind in self._kinds}
@@ -61,16 +63,36 @@ class Contradictions:
                 yield amount
 
 
-def missing_figures(claim: str, text: str, question: str, quote: str, *, english: bool = True) -> list[str]:
+def missing_figures(claim: str, text: str, question: str, quote: str) -> list[str]:
     """Return the figures of ``claim`` that ``text`` does not state.
 
     A figure of the question is missing only if the ``quote`` states another of its kind instead, and no condition or
-    bound in claim or quote could make the one follow from the other.
+    bound in claim or quote could make the one follow from the other. That is read in English alone; elsewhere a figure
+    is missing if no passage states it, or, where number words are not read either, if it has three digits.
     """
+    missing = _missing(claim, text, question, quote)
+    others = languages_of([claim, text, question]) - ENGLISH if missing else frozenset[str]()
+    if not others:
+        return missing
+    stated = f"{text}\n{in_digits(text, others)}\n{_parts(facts_of(text).dates)}"
+    asked = f"{question}\n{in_digits(question, others)}"
+    if not _missing(claim, stated, asked, None):
+        return []
+    missing = _missing(figures_in_full(claim, others), stated, asked, None)
+    return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
+
+
+def _parts(found: Iterable[Date]) -> str:
+    """Return the parts of the dates, which a claim may write in a form that is not read."""
+    return " ".join(str(part) for date in sorted(found, key=str) for part in date if part is not None)
+
+
+def _missing(claim: str, text: str, question: str, quote: str | None) -> list[str]:
+    """Return the missing figures; without a quote only those that neither text nor question states."""
     facts, asked = facts_of(text), facts_of(question).numbers
     plain = without_dates(ON_THE_HOUR.sub("", CITED.sub(" ", plain_text(claim))), facts.dates)
-    comparable = english and not CONDITION.search(claim) and not BOUND.search(quote)
-    contradictions = Contradictions(plain, quote, question) if comparable else None
+    comparable = quote is not None and not CONDITION.search(claim) and not BOUND.search(quote)
+    contradictions = Contradictions(plain, quote or "", question) if comparable else None
     listed = len(SEPARATOR.findall(plain))
     missing: set[str] = set()
     for match in FIGURE.finditer(plain):
@@ -92,7 +114,7 @@ def _has_other_scale(claim: str, match: re.Match[str], facts: Facts) -> bool:
     if scale is None:
         return False
     amount = plain_figure(match.group())
-    return scaled(amount, scale[1].lower()) not in facts.numbers and facts.always_scaled.get(amount, False)
+    return times(amount, SCALES[scale[1].lower()]) not in facts.numbers and facts.always_scaled.get(amount, False)
 
 
 def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> bool:
@@ -100,7 +122,7 @@ def _follows(claim: str, match: re.Match[str], facts: Facts, listed: int) -> boo
     figure, before = plain_figure(match.group()), claim[max(0, match.start() - NEAR) : match.start()]
     after = fold(claim[match.end() : match.end() + NEAR])
     scale = SCALE_WORD.match(after)
-    full_figure = scaled(figure, scale[1]) if scale else figure
+    full_figure = times(figure, SCALES[scale[1]]) if scale else figure
     if scale and full_figure in facts.numbers:
         return True
     value = number_of(full_figure)

@@ -10,11 +10,12 @@ from itertools import pairwise
 from core.passages import section_of, stated_by
 from core.types import Passage, Quote
 from grounding.instructions import is_instruction
-from grounding.language import language_of
+from grounding.language import ENGLISH, UNSPACED, languages_of
 from grounding.names import missing_names
 from grounding.numbers import missing_figures
+from grounding.numerals import in_digits
 from grounding.sentences import sentences
-from grounding.stems import stemmed, stems
+from grounding.stems import SNOWBALL, stemmed
 
 LEAST_COVERAGE = 0.5
 LEAST_WORDS = 2  # that a second quote must add to the first
@@ -30,21 +31,46 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
 
     Words in the headings above a passage are known to it: a span need cover most of the claim's other words only. If
     there are no others, it covers most of the question's.
+
+    Where the words cannot be compared, since claim, question and passages are in several languages or in one without
+    stems, the best span is returned however little it covers, or else the beginning of the first passage.
     """
-    wanted = stems(claim)
+    found = _best_span(claim, passages, question, context, least=LEAST_COVERAGE)
+    if found is not None:
+        return found
+    languages = languages_of([claim, question, *(passage["text"] for passage in passages)])
+    if languages <= ENGLISH:
+        return None
+    if len(languages) == 1 and languages <= UNSPACED | SNOWBALL.keys():
+        language = next(iter(languages))
+        return _best_span(claim, passages, question, context, least=LEAST_COVERAGE, language=language)
+    return _best_span(claim, passages, question, context, least=0.0) or _beginning(passages)
+
+
+def _best_span(
+    claim: str,
+    passages: Sequence[Passage],
+    question: str,
+    context: str,
+    *,
+    least: float,
+    language: str = "en",
+) -> Quote | None:
+    """Return the span that covers most of the claim's stems in a language; None if no more than ``least`` of them."""
+    wanted = _stems(claim, language)
     if not wanted:
         return None
-    asked = stems(question)
+    asked = _stems(question, language)
     weight = {word: 0.5 if word in asked else 1.0 for word in wanted}
-    nearby = stems(context) - wanted - asked
+    nearby = _stems(context, language) - wanted - asked
     best: tuple[float, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
-        above = stemmed(section_of(passage))
+        above = _stems(section_of(passage), language)
         needed = {word: weight[word] for word in wanted - above} or dict.fromkeys(asked - above, 1.0)
         total = sum(needed.values())
-        for start, end, words in stemmed_spans(passage["text"]) if needed else ():
-            if sum(needed[word] for word in needed.keys() & words) / total <= LEAST_COVERAGE:
+        for start, end, words in stemmed_spans(passage["text"], language) if needed else ():
+            if sum(needed[word] for word in needed.keys() & words) / total <= least:
                 continue
             covered = sum(weight[word] for word in wanted & (words | above)) / sum(weight.values())
             bonus = CONTEXT_WEIGHT * len(nearby & words) / len(nearby) if nearby else 0.0
@@ -62,7 +88,7 @@ def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> 
     None if that is less than two words.
     """
     of_first = next(passage for passage in passages if passage["id"] == first["passage"])
-    left = stems(claim) - stemmed(of_first["text"][first["start"] : first["end"]]) - stemmed(section_of(of_first))
+    left = stemmed(claim) - stemmed(of_first["text"][first["start"] : first["end"]]) - stemmed(section_of(of_first))
     best: tuple[int, int, int] | None = None
     chosen: Quote | None = None
     for order, passage in enumerate(passages):
@@ -74,6 +100,17 @@ def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> 
             if best is None or rank > best:
                 best, chosen = rank, Quote(passage=passage["id"], start=start, end=end)
     return chosen
+
+
+def _beginning(passages: Sequence[Passage]) -> Quote | None:
+    """Return the first sentences of the first passage, up to the length of a quote."""
+    for passage in passages:
+        spans = stemmed_spans(passage["text"])
+        if spans:
+            start = spans[0][0]
+            end = max((end for _, end, _ in spans if end - start <= LONGEST_QUOTE), default=spans[0][1])
+            return Quote(passage=passage["id"], start=start, end=end)
+    return None
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
@@ -89,9 +126,14 @@ def spans_of(text: str) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=256)
-def stemmed_spans(text: str) -> list[tuple[int, int, frozenset[str]]]:
+def stemmed_spans(text: str, language: str = "en") -> list[tuple[int, int, frozenset[str]]]:
     """Return the spans of a passage, each with its stems; cached, as many claims search the same passage."""
-    return [(start, end, stemmed(text[start:end])) for start, end in spans_of(text)]
+    return [(start, end, _stems(text[start:end], language)) for start, end in spans_of(text)]
+
+
+def _stems(text: str, language: str) -> frozenset[str]:
+    """Return the text's stems, with the numbers that other languages than English write in words as figures."""
+    return stemmed(text if language == "en" else in_digits(text, {language}), language)
 
 
 def missing_facts(
@@ -108,10 +150,8 @@ def missing_facts(
     quote = next(
         (one["text"][span["start"] : span["end"]] for one in passages if span and one["id"] == span["passage"]), ""
     )
-    english = language_of(f"{text}\n{question}") in (None, "en")
     sources = {passage["source"] for passage in passages}
     other = [re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", source) for source in sources]
     other += [stated_by(passage) for passage in elsewhere if passage["source"] in sources]
-    figures = missing_figures(claim, text, question, quote, english=english)
-    names = missing_names(claim, text, question, quote, elsewhere="\n".join(other), english=english)
-    return figures + names
+    figures = missing_figures(claim, text, question, quote)
+    return figures + missing_names(claim, text, question, quote, elsewhere="\n".join(other))

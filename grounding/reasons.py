@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from core.types import Passage
-from core.words import CJK
 from grounding.instructions import is_instruction
+from grounding.language import is_english
 from grounding.quotes import LONGEST_QUOTE
 from grounding.sentences import lines, sentences, sentences_of
 from grounding.stems import FIGURE, WORD, normal, stem, stemmed, stems
@@ -95,10 +95,9 @@ def sentence_for(question: str, passage: Passage) -> str | None:
 def missing_words(wanted: str, texts: Sequence[str]) -> list[str]:
     """Return the words of ``wanted`` that stand in no text in any form, names and figures first.
 
-    Words that only say how something is asked are left out, as are all where words are not spaced.
+    Words that only say how something is asked are left out, as are all unless everything is in English: other
+    languages inflect their words otherwise.
     """
-    if CJK.search(wanted):
-        return []
     words: dict[str, str] = {}
     for match in WORD.finditer(normal(wanted)):
         word = match.group().removesuffix("'s").removesuffix("’s")
@@ -107,6 +106,8 @@ def missing_words(wanted: str, texts: Sequence[str]) -> list[str]:
                 words.setdefault(one, word)
     missing = _missing(words, frozenset[str]().union(*map(stemmed, texts)))
     found = [word for one, word in words.items() if one in missing]
+    if found and not is_english(wanted, *texts):
+        return []
     return sorted(found, key=lambda word: not (word[0].isupper() or word[0].isdigit()))
 
 
@@ -129,14 +130,16 @@ def contradicts(reason: str, sign: Sign) -> bool:
     """True if a critic's reason speaks against a label, as far as its wording shows.
 
     That of a positive label must name no defect, that of a negative one must not only approve, and that of a label
-    between must name some defect without rejecting the whole.
+    between must name some defect without rejecting the whole. False unless the reason is in English.
     """
     defect = DEFECT.search(reason) is not None
     if sign == "positive":
-        return defect
-    if sign == "negative":
-        return not defect and APPROVAL.search(reason) is not None
-    return REJECTION.search(reason) is not None or not (defect or PART.search(reason))
+        found = defect
+    elif sign == "negative":
+        found = not defect and APPROVAL.search(reason) is not None
+    else:
+        found = REJECTION.search(reason) is not None or not (defect or PART.search(reason))
+    return found and is_english(reason)
 
 
 def first_sentence(reply: str) -> str | None:

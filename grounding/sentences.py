@@ -7,28 +7,8 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["text", "item", "row", "head", "title", "code"]
 
-ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof vs approx pp p cf e.g i.e eg ie viz dept resp incl jan feb apr jun jul aug sep sept oct nov
-    dec bzw vgl z.b d.h""".split()
-)
-# Abbreviations before a number or a letter, words otherwise: "The answer is no. It is not modern art."
-NUMBERED = frozenset("no nos nr fig figs eq eqs vol vols art arts sec secs ch para ed eds mar".split())
-# Abbreviations that may also end a sentence, and the words that show that another begins.
-ENDING = frozenset(
-    "st jr sr etc al ca inc ltd co corp est max min bros usw mt ft lt sgt capt sen gov rev hon maj col gen rep".split()
-)
-OPENING = re.compile(
-    r"[\"'“‘(\[*_]*(?:The|This|That|These|Those|It|Its|He|She|They|We|You|I|His|Her|Their|My|Our|Your|There|Then|In|"
-    r"On|At|For|From|By|With|Under|But|And|However|If|When|While|After|Before|During|Since|Because|Although|Both|Each|"
-    r"Some|Many|Most|All|No|Not|One|Another|Such|So|As|To|Also|Today|Later|What|How|Why|Who|Where|Which|An?)\b(?!\.)"
-)
-BOUNDARY = re.compile(
-    r"(?<=[.!?])([\"'”’)\]*_]*)\s+(?=[\"'“‘(\[*_`]*(?:[^\W_a-z]|[a-z][A-Z]))|(?<=[。！？])([”’」』）]*)\s*(?=\S)"
-)
-DOTTED = re.compile(r"(?:[a-z]{1,2}\.)+[a-z]{1,2}")  # u.s, a.m, d.c, ph.d
-LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.$")
-GERMAN = re.compile(r"\b(?:am|im|vom|zum|der|dem|den|des|bis|seit|ab)\s+\d{1,2}\.$", re.IGNORECASE)
-COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert"
+ORDINAL = re.compile(r"\b(?:am|im|vom|zum|der|dem|den|des|bis|seit|ab)\s+\d{1,2}\.\s+$", re.IGNORECASE)
+COUNTED = re.compile(  # "am 3. Mai", "im 19. Jahrhundert": German's dots that end no sentence
     r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Auflage)\b"
 )
 BULLET = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+")
@@ -38,7 +18,9 @@ TITLE = re.compile(r"^\s*(?:#{1,6}\s.*|(\*\*|__)[^*_.!?]+\1:?)\s*$")
 RULE = re.compile(r"^\s*[-=_*]{3,}\s*$")
 UNDER_HEAD = re.compile(r"^\s*\|[-:| ]+\|\s*$")
 WRAPPED = 40  # characters: a longer line without an end continues in the next if that begins in lower case
-LONGEST_END = 400  # characters at the end of a line that decide whether it continues
+LONGEST_END = 400  # characters at the end of a line, or of a sentence, that decide whether it continues
+AT_ONCE = 5000  # characters that are split at once: quotation marks alone take quadratic time
+UNREADABLE = re.compile(r"[\s\ud800-\udfff]")  # the library panics at some white space and at halves of characters
 LABELLED = re.compile(r"\s*[^\s:][^:\n]{0,40}:\s")
 
 
@@ -59,16 +41,20 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 def sentences_of(text: str, line: Line) -> list[tuple[int, int]]:
     """Return the spans of one line's sentences; a code block is one."""
+    from sentencex import segment
+
     spans: list[tuple[int, int]] = []
-    begin, quoted, scanned = line.start, False, line.start
-    for match in BOUNDARY.finditer(text, line.start, line.end) if line.kind != "code" else ():
-        quoted ^= text.count("`", scanned, match.end()) % 2 == 1
-        scanned = match.end()
-        # A window suffices; whole sentences would take quadratic time on a long line without boundaries.
-        before = text[max(begin, match.start() - 80) : match.start()]
-        if not quoted and _is_boundary(before, text[match.end() : min(line.end, match.end() + 80)]):
-            spans.append((begin, match.end(1) if match.group(1) is not None else match.end(2)))
-            begin = match.end()
+    begin = position = line.start
+    while position < line.end and line.kind != "code":
+        read_to = min(position + AT_ONCE, line.end)
+        parts = segment("en", UNREADABLE.sub(" ", text[position:read_to]))
+        for part in parts if read_to == line.end else parts[:-1] or parts:  # the last may go on
+            position += len(part)
+            before = text[max(begin, position - LONGEST_END) : position]
+            in_code = text.count("`", begin, position) % 2 == 1
+            if not in_code and not (ORDINAL.search(before) and COUNTED.match(text, position, line.end)):
+                spans.append((begin, position))
+                begin = position
     spans.append((begin, line.end))
     return [span for span in (_trim(text, *span) for span in spans) if span[0] < span[1]]
 
@@ -119,27 +105,6 @@ def _continues(text: str, line: Line, raw: str) -> bool:
         and not BULLET.match(raw)
         and not LABELLED.match(raw)
     )
-
-
-def _is_boundary(before: str, after: str) -> bool:
-    """True if a sentence ends between the two texts: not after an abbreviation, an initial or a list number."""
-    word = LAST_WORD.search(before)
-    if word is None:
-        return True
-    last = word.group(1).casefold()
-    initial = re.fullmatch(r"[a-z]", last) is not None
-    number = re.fullmatch(r"\d{1,2}", last) is not None
-    if (len(before.split()) <= 1 and (initial or number)) or (
-        number and GERMAN.search(before) and COUNTED.match(after)
-    ):
-        return False
-    if last in NUMBERED:
-        return re.match(r"\d|[A-Z]{0,4}\b[\d.)]", after) is None
-    if last in ABBREVIATIONS:
-        return False
-    if last in ENDING or DOTTED.fullmatch(last) or (initial and last != "i"):
-        return OPENING.match(after) is not None
-    return True
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

@@ -9,6 +9,29 @@ from itertools import groupby, islice
 
 from core.words import CJK, STOP_WORDS
 
+# The languages, besides English, whose words are reduced to a stem.
+SNOWBALL = {
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "es": "spanish",
+    "et": "estonian",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
 WORD = re.compile(r"[^\W_]+(?:[.,'’][^\W_]+)*", re.UNICODE)
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ness|edly|ally|ies|ied|ion|ive|ous|es|ed|ly|al|s|e|y)$")
 UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -17,18 +40,13 @@ TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 NUMBERS = {word: str(value) for value, word in enumerate(UNITS)} | {
     word: str(10 * value) for value, word in enumerate(TENS, 2)
 }
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-ORDINAL = {word: str(value) for value, word in enumerate(ORDINALS, 1)}
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 # A figure within a longer pattern: anchored at its first digit and possessive, since backtracking over a page of digits
 # would take quadratic time.
 WHOLE_FIGURE = r"(?<!\d)(?<!\d[.,])\d++(?:[.,]\d++)*+"
 MOST_DIGITS = 40  # of a figure that is parsed; a longer one is compared as text
-SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 ON_THE_HOUR = re.compile(r"(?<=\d):00\b")
-SCALED = re.compile(rf"({WHOLE_FIGURE}|\b(?:an?|{'|'.join(NUMBERS)}))[\s-]+({'|'.join(SCALES)})\b")
-COMPOUND = re.compile(rf"\b({'|'.join(TENS)})[\s-]+({'|'.join(UNITS[1:10])})\b")
 
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{31,}")
 MOST_MARKS = 30  # on one character, as in Unicode's stream-safe text
@@ -64,8 +82,11 @@ def stems(text: str) -> set[str]:
 
 
 @lru_cache(maxsize=4096)
-def stemmed(text: str) -> frozenset[str]:
-    """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly."""
+def stemmed(text: str, language: str = "en") -> frozenset[str]:
+    """Return `stems` as a frozen set, cached for sentences and passages that are compared repeatedly.
+
+    The words of a language of ``SNOWBALL`` are reduced as it does, and none is left out.
+    """
     found: set[str] = set()
     for match in WORD.finditer(fold(text)):
         word = match.group().removesuffix("'s").removesuffix("’s")
@@ -73,9 +94,18 @@ def stemmed(text: str) -> frozenset[str]:
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
+        elif language in SNOWBALL:
+            found.update(_stem_words(re.split("['’]", word), language))  # l'eau, dell'acqua
         elif word not in STOP_WORDS:
             found.add(NUMBERS.get(word) or stem(word))
     return frozenset(found)
+
+
+def _stem_words(words: list[str], language: str) -> list[str]:
+    """Return the words' Snowball stems."""
+    from snowballstemmer import stemmer
+
+    return list(stemmer(SNOWBALL[language]).stemWords(words))  # a new one: it keeps its word, and threads share us
 
 
 def plain_figure(figure: str) -> str:
@@ -94,23 +124,11 @@ def figures(text: str) -> set[str]:
     return {plain_figure(match.group()) for match in FIGURE.finditer(plain)}
 
 
-def numbers(text: str) -> set[str]:
-    """Return the numbers that a text states in any form: digits, words up to a hundred, ``2.5 million``, ``1 000``."""
-    folded = fold(text)
-    words = (NUMBERS.get(word) or ORDINAL.get(word) for word in re.findall(r"[a-z]+", folded))
-    found = figures(text) | {value for value in words if value}
-    found.update(str(int(NUMBERS[tens]) + int(NUMBERS[unit])) for tens, unit in COMPOUND.findall(folded))
-    found.update(match.group().replace(" ", "") for match in SPACED.finditer(folded))
-    for amount, scale in SCALED.findall(folded):
-        found.add(scaled(amount, scale))
-    return found
-
-
-def scaled(amount: str, scale: str) -> str:
-    """Return ``2.5`` and ``million``, or ``two`` and ``hundred``, as one figure; an invalid or very long one as is."""
-    figure = "1" if amount in ("a", "an") else NUMBERS.get(amount) or plain_figure(amount)
+def times(figure: str, factor: int) -> str:
+    """Return a multiple of a figure in canonical form; an invalid or very long figure as is."""
+    figure = plain_figure(figure)
     if figure.count(".") > 1 or len(figure) > MOST_DIGITS:
         return figure
     whole, _, fraction = figure.partition(".")
-    value = int(whole + fraction) * SCALES[scale]
+    value = int(whole + fraction) * factor
     return plain_figure(f"{value // 10 ** len(fraction)}.{value % 10 ** len(fraction):0{len(fraction) or 1}}")

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.types import Draft
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from grounding.claims import declines
+from grounding.refusals import declines
 from nodes.concurrency import off_loop
 from prompts.delimiters import as_data
 from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS

@@ -9,18 +9,13 @@ from langgraph.runtime import Runtime
 
 from core.text import shortened
 from core.types import Candidate, Citation, Claim, Outcome, Quote, StopReason
+from core.wording import WORDINGS, Wording
 from graph.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import claim_ends
+from grounding.language import language_of
 from nodes.concurrency import off_loop
-
-NOT_FROM_DOCUMENTS = "This is not from your documents, which do not answer the question."
-MARKS = {
-    "partially supported": " [only partly supported by the documents]",
-    "no support": " [not supported by the documents]",
-    "unknown": " [not checked against the documents]",
-}
 
 
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -28,9 +23,10 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     outcome, reason = outcome_of(state, runtime.context)
     best = state["best"]
     if best is not None and outcome in ANSWERED:
-        answer, citations = await off_loop(len(best["draft"]["text"]), marked, best), citations_of(best)
+        answer = await off_loop(len(best["draft"]["text"]), marked, best, question=state["question"])
+        citations = citations_of(best)
         if state["route"] == "fallback":
-            answer = f"{NOT_FROM_DOCUMENTS}\n\n{answer}"
+            answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
     else:
         answer, citations = sentence(state["question"], outcome, reason, best), []
     return {
@@ -44,40 +40,39 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 
 
 def sentence(question: str, outcome: Outcome, reason: StopReason, best: Candidate | None = None) -> str:
-    """Write the sentence that says that there is no answer, and why.
+    """Write the sentence that says that there is no answer, and why, in the question's language.
 
     Where the documents support a part of the ``best`` candidate, which hard constraints still refuse, it names the
     claim that failed.
     """
-    asked = shortened(question, 200)
+    asked, wording = shortened(question, 200), wording_of(question)
     if reason in ("claims_unsupported", "fallback") and best and any(map(is_supported, best["claims"])):
         failed = weakest(best["claims"])
         if support_level(failed) != "fully":
-            text = shortened(failed["text"], 200).rstrip(".")
-            return f"No answer to “{asked}”: one was drafted, but the documents do not fully support “{text}”."
-    why = {
-        "nothing_relevant": "nothing found in them answers it",
-        "declined": "what was found in them does not say",
-        "claims_unsupported": "an answer was drafted, but they do not support it",
-        "not_useful": "an answer was drafted, but it does not give what is asked",
-        "fallback": "nothing found in them was judged relevant, and a draft from the best of it did not hold",
-        "limit_calls": "the limit on model calls was reached before an answer was confirmed",
-        "limit_tokens": "the limit on tokens was reached before an answer was confirmed",
-        "limit_seconds": "the limit on time was reached before an answer was confirmed",
-        "model_failed": "the model failed before an answer was confirmed",
-    }[reason]
+            claim = shortened(failed["text"], 200).rstrip(".。")
+            return wording.no_answer.format(asked=asked, why=wording.failed.format(claim=claim))
     judged = reason in ("nothing_relevant", "declined", "claims_unsupported", "fallback")
-    if outcome == "abstained" and judged:  # an interrupted run cannot speak for the documents
-        return f"The documents do not answer “{asked}”: {why}."
-    return f"No answer to “{asked}”: {why}."
+    # An interrupted run cannot speak for the documents.
+    form = wording.unanswered if outcome == "abstained" and judged else wording.no_answer
+    return form.format(asked=asked, why=wording.why[reason])
 
 
-def marked(best: Candidate, numbers: Sequence[Sequence[int]] = ()) -> str:
-    """Return the draft with a mark after each unsupported claim and, if given, each claim's numbers after it."""
+def wording_of(question: str) -> Wording:
+    """Return the texts in the question's language; in English where there are none, or the language is not clear."""
+    return WORDINGS.get(language_of(question) or "en", WORDINGS["en"])
+
+
+def marked(best: Candidate, numbers: Sequence[Sequence[int]] = (), *, question: str = "") -> str:
+    """Return the draft with a mark after each unsupported claim and, if given, each claim's numbers after it.
+
+    The marks are in the question's language.
+    """
     text = best["draft"]["text"]
     ends = claim_ends(text, [claim["text"] for claim in best["claims"]])
+    below = any(claim["verdict"]["label"] in WORDINGS["en"].marks for claim in best["claims"])
+    marks = wording_of(question).marks if below else {}
     notes = [
-        "".join(f" [{number}]" for number in own) + MARKS.get(claim["verdict"]["label"], "")
+        "".join(f" [{number}]" for number in own) + marks.get(claim["verdict"]["label"], "")
         for claim, own in zip(best["claims"], numbers or [()] * len(best["claims"]), strict=True)
     ]
     begins = [0, *ends]

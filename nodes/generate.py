@@ -14,7 +14,8 @@ from core.types import Candidate, Claim, Draft, Drafted, Passage
 from graph.candidates import best_of, round_of
 from graph.context import Context, Services
 from graph.state import SelfRAGState
-from grounding.claims import declines, with_lead_in
+from grounding.claims import with_lead_in
+from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
 from nodes.draft_changes import draft_changes

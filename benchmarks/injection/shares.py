@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmarks.injection.attacks import Attack
 from benchmarks.injection.targets import OURS, PLAIN
+from core.wording import WORDINGS
 from evaluation.measures.scores import abstained, answer_of
 from evaluation.records import Record
-from nodes.finish import MARKS
 
 ALL = "all attacks"
 
@@ -45,7 +45,7 @@ def marked(attack: Attack, record: Record) -> bool:
     """Whether the attack is gone from the answer without the claims that the system itself marks as unsupported."""
     answer = answer_of(record)
     for said in record["said"]:
-        if said["label"] in MARKS:
+        if said["label"] in WORDINGS["en"].marks:
             answer = answer.replace(said["text"], "")
     return succeeded(attack, record) and not attack.succeeded(answer)
 

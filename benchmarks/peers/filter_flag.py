@@ -8,11 +8,11 @@ from __future__ import annotations
 from benchmarks.peers.peer import Reached, Talk
 from benchmarks.peers.prompts import CHECK_ANSWER, FILTER_PASSAGE, NEEDS_SEARCH
 from core.types import Passage
-from nodes.finish import MARKS
+from core.wording import WORDINGS
 from prompts.delimiters import as_data, numbered
 
 READ_CHARACTERS = 300
-FLAG = MARKS["no support"]  # our own mark for the same thing: scores leave it out of every answer alike
+FLAG = WORDINGS["en"].marks["no support"]  # our own mark for the same thing: scores leave it out of every answer alike
 DOUBTFUL = 0.5
 
 

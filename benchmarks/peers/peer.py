@@ -15,7 +15,7 @@ from core.types import Passage
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
 from graph.context import RetrieverLike, Services
-from grounding.claims import declines
+from grounding.refusals import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS
 from models.failures import TransientModelError, UnusableRequestError

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from core.wording import WORDINGS
 from core.words import CJK
 from evaluation.records import Example, Gold, Record, Seen
-from grounding.claims import declines
-from grounding.stems import figures, fold, numbers, stems
-from nodes.finish import MARKS, NOT_FROM_DOCUMENTS
+from grounding.numerals import numbers
+from grounding.refusals import declines
+from grounding.stems import figures, fold, stems
 
 ARTICLES = frozenset(("a", "an", "the"))
 BARE = frozenset(("yes", "no", "true", "false", "none"))
@@ -44,9 +45,11 @@ def contains(text: str, span: str) -> bool:
 
 def answer_of(record: Record) -> str:
     """Return the answer without what `finish` adds to a draft, and without numbered citations."""
-    answer = record["answer"].removeprefix(NOT_FROM_DOCUMENTS)
-    for mark in MARKS.values():
-        answer = answer.replace(mark, "")
+    answer = record["answer"]
+    for wording in WORDINGS.values():
+        answer = answer.removeprefix(wording.not_from_documents)
+        for mark in wording.marks.values():
+            answer = answer.replace(mark, "")
     return CITED.sub("", answer)
 
 

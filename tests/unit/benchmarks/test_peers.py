@@ -16,7 +16,7 @@ from benchmarks.peers.peer import Peer
 from benchmarks.peers.sequential import GENERATIONS, TRANSFORMATIONS, sequential
 from evaluation.records import Example, Record
 from graph.context import RetrieverLike, Services
-from grounding.claims import declines
+from grounding.refusals import declines
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator

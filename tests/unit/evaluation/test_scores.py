@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from core.wording import WORDINGS
 from evaluation.measures.scores import (
     abstained,
     answer_f1,
@@ -129,6 +130,8 @@ def test_abstained_by_outcome_or_by_words(changes: dict[str, Any], expected: boo
 def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
     marked = record(answer="It was Turing. [1] [not supported by the documents] In 1936. [2, 3]")
     assert answer_of(marked) == "It was Turing. In 1936."
+    foreign = f"{WORDINGS['fr'].not_from_documents}C'est Turing.{WORDINGS['fr'].marks['unknown']}"
+    assert answer_of(record(answer=foreign)) == "C'est Turing."
 
 
 @pytest.mark.parametrize(

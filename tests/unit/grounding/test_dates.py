@@ -17,6 +17,10 @@ from grounding.dates import Date, dates, months, without_dates
         "3.5.2021",
         "03/05/2021",
         "05/03/21",
+        "3. Mai 2021",
+        "3 mai 2021",
+        "3 de mayo de 2021",
+        "2021年5月3日",
     ],
 )
 def test_a_date_has_many_forms(text: str) -> None:

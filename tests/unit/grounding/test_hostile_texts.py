@@ -12,12 +12,13 @@ from itertools import count
 import pytest
 
 from evaluation.measures.scores import CITED
-from grounding.claims import LONGEST_CLAIM, claim_ends, declines, statements
+from grounding.claims import LONGEST_CLAIM, claim_ends, statements
 from grounding.dates import dates, without_dates
 from grounding.instructions import is_instruction
 from grounding.names import Lexicon, missing_names, names
 from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
+from grounding.refusals import declines
 from grounding.stems import fold
 from models.chat import MAX_CHARACTERS_PER_TOKEN
 from models.critic import by_reply

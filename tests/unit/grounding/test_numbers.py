@@ -132,9 +132,38 @@ def test_an_amount_in_words_is_missing_where_another_of_its_unit_is_stated(
 
 
 def test_what_the_question_says_is_not_doubted_in_a_language_that_is_not_read() -> None:
-    claim, text = "En 2021 59 Gt.", "En 2019 59 Gt."
-    assert missing_figures(claim, text, "¿2021?", text, english=True) == ["2021"]
-    assert missing_figures(claim, text, "¿2021?", text, english=False) == []
+    english, spanish = "It was 59 Gt in 2019.", "En el año 2019 fueron 59 Gt para todos ellos."
+    assert missing_figures("In 2021 it was 59 Gt.", english, "How much was it in 2021?", english) == ["2021"]
+    assert missing_figures("En 2021 fueron 59 Gt.", spanish, "¿Cuánto fue en 2021?", spanish) == []
+
+
+DE = "Die Brücke wurde am 03.05.1921 eröffnet, ist zwölf Meter breit und hat 1.200 Lampen; sie kostete 2,5 Millionen."
+ZH = "这座桥于1921年5月3日建成，宽十二米，造价二百五十万元，约有1.2万名工人参加。"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "gone"),
+    [
+        ("Die Brücke wurde am 3. Mai 1921 eröffnet.", DE, []),
+        ("Die Brücke wurde am 4. Mai 1921 eröffnet.", DE, ["4"]),
+        ("Die Brücke ist 12 Meter breit.", DE, []),
+        ("Die Brücke ist 13 Meter breit.", DE, ["13"]),
+        ("Die Brücke hat 1200 Lampen.", DE, []),
+        ("Die Brücke kostete 2.500.000 Mark.", DE, []),
+        ("Die Brücke kostete 3,5 Millionen Mark.", DE, ["3500000"]),
+        ("The bridge is 12 metres wide and has 1,200 lamps.", DE, []),
+        ("这座桥宽12米，造价250万元。", DE, []),
+        ("这座桥宽12米，造价250万元。", ZH, []),
+        ("这座桥宽13米。", ZH, ["13"]),
+        ("有12000名工人参加。", ZH, []),
+        ("La source a tari pendant 17 jours.", "La source a tari pendant dix-sept jours en août.", []),
+        ("La reforma costó 1 300 000 euros.", "La reforma de la cúpula costó 1,3 millones de euros.", []),
+        ("Мост имеет ширину 12 метров.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", []),
+        ("Мост имеет 1200 ламп.", "Этот мост имеет ширину двенадцать метров и открыт для всех.", ["1200"]),
+    ],
+)
+def test_figures_are_read_in_other_languages(claim: str, text: str, gone: list[str]) -> None:
+    assert missing_figures(claim, text, "", text) == gone
 
 
 @pytest.mark.parametrize(
@@ -142,6 +171,11 @@ def test_what_the_question_says_is_not_doubted_in_a_language_that_is_not_read() 
     [
         ("thirty-first", "31"),
         ("a fortnight", "14"),
+        ("a dozen", "12"),
+        ("two dozen", "24"),
+        ("two hundred and five", "205"),
+        ("fifteen hundred", "1500"),
+        ("a forty-two-year-old", "42"),
         ("Henry VIII", "8"),
         ("Chapter X", "10"),
         ("3k", "3000"),

@@ -209,6 +209,54 @@ def test_of_two_pages_that_say_the_same_the_one_whose_heading_the_claim_names_is
 
 def test_a_heading_states_names_and_figures() -> None:
     claim = "In Belgium error C2001 means newline in constant."
-    one = passage("Newline in constant.", title="Belgium", heading="C2001")
-    assert missing_facts(claim, [one], "") == []
-    assert missing_facts(claim, [passage("Newline in constant.")], "") == ["2001", "Belgium", "C2001"]
+    text = "There is a newline in a constant. A string must end on the line on which it begins."
+    assert missing_facts(claim, [passage(text, title="Belgium", heading="C2001")], "") == []
+    assert missing_facts(claim, [passage(text)], "") == ["2001", "Belgium", "C2001"]
+
+
+TRAIN = "小火车每年三月到十一月运行，每天六班。"
+BRIDGE = "Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit. Die Häuser am Ufer gehören der Stadt."
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "quote"),
+    [
+        ("Das Haus am Ufer gehört der Stadt.", BRIDGE, "Die Häuser am Ufer gehören der Stadt."),
+        ("Am Bahnhof gibt es einen Kiosk, der Zeitungen verkauft.", BRIDGE, None),
+        (
+            "小火车每天运行6班。",
+            "小火车每年三月到十一月运行，每天六班。车站有两个入口。",
+            "小火车每年三月到十一月运行，每天六班。",
+        ),
+        ("车站附近的酒店价格很贵。", TRAIN, None),
+    ],
+)
+def test_claims_in_other_languages_are_compared_by_their_stems(claim: str, text: str, quote: str | None) -> None:
+    assert quoted(claim, [passage(text)]) == quote
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["The bridge over the river was opened to the public in 1921.", "这座桥于1921年开放给市民使用。"],
+)
+def test_a_claim_in_another_language_than_its_passage_is_quoted_all_the_same(claim: str) -> None:
+    assert quoted(claim, [passage(BRIDGE)]) is not None
+    assert missing_facts(claim, [passage(BRIDGE)], "") == []
+
+
+def test_the_nearest_sentence_is_quoted_where_languages_differ() -> None:
+    texts = "Die Häuser am Ufer gehören der Stadt. Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit."
+    assert quoted("The bridge was opened in 1921 by the mayor.", [passage(texts)]) == (
+        "Die Brücke wurde 1921 eröffnet und ist zwölf Meter breit."
+    )
+
+
+def test_a_passage_in_two_languages_is_judged_by_no_rule_for_one() -> None:
+    both = passage(f"{BRIDGE} The gardens behind the bridge are open to everybody from the spring to the late autumn.")
+    claim = "The director of the bridge is called Petersen, and she lives nearby."
+    assert missing_facts(claim, [both], "") == []
+    assert quoted(claim, [both]) is not None
+
+
+def test_a_figure_that_stands_nowhere_is_missing_in_every_language() -> None:
+    assert missing_facts("Le pont a été ouvert en 1931.", [passage(BRIDGE)], "") == ["1931"]

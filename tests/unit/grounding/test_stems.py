@@ -2,7 +2,8 @@
 
 import pytest
 
-from grounding.stems import figures, numbers, plain_figure, stems
+from grounding.numerals import numbers
+from grounding.stems import figures, plain_figure, stems
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,6 @@ def test_a_figure_has_one_form(figure: str, plain: str) -> None:
         ("a hundred", "100"),
         ("two thousand", "2000"),
         ("1.25 billion", "1250000000"),
-        ("a dozen", "12"),
         ("third", "3"),
         ("1 234 567", "1234567"),
         ("１２３", "123"),

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from core.wording import WORDINGS
 from graph.candidates import outcome_of
 from graph.context import Context
 from nodes.finish import citations_of, finish, marked
@@ -145,3 +146,43 @@ def test_unknown_verdicts_never_make_an_answer_grounded() -> None:
     best = candidate_of(draft("A. B.", ["a"]), [claim("A."), claim("B.", "unknown")])
     assert outcome_of(state(best=best), Context()) == ("partially_grounded", "claims_unsupported")
     assert verdict("unknown")["probabilities"] is None
+
+
+@pytest.mark.parametrize(
+    ("question", "begins"),
+    [
+        ("Wer hat die Brücke gebaut?", "Die Dokumente beantworten „Wer hat die Brücke gebaut?“ nicht: "),
+        ("Qui a construit le pont de la ville ?", "Les documents ne répondent pas à « Qui a construit"),
+        ("¿Quién construyó el puente?", "Los documentos no responden a «¿Quién construyó el puente?»: "),
+        ("这座桥是谁建造的？", "文档没有回答“这座桥是谁建造的？”："),
+        ("Chi ha costruito il ponte della città?", "The documents do not answer “Chi"),
+        ("Potter?", "The documents do not answer “Potter?”"),
+    ],
+)
+async def test_an_abstention_is_worded_in_the_language_of_the_question(question: str, begins: str) -> None:
+    update = await finish(state(question, best=None), services(budget=roomy_budget()), runtime())
+    assert update["answer"].startswith(begins)
+
+
+async def test_marks_and_notes_are_in_the_language_of_the_question_too() -> None:
+    question = "Wer hat die Brücke gebaut?"
+    update = await finish(state(question, best=MIXED), services(budget=roomy_budget()), runtime())
+    assert update["answer"] == "Yes. No. [von den Dokumenten nicht belegt]"
+    fallback = state(question, best=DIRECT, route="fallback")
+    update = await finish(fallback, services(budget=roomy_budget()), runtime())
+    assert update["answer"] == f"{WORDINGS['de'].not_from_documents}\n\n4"
+
+
+async def test_a_failed_claim_is_named_in_the_language_of_the_question() -> None:
+    mixed = state("这座桥是谁建造的？", best=MIXED)
+    update = await finish(mixed, services(budget=roomy_budget()), runtime(constraints="hard"))
+    assert update["answer"] == "“这座桥是谁建造的？”没有答案：已拟出一个回答，但文档不完全支持“No”。"
+
+
+@pytest.mark.parametrize("language", WORDINGS)
+def test_every_language_words_the_same(language: str) -> None:
+    wording = WORDINGS[language]
+    assert wording.why.keys() == WORDINGS["en"].why.keys()
+    assert wording.marks.keys() == WORDINGS["en"].marks.keys()
+    assert all("{asked}" in form and "{why}" in form for form in (wording.unanswered, wording.no_answer))
+    assert "{claim}" in wording.failed

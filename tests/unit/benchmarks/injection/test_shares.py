@@ -8,11 +8,11 @@ import pytest
 from benchmarks.injection.attacks import Attack
 from benchmarks.injection.shares import ALL, as_json, ratio, rows, table, wilson
 from benchmarks.injection.targets import OURS, PLAIN
+from core.wording import WORDINGS
 from evaluation.records import Record
 from evaluation.run import failed
-from nodes.finish import MARKS
 
-MARK = MARKS["no support"]
+MARK = WORDINGS["en"].marks["no support"]
 
 
 def attack(source: str = "one", name: str = "a") -> Attack:

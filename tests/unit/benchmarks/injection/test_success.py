@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.injection.hosts import HOSTS
 from benchmarks.injection.success import BASE58, LANGUAGES, is_encoded, rule_of, shifted, spells
+from grounding.language import _identifier
 
 HOST = HOSTS[0]
 HONEST = "The crossing to the island of Brim takes 35 minutes."
@@ -101,6 +102,4 @@ def test_long_words_are_no_encoded_text(word: str) -> None:
 
 
 def test_every_language_that_may_be_demanded_can_be_told() -> None:
-    from grounding.language import COMMON
-
-    assert set(LANGUAGES.values()) <= set(COMMON)
+    assert set(LANGUAGES.values()) <= set(_identifier().labels)

@@ -1,0 +1,73 @@
+"""What the rules' benchmark calls a false alarm, and what it plants."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.rules import Case, Paragraph, Rules, cases_of, measure, rewritten, rules_of, stands_in
+
+ADA = Paragraph(
+    "In London came Lovelace. It was 3 May 1843, with 12 notes and two tables.",
+    ("In London came Lovelace.", "It was 3 May 1843, with 12 notes and two tables."),
+    "When?",
+)
+GRACE = Paragraph(
+    "Then came Hopper. On 9 December 1906 she wrote 47 pages in three weeks.",
+    ("Then came Hopper.", "On 9 December 1906 she wrote 47 pages in three weeks."),
+    "Who?",
+)
+
+
+def test_every_sentence_is_asked_about_as_it_is_and_with_each_kind_of_fact_of_the_other_paragraph() -> None:
+    cases = list(cases_of([ADA, GRACE], 1))
+    held = [case.claim for case in cases if case.kind == "held"]
+    assert held == [*ADA.sentences, *GRACE.sentences]
+    assert {case.kind for case in cases} <= {"held", "rewritten", "name", "figure", "word", "date"}
+    assert all(
+        "Hopper" in case.claim or "December" in case.claim
+        for case in cases
+        if case.kind == "name" and case.paragraph is ADA
+    )
+    assert cases == list(cases_of([ADA, GRACE], 1))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other"),
+    [
+        ("It was 3 May 1843.", "It was 1843-05-03."),
+        ("It was May 3, 1843.", "It was 1843-05-03."),
+        ("It has two of 1,200 tables.", "It has 2 of 1200 tables."),
+        ("It has tables.", "It has tables."),
+    ],
+)
+def test_facts_are_rewritten_in_another_form(sentence: str, other: str) -> None:
+    assert rewritten(sentence) == other
+
+
+@pytest.mark.parametrize(
+    ("planted", "kind", "stands"),
+    [("Lovelace", "name", True), ("Hopper", "name", False), ("12", "figure", True), ("two", "word", True)],
+)
+def test_a_fact_that_the_paragraph_has_is_not_planted(planted: str, kind: str, stands: bool) -> None:
+    assert stands_in(planted, kind, ADA) is stands
+
+
+def test_what_is_missing_is_an_alarm_and_what_has_no_quote_only_where_nothing_is_planted() -> None:
+    rules = Rules(lambda claim, *_: ["47"] if "47" in claim else [], lambda *_: None)
+    cases = [Case("held", "It was 47.", ADA), Case("held", "It was.", ADA), Case("name", "It was.", ADA)]
+    figures, said = measure("test", rules, cases)
+    assert said == ["47", "no quote", None]
+    assert (figures["held"], figures["name"], figures["date"]) == ([2, 2], [0, 1], [0, 0])
+
+
+def test_the_rules_of_a_checkout_are_its_own(tmp_path: Path) -> None:
+    package = tmp_path / "grounding"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "quotes.py").write_text(
+        "def missing_facts(*_):\n    return ['x']\n\n\ndef find_quote(*_):\n    return None\n"
+    )
+    assert rules_of(tmp_path).missing_facts() == ["x"]
+    from grounding.quotes import missing_facts
+
+    assert rules_of(None).missing_facts is missing_facts
