@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 ENGLISH = frozenset({"en"})
 UNSPACED = frozenset({"zh", "ja", "ko"})  # compared by pairs of characters; Korean is spaced, but inflects its words
+UNWRITTEN = frozenset({"la", "eo", "vo"})
 LIKELY = 0.5  # least probability of a language
 SURE = 0.8  # least probability in a piece of a longer text, which may be a name or a title within another language
 LONGEST = 2000  # characters read to name the one language of a text
@@ -24,12 +25,13 @@ def _identifier() -> LanguageIdentifier:
     """Load the model when it is first needed: it takes about a second.
 
     Languages of three letters are left out, such as Wu: they are written so much like one of two that few words leave
-    neither likely.
+    neither likely. So are Latin and the constructed languages: a few English terms look like them, and no one writes to
+    us in them.
     """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages([label for label in identifier.labels if len(label) == 2])
+    identifier.set_languages([label for label in identifier.labels if len(label) == 2 and label not in UNWRITTEN])
     return identifier
 
 
