@@ -2,12 +2,13 @@
 
     python -m benchmarks.headings --data cpp-docs/docs/error-messages/compiler-errors-1
 
-The Markdown files in ``--data`` are indexed, in the folder ``--home`` if given. From pages whose first heading
-ends with a code such as C2001 come ``--questions`` questions, evenly over the folder: half ask what the code means,
-which a quoted line below the heading says, half ask for the remarks, of a section of 600 characters or more that never
-has the code. A passage counts when it is of that page and has a line of what answers; in the second half it must lack
-the code. It prints recall@k by words, by vectors and by both, and writes ``bench/headings.json``. With ``--answer`` the
-questions are answered as well: right is an answer whose citation is of that page, from a passage that counts.
+The Markdown files in ``--data`` are indexed, in the folder ``--home`` if given. From pages whose first heading ends
+with a code such as C2001 come ``--questions`` questions, evenly over the folder: up to half ask for the remarks, of a
+section of 600 characters or more that never has the code; the others ask what the code means, which a quoted line
+below the heading says. A passage counts when it is of that page and has a line of what answers; one of remarks must
+lack the code. It prints recall@k by words, by vectors and by both, and writes ``bench/headings.json``. With
+``--answer`` the questions are answered as well: right is an answer whose citation is of that page, from a passage
+that counts.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--home", type=Path)
     options = parser.parse_args()
-    asked = evenly(meanings(options.data), options.questions // 2)
-    asked += evenly(remarks(options.data), options.questions - len(asked))
+    asked = evenly(remarks(options.data), options.questions // 2)
+    asked += evenly(meanings(options.data), options.questions - len(asked))
     figures: dict[str, Any] = {"questions": len(asked), "k": options.k}
     with tempfile.TemporaryDirectory() as scratch:
         model, name = embeddings_of(load_settings())

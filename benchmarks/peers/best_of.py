@@ -11,7 +11,7 @@ import re
 from benchmarks.peers.peer import Reached, Talk
 from benchmarks.peers.prompts import NEEDS_SEARCH, RATE_RELEVANCE, RATE_SUPPORT, RATE_UTILITY
 from core.types import Passage
-from prompts.delimiters import as_data
+from prompts.delimiters import as_data, readable
 
 SUPPORT_FACTOR = 5
 FULL, PARTIAL, NONE = 1.0, 0.5, 0.0
@@ -27,7 +27,7 @@ async def best_of(question: str, talk: Talk) -> Reached:
         return Reached(await talk.closed_book(question), "not_needed", route="direct", decided=True)
 
     async def grade(passage: Passage) -> bool:
-        said = await talk.word(RATE_RELEVANCE, question=as_data(question), passage=as_data(passage["text"]))
+        said = await talk.word(RATE_RELEVANCE, question=as_data(question), passage=readable(passage))
         return said.startswith("relevant")
 
     candidates = [
@@ -41,7 +41,7 @@ async def best_of(question: str, talk: Talk) -> Reached:
 async def _candidate(question: str, passage: Passage, talk: Talk) -> Reached:
     answer = await talk.draft(question, [passage])
     about = as_data(answer)
-    support = support_of(await talk.word(RATE_SUPPORT, passage=as_data(passage["text"]), answer=about))
+    support = support_of(await talk.word(RATE_SUPPORT, passage=readable(passage), answer=about))
     utility = utility_of(await talk.word(RATE_UTILITY, question=as_data(question), answer=about))
     score = SUPPORT_FACTOR * support + utility
     talk.note("rate", support=support, utility=utility, score=score)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from benchmarks.peers.peer import Reached, Talk
 from benchmarks.peers.prompts import GRADE_ANSWER, GRADE_GROUNDING, GRADE_PASSAGE, TRANSFORM_QUERY
 from core.types import Passage
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, numbered, readable
 
 GENERATIONS = 3
 TRANSFORMATIONS = 2
@@ -45,6 +45,6 @@ async def sequential(question: str, talk: Talk) -> Reached:
 
 async def _relevant(question: str, talk: Talk) -> list[Passage]:
     async def grade(passage: Passage) -> bool:
-        return await talk.says_yes(GRADE_PASSAGE, passage=as_data(passage["text"]), question=as_data(question))
+        return await talk.says_yes(GRADE_PASSAGE, passage=readable(passage), question=as_data(question))
 
     return await talk.filter(await talk.search(question), grade)

@@ -30,6 +30,10 @@ _TINY = 2  # half points: text of one point is meant for machines only
 _PICTURES = ("blip", "imagedata", "rt")  # rt: the reading above a Japanese word
 _TRANSPARENT = ("fldSimple", "dir", "bdo", "ruby", "rubyBase")  # mammoth would drop their content
 _RENAMED = {**dict.fromkeys(_TRANSPARENT, "smartTag"), "cr": "br", "ptab": "tab"}
+_PLAIN_TABLES = ("", "TableNormal", "TableGrid", "TableGridLight")  # styles that set no row apart
+_ON = ("1", "true", "on")
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,8}")
+_FIRST_ROW = 0x20  # of the flags in older documents
 _DAMAGED = "is damaged: open it in Word or LibreOffice and save it anew as DOCX"
 
 
@@ -82,6 +86,7 @@ def text_only(parts: Parts) -> io.BytesIO:
             if _local(root) in ("document", "footnotes", "endnotes", "comments"):
                 _drop_hidden(root, hidden)
                 _check_fields(root)
+                _mark_heads(root)
             archive.writestr(name, tostring(root))
     out.seek(0)
     return out
@@ -163,6 +168,23 @@ def _drop_hidden(root: Element, hidden_styles: frozenset[str]) -> None:
             style = _value(child.find("{*}pPr/{*}pStyle")) if name == "p" else ""
             stack.append((child, style in hidden_styles if name == "p" else hidden))
         parent[:] = kept
+
+
+def _mark_heads(root: Element) -> None:
+    """Mark the first row of each table whose style sets it apart, as Word marks rows that are repeated on each page."""
+    for table in root.iter():
+        properties = table.find("{*}tblPr") if _local(table) == "tbl" else None
+        row = table.find("{*}tr")
+        if properties is None or row is None or _value(properties.find("{*}tblStyle")) in _PLAIN_TABLES:
+            continue
+        look = properties.find("{*}tblLook")
+        flags = _value(look)
+        if _value(look, "firstRow") in _ON or (_HEXADECIMAL.fullmatch(flags) and int(flags, 16) & _FIRST_ROW):
+            marked = row.find("{*}trPr")
+            if marked is None:
+                marked = Element(row.tag + "Pr")
+                row.insert(0, marked)
+            SubElement(marked, row.tag[:-2] + "tblHeader")
 
 
 def _check_fields(root: Element) -> None:

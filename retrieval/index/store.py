@@ -19,6 +19,7 @@ from retrieval.index.document_rows import get_passages, ids_of_names, put_texts,
 from retrieval.index.embedding import Model, check_dimension, embed_once, other_model, record_model
 from retrieval.index.keyword_search import search_keywords
 from retrieval.index.schema import Snapshot
+from retrieval.index.sections import section_of, section_shares
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import Vectors, embed_query, vectors_of
 
@@ -196,7 +197,7 @@ class PassageStore(VectorStore):
         """Return passages with the score they are ranked by.
 
         That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two, each normalised
-        to 0 to 1.
+        to 0 to 1, plus half the share of the question's words that stand in the headings above the passage.
         """
         search = search or self.default_search
         if search not in ("hybrid", "vectors", "bm25"):
@@ -236,8 +237,13 @@ class PassageStore(VectorStore):
             similarities = _similarities(snapshot, list(passages), vector)
             words = dict(scored)
             scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
+            if search == "hybrid":
+                shares = section_shares(query, passages)
+                scores = {id_: score + shares.get(id_, 0.0) / 2 for id_, score in scores.items()}
             ranked = sorted(((id_, scores[id_]) for id_ in passages), key=lambda pair: (-pair[1], pair[0]))
-            best = distinct(ranked, {id_: _stated(passage) for id_, passage in passages.items()}, k)
+            best = distinct(
+                ranked, {id_: f"{section_of(passage)}\n{passage.page_content}" for id_, passage in passages.items()}, k
+            )
             if len(best) == k or max(len(near), len(scored)) < count:
                 break
             count *= 4
@@ -274,11 +280,6 @@ class PassageStore(VectorStore):
         if self.vectors.rebuilt and self.database.writable:
             with suppress(RequestError), self.database.only_writer(seconds=0):
                 save_derived(self.database, self.vectors)
-
-
-def _stated(passage: Document) -> str:
-    """Return a passage's title, headings and text: the same words of another product are no copy."""
-    return "\n".join([*(str(passage.metadata.get(key) or "") for key in ("title", "heading")), passage.page_content])
 
 
 def _similarities(snapshot: Snapshot, ids: Sequence[int], vector: Vectors) -> dict[int, float]:

@@ -265,7 +265,7 @@ def test_on_a_terminal_the_trace_streams_and_citations_are_numbered(program: Pro
     assert "\x1b[" in text
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     assert plain.index("decide") < plain.index("finish") < plain.index(f"{ANSWER} [1]")
-    assert re.search(r"\[1\] lease\.md +“The tenant pays", plain)
+    assert re.search(r"\[1\] lease\.md · Lease +“The tenant pays", plain)
     assert "grounded · accepted" in plain
 
 

@@ -254,3 +254,28 @@ def test_fields_within_fields_are_read_to_a_depth() -> None:
     with bounded():
         reason = complaint(docx(f"<w:p>{field('begin') * 20_000}</w:p>{p('Yes.')}"))
     assert reason == "a.docx is nested too deep to be read: save it as plain text."
+
+
+@pytest.mark.parametrize(
+    ("properties", "first_row", "has_heads"),
+    [
+        ("", "<w:trPr><w:tblHeader/></w:trPr>", True),
+        ('<w:tblStyle w:val="LightGrid"/><w:tblLook w:firstRow="1"/>', "", True),
+        ('<w:tblStyle w:val="LightGrid"/><w:tblLook w:val="04A0"/>', "", True),
+        ('<w:tblStyle w:val="LightGrid"/><w:tblLook w:val="0480" w:firstRow="0"/>', "", False),
+        ('<w:tblStyle w:val="LightGrid"/><w:tblLook w:val="no number"/>', "", False),
+        ('<w:tblStyle w:val="TableGrid"/><w:tblLook w:firstRow="1"/>', "", False),
+        ("", "", False),
+    ],
+)
+def test_a_row_says_its_columns_where_word_sets_the_first_apart(
+    tmp_path: Path, properties: str, first_row: str, has_heads: bool
+) -> None:
+    def cells(*texts: str) -> str:
+        return "".join(f"<w:tc>{p(text)}</w:tc>" for text in texts)
+
+    table = f"<w:tr>{first_row}{cells('Plan', 'Price')}</w:tr><w:tr>{cells('Pro', '20')}</w:tr>"
+    body = f"<w:tbl><w:tblPr>{properties}</w:tblPr>{table}</w:tbl>"
+    path = tmp_path / "a.docx"
+    path.write_bytes(docx(body))
+    assert load(path)[0].page_content == ("Plan: Pro | Price: 20" if has_heads else "Plan | Price\nPro | 20")
