@@ -10,7 +10,7 @@ from app.screen import Screen
 from app.trace import place
 from core.types import Passage, Usage
 from graph.state import SelfRAGState
-from nodes.finish import marked
+from nodes.finish import disagreement, marked
 
 STYLES = {
     "grounded": "bold green",
@@ -98,4 +98,6 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    return marked(best, [citation_of(claim, best, state["citations"]) for claim in best["claims"]])
+    answer = marked(best, [citation_of(claim, best, state["citations"]) for claim in best["claims"]])
+    conflicts = state.get("conflicts", [])
+    return f"{answer}\n\n{disagreement(conflicts, state['citations'], numbers=True)}" if conflicts else answer

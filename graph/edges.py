@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from graph.documents import relevant_documents
 from graph.state import SelfRAGState
 
 
@@ -48,13 +49,16 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 
 def after_select(
     state: SelfRAGState,
-) -> Literal["generate", "rewrite_query", "finish"]:
-    """Finish with an accepted answer; else redraft, else search again, while either is left."""
-    if state["accepted"] or state["stops"] or state["route"] != "retrieve":
+) -> Literal["generate", "rewrite_query", "compare_answers", "finish"]:
+    """Compare documents once an answer is accepted; else redraft, else search again, while either is left."""
+    if state["stops"] or state["route"] != "retrieve":
         return "finish"
-    if state["drafts_left"] > 0:
+    if not state["accepted"] and state["drafts_left"] > 0:
         return "generate"
-    return "rewrite_query" if state["rewrites_left"] > 0 else "finish"
+    if not state["accepted"] and state["rewrites_left"] > 0:
+        return "rewrite_query"
+    comparable = state.get("compares") and len(relevant_documents(state)) > 1
+    return "compare_answers" if comparable else "finish"
 
 
 def _fall_back(state: SelfRAGState) -> Literal["generate", "direct_generate", "finish"]:

@@ -8,15 +8,18 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.text import shortened
-from core.types import Candidate, Citation, Outcome, StopReason
+from core.text import location, shortened
+from core.types import Candidate, Citation, Conflict, DocumentAnswer, Outcome, Passage, Quote, StopReason
 from graph.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from nodes.concurrency import off_loop
 
 NOT_FROM_DOCUMENTS = "This is not from your documents, which do not answer the question."
+DISAGREE = "The documents disagree:"
+MOST_SOURCES = 3  # of one answer that are named
 MARKS = {
     "partially supported": " [only partly supported by the documents]",
     "no support": " [not supported by the documents]",
@@ -30,15 +33,19 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     best = state["best"]
     if best is not None and outcome in ANSWERED:
         answer, citations = await off_loop(len(best["draft"]["text"]), marked, best), citations_of(best)
+        conflicts, citations = conflicts_of(state.get("differing", []), citations, state.get("found", []))
         if state["route"] == "fallback":
             answer = f"{NOT_FROM_DOCUMENTS}\n\n{answer}"
+        if conflicts:
+            answer = f"{answer}\n\n{disagreement(conflicts, citations)}"
     else:
-        answer, citations = sentence(state["question"], outcome, reason, best), []
+        answer, citations, conflicts = sentence(state["question"], outcome, reason, best), [], []
     return {
         "outcome": outcome,
         "stop_reason": reason,
         "answer": answer,
         "citations": citations,
+        "conflicts": conflicts,
         "candidates": explained(state.get("candidates", []), best, outcome, runtime.context.constraints),
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
@@ -90,23 +97,62 @@ def citations_of(best: Candidate) -> list[Citation]:
     """Return the quotes of the supported claims, each once, numbered from 1 in the order of the claims."""
     passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
     citations: list[Citation] = []
-    seen: set[tuple[str, int, int]] = set()
     for claim in best["claims"]:
         quote = claim["quote"]
-        if quote is None or not is_supported(claim) or (key := tuple(quote.values())) in seen:
-            continue
-        seen.add(key)  # type: ignore[arg-type]
-        passage = passages[quote["passage"]]
-        citations.append(
-            Citation(
-                id=len(citations) + 1,
-                source=passage["source"],
-                page=passage["page"],
-                row=passage["row"],
-                passage=passage["text"],
-                quote=passage["text"][quote["start"] : quote["end"]],
-                start=quote["start"],
-                end=quote["end"],
-            )
-        )
+        if quote is not None and is_supported(claim):
+            _cited(quote, passages[quote["passage"]], citations)
     return citations
+
+
+def conflicts_of(
+    groups: Sequence[Sequence[DocumentAnswer]], citations: Sequence[Citation], found: Sequence[Passage]
+) -> tuple[list[Conflict], list[Citation]]:
+    """Return the answers that differ, each with the ids of its citations, and all citations, new ones at the end."""
+    passages, cited = {passage["id"]: passage for passage in found}, list(citations)
+    conflicts = [
+        Conflict(
+            answer=group[0]["answer"],
+            citations=[_cited(one["quote"], passages[one["quote"]["passage"]], cited) for one in group],
+        )
+        for group in groups
+    ]
+    return conflicts, cited
+
+
+def disagreement(conflicts: Sequence[Conflict], citations: Sequence[Citation], *, numbers: bool = False) -> str:
+    """Write a line for each answer that documents give, with their names, dates and perhaps citations."""
+    by_id = {citation["id"]: citation for citation in citations}
+    lines = [DISAGREE]
+    for conflict in conflicts:
+        ids = conflict["citations"]
+        sources = [_dated(by_id[one]) + (f" [{one}]" if numbers else "") for one in ids[:MOST_SOURCES]]
+        more = [f"and {len(ids) - MOST_SOURCES} more"] if len(ids) > MOST_SOURCES else []
+        lines.append(f"- {shortened(conflict['answer'], LONGEST_ANSWER)} ({'; '.join([*sources, *more])})")
+    return "\n".join(lines)
+
+
+def _dated(citation: Citation) -> str:
+    date = citation.get("date")
+    return location(citation["source"], citation["page"], citation["row"]) + (f", {date}" if date else "")
+
+
+def _cited(quote: Quote, passage: Passage, citations: list[Citation]) -> int:
+    """Return the id of the quote's citation, which is added if there is none."""
+    place = (passage["source"], passage["page"], passage["row"], passage["text"], quote["start"], quote["end"])
+    for one in citations:
+        if (one["source"], one["page"], one["row"], one["passage"], one["start"], one["end"]) == place:
+            return one["id"]
+    citations.append(
+        Citation(
+            id=len(citations) + 1,
+            source=passage["source"],
+            page=passage["page"],
+            row=passage["row"],
+            passage=passage["text"],
+            quote=passage["text"][quote["start"] : quote["end"]],
+            start=quote["start"],
+            end=quote["end"],
+            date=passage.get("date"),
+        )
+    )
+    return len(citations)

@@ -34,6 +34,8 @@ DRAWN = {
     ("select", "generate"),
     ("select", "rewrite_query"),
     ("select", "finish"),
+    ("select", "compare_answers"),
+    ("compare_answers", "finish"),
     ("direct_generate", "answer_check"),
     ("finish", "__end__"),
 }
