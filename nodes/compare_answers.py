@@ -16,7 +16,7 @@ from core.text import shortened
 from core.types import UNKNOWN, DocumentAnswer, Passage, Quote
 from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
-from graph.documents import relevant_documents
+from graph.documents import relevant_documents, without_copies
 from graph.state import SelfRAGState
 from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, quoted_answer
 from models.calibration import support_features
@@ -60,10 +60,13 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
 def split_documents(
     claim: str, question: str, documents: Sequence[list[Passage]]
 ) -> tuple[list[Passage], list[Passage]]:
-    """Return a passage of each document that gives the claim, and the most relevant one of each other document."""
+    """Return a passage of each document that gives the claim, and the most relevant one of each other document.
+
+    Near-duplicates count once.
+    """
     agreeing: list[Passage] = []
     others: list[Passage] = []
-    for passages in documents:
+    for passages in without_copies(documents):
         giving = [one for one in passages if gives(one, claim, question)]
         (agreeing if giving else others).append((giving or passages)[0])
     return agreeing, others
