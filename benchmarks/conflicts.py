@@ -46,7 +46,7 @@ from evaluation.systems import plain, with_surroundings
 from graph.context import Context, Services
 from retrieval.splitter import SplitSettings
 
-PLAIN, OURS, WITHOUT = "plain", "self-rag", "without comparison"
+PLAIN, OURS, WITHOUT = SYSTEMS = ("plain", "self-rag", "without")
 SETS = ("ramdocs", "poisonedrag")
 HALVES = ("tuning", "reporting")
 
@@ -133,8 +133,8 @@ def systems(services: Services, context: Context, replies: Replies, opens: Opens
     return found
 
 
-def asked(cases: Sequence[Case], replies: Replies, screen: Screen) -> dict[str, list[Record]]:
-    """What each system answered, asked now or kept from before."""
+def asked(cases: Sequence[Case], names: Sequence[str], replies: Replies, screen: Screen) -> dict[str, list[Record]]:
+    """What each system of these names answered, asked now or kept from before."""
     settings = load_settings()
     embeddings, name = embeddings_of(settings)
     split = SplitSettings(settings.selfrag_chunk_size, settings.selfrag_chunk_overlap)
@@ -149,6 +149,7 @@ def asked(cases: Sequence[Case], replies: Replies, screen: Screen) -> dict[str, 
         documents = {case.example.id: case.documents for case in cases}
         opens = libraries(documents, Path(home), embeddings, name, split)
         made = systems(rag.services, rag.context, replies, opens, surroundings)
+        made = [one for one in made if one.name in names]
         return asyncio.run(run(made, [case.example for case in cases], store, progress=progress))
 
 
@@ -216,13 +217,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", choices=HALVES, default=HALVES[1])
     parser.add_argument("--most", type=int, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--systems", default=",".join(SYSTEMS), help=f"of {', '.join(SYSTEMS)}: those to ask")
     parser.add_argument("--replies", type=Path, metavar="FILE", default=FOLDER / "replies.sqlite")
     options = parser.parse_args(arguments)
     screen = Screen()
     try:
         read = ramdocs if options.set == "ramdocs" else attacked
         cases = chosen(read(options.data), options.half, options.most, options.seed)
-        records = asked(cases, Replies(options.replies), screen)
+        records = asked(cases, options.systems.split(","), Replies(options.replies), screen)
     except SelfRAGError as error:
         print_error(str(error))
         return error.exit_code
@@ -232,7 +234,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures: dict[str, Any] = {"questions": len(cases), "half": options.half, "seed": options.seed}
     for name, ones in records.items():
         figures[name] = of_costs(ones) | (of_deception(cases, ones) if options.set == "poisonedrag" else {})
-    figures[OURS] |= of_conflicts(cases, records[OURS])
+    if OURS in records:
+        figures[OURS] |= of_conflicts(cases, records[OURS])
     print(aligned([(f"{name}: {key}", shown(value)) for name in records for key, value in figures[name].items()]))
     write_figures(f"conflicts-{options.set}-{options.half}", figures)
     return 0

@@ -7,9 +7,9 @@ import re
 from core.types import Passage, Quote
 from grounding.amounts import plain_figures, plain_text
 from grounding.capitals import names
-from grounding.dates import Date, dates
+from grounding.dates import Date, dates, without_dates
 from grounding.language import language_of
-from grounding.names import DENIAL, WHO, lexicon_of
+from grounding.names import DENIAL, lexicon_of
 from grounding.numbers import missing_figures
 from grounding.quotes import find_quote
 from grounding.stems import stems
@@ -23,6 +23,7 @@ OPEN = re.compile(
     |how\s+(?!many\b|much\b|long\b|old\b|far\b|tall\b|high\b|large\b|big\b|deep\b|wide\b|often\b|fast\b|heavy\b|
       late\b|soon\b|early\b)
     |(?:what|which)\s+(?:are|were|kinds|types|sorts|reasons|factors|ways)\b
+    |(?:what|which)\s+is\s+(?:one|an\s+example|a\s+(?:kind|type|sort|reason|way|part))\b
     |(?:name|give)\s+(?:some|two|three|four|five|several|an?\s+example|examples)\b
     )""",
     re.IGNORECASE | re.VERBOSE,
@@ -78,15 +79,16 @@ def agree(one: str, other: str, question: str) -> bool | None:
         return _same_figures(one, other, question)
     if 2 * len(a & b) / (len(a) + len(b)) >= ALIKE or _same_names(one, other):
         return True
-    return False if WHO.match(question) and not a & b and _has_names(one) and _has_names(other) else None
+    return False if not a & b and _is_name(one, a) and _is_name(other, b) else None
 
 
 def _denies(text: str) -> bool:
     return DENIAL.search(text) is not None
 
 
-def _has_names(text: str) -> bool:
-    return any(names(text))
+def _is_name(text: str, own: set[str]) -> bool:
+    """True if every word that the question has not is a name."""
+    return own <= stems(" ".join(name.text for name in names(text)))
 
 
 def _has_figures(text: str) -> bool:
@@ -99,8 +101,14 @@ def _same_figures(one: str, other: str, question: str) -> bool | None:
         return any(_compatible(date, another) for date in found for another in others)
     if not missing_figures(one, other, question, "") or not missing_figures(other, one, question, ""):
         return True
-    years = [any(map(YEAR.fullmatch, plain_figures(text))) or bool(dates(plain_text(text))) for text in (one, other)]
-    return False if years[0] == years[1] else None
+    return False if _has_amount(one, question) == _has_amount(other, question) else None
+
+
+def _has_amount(text: str, question: str) -> bool:
+    """True if the text has a figure that the question has not and that is no date or year."""
+    plain = plain_text(text)
+    figures = plain_figures(without_dates(plain, dates(plain))) - plain_figures(question)
+    return not all(map(YEAR.fullmatch, figures))
 
 
 def _compatible(one: Date, other: Date) -> bool:

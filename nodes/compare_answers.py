@@ -47,14 +47,22 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         agreeing, others = await off_loop(size, split_documents, claim["text"], question, documents)
         asked = others[:MOST_DOCUMENTS]
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
-        groups = [[drafted]] if agreeing else []
         found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
-        new = [one for one in found if not (groups and agree(one[1], drafted["answer"], question))]
+        alike = [agree(answer, claim["text"], question) is True for _, answer, _ in found]
+        # A draft with words of several documents may join their answers: these are then compared with each other.
+        joined = not agreeing and any(alike)
+        groups = [] if joined else [[drafted]]
+        new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
+        new = [one for one in new if joined or one[0]["source"] != _source_of(claim["quote"], documents)]
         checked = await gather(_checked(one, state, services, runtime.context) for one in new)
         await _group([one for one in checked if one], groups, question, services)
     differing = groups if len(groups) > 1 else []
     answers = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
     return {"differing": differing, "decided": {"asked": len(asked), "answers": answers}}
+
+
+def _source_of(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
+    return next((one["source"] for passages in documents for one in passages if one["id"] == quote["passage"]), None)
 
 
 def split_documents(

@@ -18,6 +18,9 @@ WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What i
         (WHEN, "It was built in 1902 and widened in 1930.", "1930", True),
         ("How long is it?", "2 km", "2,000 metres", True),
         ("How many people live there?", "3,559 people", "10,000", False),
+        ("How many people live there?", "536 at the 2010 census", "7,899", False),
+        ("Where is it?", "Salem, Massachusetts", "Stoneham", False),
+        ("Where is it?", "Norhavn", "beside the old fish market", None),
         ("What is the bridge known for?", "its four lanes", "1902", None),
         (WHO, "Ingrid Solberg", "Dr Solberg", True),
         (WHO, "The bridge was built by Ingrid Solberg.", "Marta Quill", False),
@@ -49,6 +52,7 @@ def test_code_tells_answers_apart_or_leaves_it_to_a_reader(
         ("How does the pump stop?", False),
         ("What are the causes of rust?", False),
         ("List the rules.", False),
+        ("What is one use of rye?", False),
         ("Warum ist die Brücke gesperrt, und wer hat das entschieden?", True),
     ],
 )

@@ -105,6 +105,13 @@ async def test_a_draft_that_joins_two_answers_is_taken_apart() -> None:
     assert answers(await asking) == [["1902"], ["1911"]]
 
 
+async def test_a_draft_in_other_words_than_its_document_is_one_of_the_answers() -> None:
+    said = "The mill bridge was built in 1902, so it is old."
+    brief = {FIRST: "the mill bridge", LATER: "1911"}
+    asking, *_ = asked_of([FIRST, LATER], brief, ScriptedCritic(otherwise=SUPPORTED), said=said)
+    assert answers(await asking) == [[said], ["1911"]]
+
+
 async def test_documents_that_agree_with_each_other_are_one_answer() -> None:
     other = "In 1911 the mill bridge was opened."
     asking, *_ = asked_of([FIRST, LATER, other], {LATER: "1911", other: "In 1911"}, ScriptedCritic(otherwise=SUPPORTED))
