@@ -219,9 +219,11 @@ class ScriptedGenerator:
         self.bounds.append((max_tokens, temperature))
         await self.wait("brief")
         self.budget.charge(CALL_TOKENS, call_cost())
-        if inputs["passage"] not in self.brief:
+        said = self.brief.get(inputs["passage"])
+        if said is None and self.forever:
+            said = self.forever("brief", len(self.inputs("brief")) - 1)
+        if said is None:
             raise NotScriptedError(f"the generator has no brief answer of: {inputs['passage']}")
-        said = self.brief[inputs["passage"]]
         if isinstance(said, Exception):
             raise said
         return said
