@@ -77,6 +77,7 @@ def test_a_passage_gives_a_claim_if_it_has_its_own_words_and_does_not_deny_it(te
     [
         ("1911", "The bridge dates from 1911."),
         ("in the year 1911", None),
+        ("bridge built 1911", None),
         ("1902", None),
         ("no", "A bridge was built there."),
         ("", None),

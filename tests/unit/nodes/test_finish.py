@@ -200,4 +200,4 @@ def test_what_disagrees_is_a_line_each_however_much_documents_say() -> None:
     lines = disagreement(*conflicts_of(groups, [], found)).split("\n")
     assert len(lines) == 1 + len(groups)
     assert all(len(line) <= LONGEST_ANSWER + 50 for line in lines)
-    assert lines[-1].endswith(f"; and {5 - MOST_SOURCES} more)")
+    assert lines[-1] == f"- same ({'; '.join(f'{number}.txt' for number in range(5, 5 + MOST_SOURCES))}; and 2 more)"
