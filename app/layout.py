@@ -18,7 +18,7 @@ PILL = (64.0, 24.0)
 CHECKS_GAP = 32.0
 MARGIN = 24.0
 
-# The column and the row of each node; between -1 and 1 are the two checks, which stand side by side.
+# The column and the row of each node; between -1 and 1 are those that stand beside the way straight down.
 NODES: dict[str, tuple[float, int]] = {
     "decide": (0, 0),
     "retrieve": (0, 1),
@@ -29,7 +29,8 @@ NODES: dict[str, tuple[float, int]] = {
     "hallucination_check": (-0.5, 4),
     "answer_check": (0.5, 4),
     "select": (0, 5),
-    "finish": (0, 6),
+    "compare_answers": (-0.5, 6),
+    "finish": (0, 7),
 }
 
 
@@ -90,6 +91,8 @@ EDGES: dict[tuple[str, str], Edge] = {
         "a direct answer was no good", ("right", 0.25), ("right", 0), ("beside_direct",), label_at=(0.74, 0, 13)
     ),
     ("select", "finish"): Edge("accepted, or nothing left to try", label_at=(0.5, 8, 4), anchor="start"),
+    ("select", "compare_answers"): Edge("several documents", ("bottom", -0.25), label_at=(0.5, -6, 4), anchor="end"),
+    ("compare_answers", "finish"): Edge("", ("bottom", 0.25)),
     ("direct_generate", "answer_check"): Edge("", ("bottom", 0), ("right", 0)),
     ("finish", END): Edge(""),
 }

@@ -14,6 +14,7 @@ from core.types import (
     CandidateRecord,
     Citation,
     Claim,
+    Conflict,
     Outcome,
     Passage,
     Quote,
@@ -124,6 +125,7 @@ class Result(BaseModel):
     usefulness_rating: int | None
     claims: list[ResultClaim]
     citations: list[Citation]
+    conflicts: list[Conflict]
     passages: list[ResultPassage]
     candidates: list[ResultCandidate]
     path: list[dict[str, Any]]
@@ -187,6 +189,7 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
         usefulness_rating=int(use["label"]) if use and use["label"] != UNKNOWN else None,
         claims=_claims(best, state["citations"]) if best else [],
         citations=state["citations"],
+        conflicts=state.get("conflicts", []),
         passages=[_passage(one, state["verdicts"].get(one["id"])) for one in state.get("found", state["passages"])],
         candidates=[_candidate(one) for one in state.get("candidates", [])],
         path=[_step(step) for step in state["path"]],

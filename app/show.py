@@ -11,7 +11,7 @@ from app.trace import place
 from core.passages import section_of
 from core.types import Passage, Usage
 from graph.state import SelfRAGState
-from nodes.finish import marked
+from nodes.finish import disagreement, marked
 
 STYLES = {
     "grounded": "bold green",
@@ -96,8 +96,12 @@ def numbered_answer(state: SelfRAGState) -> str:
     best = state["best"]
     if best is None or not state["citations"]:
         return state["answer"]
-    return marked(
+    answer = marked(
         best,
         [numbers_of(claim, best, state["citations"]) for claim in best["claims"]],
         question=state["question"],
     )
+    conflicts = state.get("conflicts", [])
+    if not conflicts:
+        return answer
+    return f"{answer}\n\n{disagreement(conflicts, state['citations'], state['question'], numbers=True)}"

@@ -29,6 +29,7 @@ PURPOSES = {
     "hallucination_check": "is each claim supported?",
     "answer_check": "is the answer useful?",
     "select": "keep the best draft",
+    "compare_answers": "do documents disagree?",
     "finish": "outcome and citations",
 }
 LIGHT = {

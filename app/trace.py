@@ -119,8 +119,18 @@ def _described(node: str, decided: dict[str, Any]) -> str:
             if decided.get("reconsidered"):
                 return "not accepted: the documents are searched after all"
             return "accepted" if decided["accepted"] else "not accepted"
+        case "compare_answers":
+            return _compared(decided)
         case _:
             return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def _compared(decided: dict[str, Any]) -> str:
+    """What documents answer that differ, and how many were asked by themselves."""
+    answers = " | ".join(f"“{shortened(one['answer'], 60)}”" for one in decided["answers"])
+    if answers:
+        return f"{len(decided['answers'])} answers differ: {answers}"
+    return f"no other answer in {decided['asked']} documents" if decided["asked"] else "the documents agree"
 
 
 def _drafted(decided: dict[str, Any]) -> str:

@@ -43,7 +43,8 @@ class Verdict(TypedDict):
 class Passage(TypedDict):
     """A passage as the models read it. ``page`` and ``row`` count from 1; ``similarity`` is the retriever's.
 
-    ``title`` of its document and ``heading`` of its section are there only if the retriever gives them.
+    ``title`` and ``date`` (YYYY-MM-DD) of its document and ``heading`` of its section are there only if the retriever
+    gives them.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Passage(TypedDict):
     similarity: float | None
     title: NotRequired[str]
     heading: NotRequired[str]
+    date: NotRequired[str]
 
 
 class Quote(TypedDict):
@@ -127,10 +129,25 @@ class CandidateRecord(TypedDict):
     reason: str
 
 
-class Citation(TypedDict):
-    """A quote as it is shown: ``passage[start:end] == quote``.
+class DocumentAnswer(TypedDict):
+    """What one document by itself answers, in a few words of it; its verdict (ISSUP) and the quote that supports it."""
 
-    ``title`` and ``heading`` are the passage's; citations in a checkpoint of an older version lack them.
+    answer: str
+    verdict: Verdict
+    quote: Quote
+
+
+class Conflict(TypedDict):
+    """One of the answers that documents disagree on, and the ids of its citations, one for each document."""
+
+    answer: str
+    citations: list[int]
+
+
+class Citation(TypedDict):
+    """A quote as it is shown: ``passage[start:end] == quote``. ``date`` is its document's, if known.
+
+    ``title`` and ``heading`` are the passage's; citations in a checkpoint of an older version lack all three.
     """
 
     id: int
@@ -143,6 +160,7 @@ class Citation(TypedDict):
     quote: str
     start: int
     end: int
+    date: NotRequired[str | None]
 
 
 class Step(TypedDict):

@@ -13,13 +13,16 @@ class Wording:
     """The fixed texts of one language.
 
     ``unanswered`` and ``no_answer`` take the question as ``asked`` and one of ``why``; ``failed``, which stands in its
-    place, the ``claim`` that the documents do not fully support. ``marks``, by the label of a claim, stand after it.
+    place, the ``claim`` that the documents do not fully support. ``more`` takes the ``count`` of documents that are not
+    named. ``marks``, by the label of a claim, stand after it.
     """
 
     unanswered: str
     no_answer: str
     failed: str
     not_from_documents: str
+    disagree: str
+    more: str
     why: Mapping[StopReason, str]
     marks: Mapping[str, str]
 
@@ -30,6 +33,8 @@ WORDINGS: Mapping[str, Wording] = {
         no_answer="No answer to “{asked}”: {why}.",
         failed="one was drafted, but the documents do not fully support “{claim}”",
         not_from_documents="This is not from your documents, which do not answer the question.",
+        disagree="The documents disagree:",
+        more="and {count} more",
         why={
             "nothing_relevant": "nothing found in them answers it",
             "declined": "what was found in them does not say",
@@ -52,6 +57,8 @@ WORDINGS: Mapping[str, Wording] = {
         no_answer="Keine Antwort auf „{asked}“: {why}.",
         failed="es gab einen Entwurf, aber die Dokumente belegen „{claim}“ nicht vollständig",
         not_from_documents="Das steht nicht in Ihren Dokumenten; sie beantworten die Frage nicht.",
+        disagree="Die Dokumente widersprechen sich:",
+        more="und {count} weitere",
         why={
             "nothing_relevant": "nichts, was darin gefunden wurde, beantwortet die Frage",
             "declined": "was darin gefunden wurde, sagt es nicht",
@@ -74,6 +81,8 @@ WORDINGS: Mapping[str, Wording] = {
         no_answer="Pas de réponse à « {asked} » : {why}.",
         failed="une réponse a été rédigée, mais les documents n’étayent pas entièrement « {claim} »",
         not_from_documents="Cela ne vient pas de vos documents, qui ne répondent pas à la question.",
+        disagree="Les documents se contredisent :",
+        more="et {count} de plus",
         why={
             "nothing_relevant": "rien de ce qui y a été trouvé n’y répond",
             "declined": "ce qui y a été trouvé ne le dit pas",
@@ -96,6 +105,8 @@ WORDINGS: Mapping[str, Wording] = {
         no_answer="No hay respuesta a «{asked}»: {why}.",
         failed="se redactó una, pero los documentos no respaldan del todo «{claim}»",
         not_from_documents="Esto no procede de sus documentos, que no responden a la pregunta.",
+        disagree="Los documentos se contradicen:",
+        more="y {count} más",
         why={
             "nothing_relevant": "nada de lo encontrado en ellos responde a la pregunta",
             "declined": "lo encontrado en ellos no lo dice",
@@ -118,6 +129,8 @@ WORDINGS: Mapping[str, Wording] = {
         no_answer="“{asked}”没有答案：{why}。",
         failed="已拟出一个回答，但文档不完全支持“{claim}”",
         not_from_documents="以下内容并非来自您的文档，文档没有回答这个问题。",
+        disagree="文档说法不一：",
+        more="另有{count}份",
         why={
             "nothing_relevant": "其中找到的内容都没有回答它",
             "declined": "其中找到的内容没有说明",

@@ -107,6 +107,13 @@ class Cited(TypedDict, total=False):
     quote: str
 
 
+class Disagreement(TypedDict):
+    """One of the answers that documents disagree on, and the documents that give it."""
+
+    answer: str
+    sources: list[str]
+
+
 class Provenance(TypedDict):
     """What an answer was made with: version, models, prompts and index; the name of the critic's calibration."""
 
@@ -121,7 +128,8 @@ class Record(TypedDict):
     answer or for the best draft of an abstention. ``answer`` is empty when the system abstained. ``confidence`` in 0..1
     orders its answers from doubtful to sure.
     ``decisions`` is the trace, in whatever form the system records it. ``error`` is set when the system failed; such a
-    record does not count as done. Records of older versions lack ``read``, ``stamp`` and ``calibration``.
+    record does not count as done. ``conflicts`` are the answers that it shows to differ between documents. Records of
+    older versions lack ``read``, ``conflicts``, ``stamp`` and ``calibration``.
     """
 
     system: str
@@ -138,6 +146,7 @@ class Record(TypedDict):
     read: NotRequired[list[Seen]]
     said: list[Said]
     citations: list[Cited]
+    conflicts: NotRequired[list[Disagreement]]
     usefulness: float | None
     cost: Cost
     decisions: list[dict[str, Any]]

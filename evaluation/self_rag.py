@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from core.types import UNKNOWN, Candidate, Passage, Verdict
+from core.types import UNKNOWN, Candidate, Citation, Conflict, Passage, Verdict
 from evaluation.fingerprint import fingerprint
-from evaluation.records import Cited, Cost, Example, Record, Said, Seen, seen_of
+from evaluation.records import Cited, Cost, Disagreement, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Services
 from graph.state import SelfRAGState
@@ -81,6 +81,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         read=_seen(best["draft"]["passages"] if best else [], state["verdicts"]),
         said=_said(best) if best else [],
         citations=[cast("Cited", dict(citation)) for citation in state["citations"]],
+        conflicts=[_disagreement(one, state["citations"]) for one in state.get("conflicts", [])],
         usefulness=best["usefulness"] if best and best["use"] else None,
         cost=Cost(**state["usage"], seconds=state["seconds"]),
         decisions=_decisions(state, searches),
@@ -126,6 +127,11 @@ def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[
         relevant = None if verdict is None else RELEVANCE.leaning(verdict) == "relevant"
         found.append(seen_of(passage, _score(RELEVANCE, verdict), relevant))
     return found
+
+
+def _disagreement(conflict: Conflict, citations: Sequence[Citation]) -> Disagreement:
+    sources = [one["source"] for one in citations if one["id"] in conflict["citations"]]
+    return Disagreement(answer=conflict["answer"], sources=sources)
 
 
 def _said(best: Candidate) -> list[Said]:

@@ -14,6 +14,7 @@ from graph.edges import after_decide, after_generate, after_grade_documents, aft
 from graph.node_wrapper import WrappedNode
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
+from nodes.compare_answers import compare_answers
 from nodes.decide import decide
 from nodes.direct_generate import direct_generate
 from nodes.finish import finish
@@ -40,7 +41,7 @@ def build_graph(
     graph = StateGraph(SelfRAGState, context_schema=Context)
     for node in (decide, retrieve, grade_documents, rewrite_query, generate):
         graph.add_node(node.__name__, WrappedNode(node, services))
-    for node in (hallucination_check, answer_check, direct_generate, select, finish):
+    for node in (hallucination_check, answer_check, direct_generate, select, compare_answers, finish):
         graph.add_node(node.__name__, WrappedNode(node, services))
 
     graph.add_edge(START, "decide")
@@ -62,7 +63,12 @@ def build_graph(
     graph.add_conditional_edges("generate", after_generate, ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")
-    graph.add_conditional_edges("select", after_select, ["retrieve", "generate", "rewrite_query", "finish"])
+    graph.add_conditional_edges(
+        "select", after_select, ["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]
+    )
+
+    # Show what other documents answer.
+    graph.add_edge("compare_answers", "finish")
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)

@@ -37,7 +37,7 @@ class Limits(BaseModel):
     @property
     def steps(self) -> int:
         """Steps of the graph, of those side by side one, that no run within these limits exceeds."""
-        return 8 + (self.rewrites + 1) * (3 + 3 * self.drafts)
+        return 9 + (self.rewrites + 1) * (3 + 3 * self.drafts)
 
 
 MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS).steps
@@ -78,9 +78,10 @@ class Context(BaseModel):
     what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
     3, is never given as an answer. ``scoring`` ranks candidates by the paper's sum of ``weights``, or by support before
     usefulness. ``fallback`` is what follows when no passage is relevant and no rewrite is left: an answer without
-    documents, or one drafted from the best passages all the same. ``temperature`` and ``answer_tokens`` are those of
-    drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every search of the
-    question, also when it is resumed; a retriever must know it if it is set.
+    documents, or one drafted from the best passages all the same. With ``conflicts`` each document that may answer
+    otherwise than the draft is asked by itself, and what differs is shown. ``temperature`` and ``answer_tokens`` are
+    those of drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every
+    search of the question, also when it is resumed; a retriever must know it if it is set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -92,6 +93,7 @@ class Context(BaseModel):
     temperature: float | None = Field(None, ge=0, le=2)
     answer_tokens: int | None = Field(None, ge=20, le=4_000)
     explain: bool = False
+    conflicts: bool = True
     constraints: Constraints = "soft"
     scoring: Scoring = "paper"
     weights: Weights = Weights()

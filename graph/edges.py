@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from graph.documents import relevant_documents
 from graph.state import SelfRAGState
 
 
@@ -48,18 +49,21 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
 
 def after_select(
     state: SelfRAGState,
-) -> Literal["retrieve", "generate", "rewrite_query", "finish"]:
-    """Finish with an accepted answer; else redraft, else search again, while either is left.
+) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
+    """Compare documents once an answer is accepted; else redraft, else search again, while either is left.
 
     Search for the first time when a direct answer was no good.
     """
-    if state["accepted"] or state["stops"] or state["route"] != "retrieve":
+    if state["stops"] or state["route"] != "retrieve":
         return "finish"
-    if not state["searched"]:
+    if not state["accepted"] and not state["searched"]:
         return "retrieve"
-    if state["drafts_left"] > 0:
+    if not state["accepted"] and state["drafts_left"] > 0:
         return "generate"
-    return "rewrite_query" if state["rewrites_left"] > 0 else "finish"
+    if not state["accepted"] and state["rewrites_left"] > 0:
+        return "rewrite_query"
+    comparable = state.get("compares") and len(relevant_documents(state)) > 1
+    return "compare_answers" if comparable else "finish"
 
 
 def _fall_back(state: SelfRAGState) -> Literal["generate", "direct_generate", "finish"]:

@@ -46,6 +46,7 @@ RESERVES = {
     "rewrite_query": Reserve(3, BEFORE_CHECKS),
     "generate": Reserve(1, BEFORE_CHECKS),
 }
+OPTIONAL = {"compare_answers"}  # a limit or a failure leaves out what these find, and is not why the run ended
 
 
 class WrappedNode(Runnable[SelfRAGState, Update]):
@@ -105,7 +106,7 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         )
         why = f", stopped by {stops[0]['reason']}" if stops else ""
         log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], why)
-        reduced: Update = {"usage": spent, "path": [step], "stops": stops}
+        reduced: Update = {"usage": spent, "path": [step], "stops": [] if name in OPTIONAL else stops}
         if name == FIRST:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
         if name == LAST:

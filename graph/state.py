@@ -10,6 +10,8 @@ from core.types import (
     CandidateRecord,
     Citation,
     Claim,
+    Conflict,
+    DocumentAnswer,
     Draft,
     Drafted,
     Fallback,
@@ -33,7 +35,9 @@ class SelfRAGState(TypedDict, total=False):
     keeps every relevance verdict by passage, since it is against the question. ``passages`` are those of the last
     search, after those ``kept`` of earlier ones. ``drafts``, ``claims`` and ``uses`` belong to the present round;
     ``drafted`` is every draft of the question. ``found`` holds each passage of any search once, and ``candidates``
-    every draft that was ranked; a checkpoint of an older version lacks these two, and ``kept``.
+    every draft that was ranked; ``compares`` is the context's ``conflicts``, and ``differing`` are the answers of
+    single documents, in groups that agree, if there are two or more groups. A checkpoint of an older version lacks
+    these four, ``kept`` and ``conflicts``.
     ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
     early. ``fallback`` is the context's; a checkpoint of an older version has True for ``direct`` and False for
     ``abstain``.
@@ -61,11 +65,14 @@ class SelfRAGState(TypedDict, total=False):
     candidates: list[CandidateRecord]
     best: Candidate | None
     accepted: bool
+    compares: bool
+    differing: list[list[DocumentAnswer]]
     seconds: float
     answer: str
     outcome: Outcome | None
     stop_reason: StopReason | None
     citations: list[Citation]
+    conflicts: list[Conflict]
     usage: Annotated[Usage, add_usage]
     path: Annotated[list[Step], operator.add]
     stops: Annotated[list[Stop], operator.add]

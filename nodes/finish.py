@@ -7,15 +7,18 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.text import shortened
-from core.types import Candidate, Citation, Claim, Outcome, Quote, StopReason
+from core.text import location, shortened
+from core.types import Candidate, Citation, Claim, Conflict, DocumentAnswer, Outcome, Passage, Quote, StopReason
 from core.wording import WORDINGS, Wording
 from graph.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
 from graph.context import Context, Services
 from graph.state import SelfRAGState
+from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from grounding.language import language_of
 from nodes.concurrency import off_loop
+
+MOST_SOURCES = 3  # of one answer that are named
 
 
 async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -24,16 +27,19 @@ async def finish(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     best = state["best"]
     if best is not None and outcome in ANSWERED:
         answer = await off_loop(len(best["draft"]["text"]), marked, best, question=state["question"])
-        citations = citations_of(best)
+        conflicts, citations = conflicts_of(state.get("differing", []), citations_of(best), state.get("found", []))
         if state["route"] == "fallback":
             answer = f"{wording_of(state['question']).not_from_documents}\n\n{answer}"
+        if conflicts:
+            answer = f"{answer}\n\n{disagreement(conflicts, citations, state['question'])}"
     else:
-        answer, citations = sentence(state["question"], outcome, reason, best), []
+        answer, citations, conflicts = sentence(state["question"], outcome, reason, best), [], []
     return {
         "outcome": outcome,
         "stop_reason": reason,
         "answer": answer,
         "citations": citations,
+        "conflicts": conflicts,
         "candidates": explained(state.get("candidates", []), best, outcome, runtime.context.constraints),
         "decided": {"outcome": outcome, "stop_reason": reason},
     }
@@ -90,25 +96,69 @@ def citations_of(best: Candidate) -> list[Citation]:
     """Return the quotes of the supported claims, each once, numbered from 1 in the order of the claims."""
     passages = {passage["id"]: passage for passage in best["draft"]["passages"]}
     citations: list[Citation] = []
-    seen: set[tuple[str, int, int]] = set()
-    for quote in (quote for claim in best["claims"] if is_supported(claim) for quote in quotes_of(claim)):
-        key = (quote["passage"], quote["start"], quote["end"])
-        if key in seen:
-            continue
-        seen.add(key)
-        passage = passages[quote["passage"]]
-        citations.append(
-            Citation(
-                id=len(citations) + 1,
-                source=passage["source"],
-                title=passage.get("title"),
-                heading=passage.get("heading"),
-                page=passage["page"],
-                row=passage["row"],
-                passage=passage["text"],
-                quote=passage["text"][quote["start"] : quote["end"]],
-                start=quote["start"],
-                end=quote["end"],
-            )
-        )
+    for claim in best["claims"]:
+        for quote in quotes_of(claim) if is_supported(claim) else ():
+            _cited(quote, passages[quote["passage"]], citations)
     return citations
+
+
+def conflicts_of(
+    groups: Sequence[Sequence[DocumentAnswer]], citations: Sequence[Citation], found: Sequence[Passage]
+) -> tuple[list[Conflict], list[Citation]]:
+    """Return the answers that differ, each with the ids of its citations, and all citations, new ones at the end."""
+    passages, cited = {passage["id"]: passage for passage in found}, list(citations)
+    conflicts = [
+        Conflict(
+            answer=group[0]["answer"],
+            citations=[_cited(one["quote"], passages[one["quote"]["passage"]], cited) for one in group],
+        )
+        for group in groups
+    ]
+    return conflicts, cited
+
+
+def disagreement(
+    conflicts: Sequence[Conflict], citations: Sequence[Citation], question: str = "", *, numbers: bool = False
+) -> str:
+    """Write a line for each answer that documents give, with their names, dates and perhaps citations.
+
+    The words around them are in the question's language.
+    """
+    wording = wording_of(question)
+    by_id = {citation["id"]: citation for citation in citations}
+    lines = [wording.disagree]
+    for conflict in conflicts:
+        ids = conflict["citations"]
+        sources = [_dated(by_id[one]) + (f" [{one}]" if numbers else "") for one in ids[:MOST_SOURCES]]
+        more = [wording.more.format(count=len(ids) - MOST_SOURCES)] if len(ids) > MOST_SOURCES else []
+        lines.append(f"- {shortened(conflict['answer'], LONGEST_ANSWER)} ({'; '.join([*sources, *more])})")
+    return "\n".join(lines)
+
+
+def _dated(citation: Citation) -> str:
+    date = citation.get("date")
+    return location(citation["source"], citation["page"], citation["row"]) + (f", {date}" if date else "")
+
+
+def _cited(quote: Quote, passage: Passage, citations: list[Citation]) -> int:
+    """Return the id of the quote's citation, which is added if there is none."""
+    place = (passage["source"], passage["page"], passage["row"], passage["text"], quote["start"], quote["end"])
+    for one in citations:
+        if (one["source"], one["page"], one["row"], one["passage"], one["start"], one["end"]) == place:
+            return one["id"]
+    citations.append(
+        Citation(
+            id=len(citations) + 1,
+            source=passage["source"],
+            title=passage.get("title"),
+            heading=passage.get("heading"),
+            page=passage["page"],
+            row=passage["row"],
+            passage=passage["text"],
+            quote=passage["text"][quote["start"] : quote["end"]],
+            start=quote["start"],
+            end=quote["end"],
+            date=passage.get("date"),
+        )
+    )
+    return len(citations)

@@ -58,4 +58,6 @@ def as_passage(document: Document) -> Passage:
         passage["title"] = str(title)
     if heading := metadata.get("heading"):
         passage["heading"] = str(heading)
+    if date := metadata.get("date"):
+        passage["date"] = str(date)
     return passage

@@ -23,13 +23,20 @@ from graph.initial_state import initial_state
 from graph.state import SelfRAGState
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
+from prompts.compare_answers import BRIEF_ANSWER
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY
 
 # What of a choice's inputs a script is keyed by.
-SUBJECTS = {"retrieve": "question", "relevance": "passage", "support": "claim", "usefulness": "answer"}
+SUBJECTS = {
+    "retrieve": "question",
+    "relevance": "passage",
+    "support": "claim",
+    "usefulness": "answer",
+    "agreement": "second",
+}
 PROMPTS = (
     ("draft", GENERATE),
     ("mend", REDRAFT_UNSUPPORTED),
@@ -157,7 +164,7 @@ class ScriptedGenerator:
     """Writes from one list for each prompt, in order; ``asked`` keeps each prompt's name and inputs, ``bounds`` its
     most tokens and its temperature.
 
-    ``forever`` answers a prompt whose list is used up.
+    ``forever`` answers a prompt whose list is used up; ``brief`` are by passage.
     """
 
     drafts: Sequence[Said] = ()
@@ -165,6 +172,7 @@ class ScriptedGenerator:
     improved: Sequence[Said] = ()
     queries: Sequence[Said] = ()
     direct: Sequence[Said] = ()
+    brief: Mapping[str, Said] = field(default_factory=dict)
     forever: Callable[[str, int], str] | None = None
     wait: Callable[[str], Awaitable[None]] = no_delay
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -184,6 +192,8 @@ class ScriptedGenerator:
         **inputs: Any,
     ) -> str:
         messages.format_messages(**inputs)
+        if messages is BRIEF_ANSWER:
+            return await self._brief(inputs, max_tokens, temperature)
         name = next(name for name, prompt in PROMPTS if prompt is messages)
         if self.budget is None:
             raise RuntimeError("not with_budget")
@@ -200,6 +210,24 @@ class ScriptedGenerator:
             raise said
         return said
 
+    async def _brief(self, inputs: dict[str, Any], max_tokens: int, temperature: float | None) -> str:
+        """As `write`, by the passage that is asked, since several are asked at once."""
+        if self.budget is None:
+            raise RuntimeError("not with_budget")
+        await self.budget.admit(CALL_TOKENS)
+        self.asked.append(("brief", inputs))
+        self.bounds.append((max_tokens, temperature))
+        await self.wait("brief")
+        self.budget.charge(CALL_TOKENS, call_cost())
+        said = self.brief.get(inputs["passage"])
+        if said is None and self.forever:
+            said = self.forever("brief", len(self.inputs("brief")) - 1)
+        if said is None:
+            raise NotScriptedError(f"the generator has no brief answer of: {inputs['passage']}")
+        if isinstance(said, Exception):
+            raise said
+        return said
+
     def inputs(self, name: str) -> list[dict[str, Any]]:
         return [inputs for one, inputs in self.asked if one == name]
 
@@ -207,6 +235,8 @@ class ScriptedGenerator:
         for name in ("draft", "mend", "improve", "query", "direct"):
             left = self._script(name)[len(self.inputs(name)) :]
             assert not left, f"the generator was never asked for {name}: {left}"
+        silent = set(self.brief) - {inputs["passage"] for inputs in self.inputs("brief")}
+        assert not silent, f"the generator was never asked for a brief answer of {silent}"
 
     def _said(self, name: str, turn: int) -> Said:
         script = self._script(name)

@@ -77,6 +77,8 @@ def _step(step: Mapping[str, Any]) -> str | None:
         case "answer_check":
             labels = [str(verdict["label"]) for verdict in step.get("usefulness") or []]
             return "not useful" if labels and all(label in USELESS for label in labels) else None
+        case "compare_answers":
+            return "documents disagree" if step.get("answers") else None
         case "retrieve" | "select" | "finish":
             return None
         case other:

@@ -1,6 +1,5 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,12 +21,7 @@ from retrieval.index.schema import Snapshot
 from retrieval.index.sections import section_of, section_shares
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import Vectors, embed_query, vectors_of
-
-_DUPLICATE_DIFFERENCE = 0.1  # share of words in which near-duplicates may differ
-_WORD = re.compile(r"\w+")
-_NEGATIONS = frozenset(
-    "no not nor none never neither without except unless cannot hardly fail fails failed t".split()  # t: of isn't
-)
+from retrieval.near_duplicates import near_duplicates, words_of
 
 
 def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[int, float]:
@@ -41,31 +35,17 @@ def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[
 
 
 def distinct(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most: int) -> list[tuple[int, float]]:
-    """Return up to ``most`` of the best, without near-duplicates of a better one.
-
-    Near-duplicates differ in at most a tenth of their words, and in no number or negation: last year's price list
-    does not duplicate this year's.
-    """
+    """Return up to ``most`` of the best, without near-duplicates of a better one."""
     seen: list[Counter[str]] = []
     kept: list[tuple[int, float]] = []
     for id_, score in ranked:
-        words = Counter(_WORD.findall(texts[id_].casefold())) or Counter([texts[id_]])
-        if not any(_near_duplicates(words, other) for other in seen):
+        words = words_of(texts[id_])
+        if not any(near_duplicates(words, other) for other in seen):
             seen.append(words)
             kept.append((id_, score))
             if len(kept) == most:
                 break
     return kept
-
-
-def _near_duplicates(one: Counter[str], other: Counter[str]) -> bool:
-    total = one.total() + other.total()
-    if abs(one.total() - other.total()) > _DUPLICATE_DIFFERENCE * total / 2:
-        return False
-    differing = (one - other) + (other - one)
-    if differing.total() > _DUPLICATE_DIFFERENCE * total / 2:
-        return False
-    return not any(word in _NEGATIONS or any(map(str.isdigit, word)) for word in differing)
 
 
 def _normalised(scores: Mapping[int, float]) -> dict[int, float]:

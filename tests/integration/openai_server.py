@@ -17,6 +17,7 @@ from evaluation.comparison.criteria import COMPARE
 from evaluation.comparison.overall_prose import ANALYSE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
+from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -31,7 +32,13 @@ __all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "se
 
 Support = Literal["serve", "ignore", "refuse"]
 Inputs = Mapping[str, str]
-CHOICES = {"retrieve": RETRIEVE, "relevance": RELEVANCE, "support": SUPPORT, "usefulness": USEFULNESS}
+CHOICES = {
+    "retrieve": RETRIEVE,
+    "relevance": RELEVANCE,
+    "support": SUPPORT,
+    "usefulness": USEFULNESS,
+    "agreement": AGREEMENT,
+}
 PROMPTS: dict[str, ChatPromptTemplate] = {
     **{name: choice.messages for name, choice in CHOICES.items()},
     "mend": REDRAFT_UNSUPPORTED,
@@ -39,6 +46,7 @@ PROMPTS: dict[str, ChatPromptTemplate] = {
     "draft": GENERATE,
     "query": REWRITE_QUERY,
     "direct": DIRECT_GENERATE,
+    "brief": BRIEF_ANSWER,
     "compare": COMPARE,
     "analyse": ANALYSE,
 }
@@ -102,7 +110,7 @@ def passages_of(shown: str) -> list[str]:
 class Policy:
     """Reads what it is shown: a passage is relevant that shares two words with the question; drafts quote.
 
-    Of two answers the longer one is preferred.
+    Of two answers the longer one is preferred. The brief answer of a passage is its first figure.
     """
 
     def label(self, kind: str, inputs: Inputs) -> str:
@@ -113,7 +121,7 @@ class Policy:
             return "relevant" if len(shared) >= 2 else "irrelevant"
         if kind == "support":
             return "fully supported" if inputs["claim"] in inputs["passages"] else "no support"
-        return "5"
+        return "differ" if kind == "agreement" else "5"
 
     def text(self, kind: str, inputs: Inputs) -> str:
         if kind == "reason":
@@ -122,6 +130,8 @@ class Policy:
             return f"other words {inputs['tried'].count(chr(10))}"
         if kind == "direct":
             return "The answer is 4."
+        if kind == "brief":
+            return next(iter(re.findall(r"\d+", inputs["passage"])), NO_ANSWER)
         if kind == "compare":
             return f"reason: It is longer.\npreferred: {max(('first', 'second'), key=lambda one: len(inputs[one]))}"
         if kind == "analyse":

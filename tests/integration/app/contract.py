@@ -19,6 +19,7 @@ NODES = {
     "answer_check",
     "direct_generate",
     "select",
+    "compare_answers",
     "finish",
 }
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
@@ -30,7 +31,7 @@ def keep_to_the_contract(result: Any) -> None:
         result,
         "question answer outcome stop_reason queries decision retrieved relevant support usefulness claims "
         "citations path usage used_retrieval support_level usefulness_rating passages candidates stamp "
-        "calibration",
+        "calibration conflicts",
     )
     assert isinstance(result["question"], str)
     assert isinstance(result["answer"], str)
@@ -52,12 +53,19 @@ def keep_to_the_contract(result: Any) -> None:
         assert isinstance(claim["text"], str)
         assert set(claim["citations"]) <= {citation["id"] for citation in result["citations"]}
     for number, citation in enumerate(result["citations"], 1):
-        keys(citation, "id source title heading page row passage quote start end")
+        keys(citation, "id source title heading page row passage quote start end date")
         assert citation["id"] == number
+        assert citation["date"] is None or re.fullmatch(r"\d{4}-\d\d-\d\d", citation["date"])
         assert isinstance(citation["source"], str)
         assert all(citation[name] is None or type(citation[name]) is int for name in ("page", "row"))
         assert citation["passage"][citation["start"] : citation["end"]] == citation["quote"]
         assert citation["quote"]
+    assert len(result["conflicts"]) != 1
+    for conflict in result["conflicts"]:
+        keys(conflict, "answer citations")
+        assert isinstance(conflict["answer"], str)
+        assert conflict["citations"]
+        assert set(conflict["citations"]) <= {citation["id"] for citation in result["citations"]}
     assert result["used_retrieval"] is (result["outcome"] in ("grounded", "partially_grounded"))
     assert result["support_level"] == level_of(result["claims"])
     assert result["usefulness_rating"] in (None, 1, 2, 3, 4, 5)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 WRITES = ("draft", "mend", "improve", "query", "direct")
-VERDICTS = ("retrieve", "relevance", "support", "usefulness")
+VERDICTS = ("retrieve", "relevance", "support", "usefulness", "agreement")
 SUPPORTED = frozenset({"fully supported", "partially supported"})
 MARKS = {
     "partially supported": "[only partly supported by the documents]",
@@ -33,6 +33,7 @@ MARKS = {
     "unknown": "[not checked against the documents]",
 }
 MARK = re.compile("|".join(re.escape(f" {mark}") for mark in MARKS.values()))
+DISAGREE = "\n\nThe documents disagree:\n"
 NO_ANSWER = ("No answer to “", "The documents do not answer “")
 
 
@@ -139,8 +140,9 @@ def _of_the_reasons(final: SelfRAGState) -> Iterator[str]:
 def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:
     texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
     labels = [claim["verdict"]["label"] for claim in best["claims"]]
+    answer = answer_alone(final)
     for label, mark in MARKS.items():
-        marked = final["answer"].count(mark) - best["draft"]["text"].count(mark)
+        marked = answer.count(mark) - best["draft"]["text"].count(mark)
         if marked != labels.count(label):
             yield f"{labels.count(label)} claims are {label} and {marked} are marked so"
     supporting = set()
@@ -151,6 +153,16 @@ def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:
             else:
                 for quote in [claim["quote"], *([claim["second_quote"]] if "second_quote" in claim else [])]:
                     supporting.add((texts.get(quote["passage"], ""), quote["start"], quote["end"]))
+    known = {passage["id"]: passage["text"] for passage in final["found"]}
+    for conflict in final["conflicts"]:
+        if not conflict["citations"] or conflict["answer"][:60] not in final["answer"]:
+            yield f"an answer that differs is not shown with its source: {conflict}"
+    differing = [one for group in final["differing"] for one in group]
+    if any(one["verdict"]["label"] not in SUPPORTED for one in differing):
+        yield "an answer that differs is not supported"
+    if len(final["conflicts"]) == 1 or len(final["conflicts"]) != len(final["differing"]):
+        yield f"{len(final['conflicts'])} answers are shown to differ, of {len(final['differing'])}"
+    supporting |= {(known[one["quote"]["passage"]], one["quote"]["start"], one["quote"]["end"]) for one in differing}
     cited = {(one["passage"], one["start"], one["end"]) for one in final["citations"]}
     if cited - supporting:
         yield f"what is cited carries no claim: {sorted(cited - supporting)}"
@@ -158,10 +170,15 @@ def _of_the_claims(final: SelfRAGState, best: Candidate) -> Iterator[str]:
         yield f"the quote of a claim that holds is not cited: {sorted(supporting - cited)}"
     for one in final["citations"]:
         verbatim = one["passage"][one["start"] : one["end"]] == one["quote"] != ""
-        if not verbatim or one["passage"] not in texts.values():
+        if not verbatim or one["passage"] not in known.values():
             yield f"a quote is not verbatim: {one['quote']}"
     if [one["id"] for one in final["citations"]] != list(range(1, len(final["citations"]) + 1)):
         yield "citations are not numbered"
+
+
+def answer_alone(final: SelfRAGState) -> str:
+    """The answer without what documents say that differs."""
+    return final["answer"].rpartition(DISAGREE)[0] if final["conflicts"] else final["answer"]
 
 
 def holds_that_the_final_state_violates_nothing(played: Played) -> None:
@@ -203,7 +220,9 @@ def holds_that_usage_is_what_was_asked(played: Played) -> None:
     """Each call is counted; tokens as reported, and not as less where a call was given up or not reported."""
     usage, calls = played.final["usage"], played.calls
     exact = [call for call in calls if call.served and call.reply.reported]
-    given_up = bool(played.final["stops"]) or any(call.reply.seconds for call in calls)
+    given_up = any("stop" in step["decided"] for step in played.final["path"]) or any(
+        call.reply.seconds for call in calls
+    )
     # One that is given up just before it is made counts, as it might have been.
     assert len(calls) <= usage["model_calls"] <= len(calls) + 8 * given_up
     if len(exact) < len(calls):
@@ -292,7 +311,8 @@ def holds_that_each_best_is_the_best(played: Played) -> None:
 def holds_that_a_stop_is_true(played: Played) -> None:
     """The model is said to have failed only if it did, and a limit to be reached only near it."""
     limits, stops = played.world.context.effective_limits, played.final["stops"]
-    decided = [step["decided"]["stop"] for step in played.final["path"] if "stop" in step["decided"]]
+    steps = [step for step in played.final["path"] if step["node"] != "compare_answers"]
+    decided = [step["decided"]["stop"] for step in steps if "stop" in step["decided"]]
     assert bool(decided) == bool(stops)
     assert not stops or stops[0]["reason"] in decided
     queries = [call.reply.text.strip("“” \n") for call in played.calls if call.kind == "query"]
@@ -340,7 +360,7 @@ def holds_that_no_claim_holds_unasked(played: Played) -> None:
 def holds_that_an_answer_is_the_draft_and_its_marks(played: Played) -> None:
     """An answer is a draft with what does not hold marked; anything else is a sentence that says so."""
     final, best = played.final, played.final["best"]
-    answer = final["answer"]
+    answer = answer_alone(final)
     if final["outcome"] in ("grounded", "partially_grounded", "direct"):
         assert best is not None
         draft = best["draft"]["text"]

@@ -52,6 +52,8 @@ def kind_of(messages: Sequence[BaseMessage]) -> str:
     kind, last = KINDS[messages[0].text], messages[-1].text
     if asks_for_a_reason(last):
         return "reason"
+    if kind == "relevance" and last.startswith("Then what is the answer?"):
+        return "brief"
     if kind == "draft" and len(messages) > 2:
         return "mend" if last.startswith("The passages do not support") else "improve"
     return kind

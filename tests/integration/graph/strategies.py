@@ -17,12 +17,19 @@ from langchain_core.documents import Document
 from core.text import is_blank
 from graph.context import Context, Limits, Thresholds, Weights
 from prompts.answer_check import USEFULNESS
+from prompts.compare_answers import AGREEMENT
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
-CHOICES = {"retrieve": RETRIEVE, "relevance": RELEVANCE, "support": SUPPORT, "usefulness": USEFULNESS}
-WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason")
+CHOICES = {
+    "retrieve": RETRIEVE,
+    "relevance": RELEVANCE,
+    "support": SUPPORT,
+    "usefulness": USEFULNESS,
+    "agreement": AGREEMENT,
+}
+WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason", "brief")
 
 SENTENCES = (
     "Air scatters blue light more than red light.",
@@ -57,7 +64,13 @@ ODD = (
 T = TypeVar("T")
 Failure = Literal["transient", "permanent", "refused"]
 FAILURES: tuple[Failure, ...] = ("transient", "permanent", "refused")
-LIKELY = {"retrieve": ("search",) * 8, "relevance": ("yes", "yes"), "support": ("yes", "no"), "usefulness": ("5", "4")}
+LIKELY = {
+    "retrieve": ("search",) * 8,
+    "relevance": ("yes", "yes"),
+    "support": ("yes", "no"),
+    "usefulness": ("5", "4"),
+    "agreement": ("no",),
+}
 
 
 @dataclass(frozen=True)
@@ -165,8 +178,10 @@ def judgements(kind: str) -> st.SearchStrategy[Reply]:
 
 @cache
 def writings(kind: str, known: tuple[str, ...]) -> st.SearchStrategy[Reply]:
-    """A draft, a query or a reason."""
-    if kind == "query":
+    """A draft, a query, a reason or a brief answer."""
+    if kind == "brief":
+        said: st.SearchStrategy[str] = st.sampled_from(("blue light", "1.8", "3 May 2021", "Lagos", "none", "honey"))
+    elif kind == "query":
         said = st.one_of(st.sampled_from(("blue", "Blue ", "sea", "query: lease", "- light", "“”")), texts(known))
     else:
         said = now_and_then(10, st.sampled_from(DECLINING), texts(known))

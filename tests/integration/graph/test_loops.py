@@ -186,7 +186,8 @@ async def test_an_answer_rests_on_two_places_and_cites_both() -> None:
     both = survey.page_content, tveit.page_content
     judge = critic(relevance=lambda text: "relevant" if all(one in text for one in both) else "irrelevant")
     answer = "Runa Tveit, the leader of the Skarvik harbour survey, studied in Plymouth."
-    final = await ask(ScriptedGenerator(drafts=[answer]), judge, retriever, question=question)
+    generator = ScriptedGenerator(drafts=[answer], brief={both[0]: "none", both[1]: "Plymouth"})
+    final = await ask(generator, judge, retriever, question=question)
     assert (final["outcome"], final["answer"]) == ("grounded", answer)
     assert {one["source"] for one in final["citations"]} == {"survey.md", "staff.md"}
     assert result_of(final).claims[0].citations == [1, 2]

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
@@ -25,6 +25,7 @@ from app.screen import Screen, print_error
 from app.show import show
 from app.trace import Trace, describe
 from core.errors import ModelError, RequestError
+from nodes.finish import disagreement
 from retrieval.filters import Filter
 from retrieval.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
 from tests.scripted import verdict
@@ -103,6 +104,18 @@ def cited(said: str, **changes: Any) -> list[dict[str, Any]]:
     return [{**code()["citations"][0], **changes}]
 
 
+def conflicting(
+    citations: Callable[[str], list[dict[str, Any]]], answer: Callable[[str], str]
+) -> Callable[[str], None]:
+    """Show an answer with what another document says."""
+
+    def way(said: str) -> None:
+        conflicts: Any = [{"answer": answer(said), "citations": [1]}]
+        Screen().text(disagreement(conflicts, cast("Any", citations(said)), numbers=True))
+
+    return way
+
+
 def failing(error: Callable[[str], Exception]) -> Callable[[str], None]:
     """Run a command that fails so."""
 
@@ -141,6 +154,8 @@ WAYS: dict[str, Callable[[str], None]] = {
     "source of a citation": ended(citations=lambda said: cited(said, source=f"/docs/{said}")),
     "quote of a citation": ended(citations=lambda said: cited(said, quote=said)),
     "heading of a citation": ended(citations=lambda said: cited(said, heading=said)),
+    "source of a conflict": conflicting(lambda said: cited(said, source=f"/docs/{said}"), lambda said: "Red."),
+    "answer of a conflict": conflicting(lambda said: cited(said), lambda said: said),
     "outcome": ended(outcome=lambda said: said),
     "reason for stopping": ended(stop_reason=lambda said: said),
     "route": decided(node="decide", decided={"route": HARMLESS, "verdict": VERDICT}),

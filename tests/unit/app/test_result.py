@@ -261,3 +261,18 @@ def test_what_a_node_decided_in_a_few_words(node: str, decided: dict[str, Any], 
 def test_where_a_passage_stands() -> None:
     assert place({"source": "/a/b.csv", "page": None, "row": 7}) == "b.csv row 7"
     assert place({"source": "", "page": None, "row": None}) == "a passage"
+
+
+def test_conflicts_are_in_the_result_and_numbered_on_the_terminal() -> None:
+    conflicts = [{"answer": "A.", "citations": [1]}, {"answer": "C.", "citations": [2]}]
+    final = ended(MIXED, "partially_grounded", "claims_unsupported", conflicts=conflicts)
+    result = result_of(final).model_dump(mode="json")
+    keep_to_the_contract(result)
+    assert result["conflicts"] == conflicts
+    assert numbered_answer(final).endswith("\n\nThe documents disagree:\n- A. (notes.txt [1])\n- C. (notes.txt [2])")
+
+
+def test_the_result_of_an_older_checkpoint_has_no_conflicts() -> None:
+    final = ended(MIXED, "partially_grounded", "claims_unsupported")
+    del final["conflicts"]
+    assert result_of(final).conflicts == []

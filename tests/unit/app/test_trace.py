@@ -8,7 +8,7 @@ import pytest
 
 from app.front_door import NodeFinished
 from app.screen import Screen
-from app.trace import Trace
+from app.trace import Trace, describe
 from tests.scripted import verdict
 from tests.unit.app.test_display import on_terminal
 
@@ -83,3 +83,16 @@ def test_without_explain_a_node_has_one_line(capsys: pytest.CaptureFixture[str])
         for node, (decided, _, _) in STEPS.items():
             trace.step(NodeFinished(node, 0.1, decided))
     assert len(capsys.readouterr().err.splitlines()) == len(STEPS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answers", "told"),
+    [
+        (0, [], "the documents agree"),
+        (2, [], "no other answer in 2 documents"),
+        (1, ["85 pounds", "95\npounds"], "2 answers differ: “85 pounds” | “95 pounds”"),
+    ],
+)
+def test_a_comparison_says_what_documents_answer(asked: int, answers: list[str], told: str) -> None:
+    decided = {"asked": asked, "answers": [{"answer": one, "documents": 1} for one in answers]}
+    assert describe("compare_answers", decided) == told

@@ -212,3 +212,18 @@ def test_confidence_is_support_times_relevance_where_there_is_an_answer() -> Non
     assert confidence_of(state(best=best, outcome="abstained")) == 0.0
     assert confidence_of(state(best=None, outcome="stopped")) == 0.0
     assert confidence_of(state(best=candidate_of(draft("4.")), outcome="direct")) == 1.0
+
+
+async def test_a_record_has_the_answers_that_differ_with_their_sources() -> None:
+    other = "Dust scatters red light."
+    found = [document(AIR, source="a.txt"), document(other, source="b.txt")]
+    record = await ask(
+        ScriptedGenerator(drafts=[GOOD], brief={other: "Dust"}),
+        critic(relevance=RELEVANT, support="fully supported", agreement="differ"),
+        ScriptedRetriever(always=found),
+        question="What scatters blue light?",
+    )
+    assert record["conflicts"] == [
+        {"answer": GOOD, "sources": ["a.txt"]},
+        {"answer": "Dust", "sources": ["b.txt"]},
+    ]

@@ -35,6 +35,8 @@ DRAWN = {
     ("select", "rewrite_query"),
     ("select", "retrieve"),
     ("select", "finish"),
+    ("select", "compare_answers"),
+    ("compare_answers", "finish"),
     ("direct_generate", "answer_check"),
     ("finish", "__end__"),
 }

@@ -104,3 +104,33 @@ def test_after_generate(changes: dict[str, Any], leads_to: list[str]) -> None:
 )
 def test_after_select(changes: dict[str, Any], leads_to: str) -> None:
     assert after_select(state(**changes)) == leads_to
+
+
+TWO = [passage("The bridge was built in 1902.", source="a.txt"), passage("It dates from 1911.", source="b.txt")]
+RELEVANT = {one["id"]: verdict("relevant") for one in TWO}
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({"accepted": True}, "compare_answers"),
+        ({"accepted": False, "drafts_left": 0, "rewrites_left": 0}, "compare_answers"),
+        ({"accepted": False, "drafts_left": 1}, "generate"),
+        ({"accepted": True, "stops": STOPPED}, "finish"),
+        ({"accepted": True, "route": "direct"}, "finish"),
+        ({"accepted": True, "compares": False}, "finish"),
+        ({"accepted": True, "verdicts": {TWO[0]["id"]: verdict("relevant")}}, "finish"),
+        ({"accepted": True, "found": [TWO[0], {**TWO[1], "source": "a.txt"}]}, "finish"),
+    ],
+)
+def test_an_answer_is_compared_if_passages_of_two_documents_are_relevant(
+    changes: dict[str, Any], leads_to: str
+) -> None:
+    assert after_select(state(**{"found": TWO, "verdicts": RELEVANT, "searched": 1, **changes})) == leads_to
+
+
+def test_a_checkpoint_of_an_older_version_is_not_compared() -> None:
+    old = state(accepted=True, passages=TWO, verdicts=RELEVANT)
+    for key in ("compares", "differing", "found", "conflicts"):
+        old.pop(key)  # type: ignore[misc]
+    assert after_select(old) == "finish"

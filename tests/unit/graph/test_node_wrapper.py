@@ -95,6 +95,16 @@ async def test_a_limit_that_a_critic_met_stops_the_run_though_the_node_went_on()
     assert after["path"][0]["decided"]["stop"] == "limit_tokens"
 
 
+@pytest.mark.parametrize("error", [ModelError("The key was refused."), LimitReachedError("limit_calls")])
+async def test_what_ends_a_comparison_does_not_stop_the_run(error: Exception) -> None:
+    async def compare_answers(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+        raise error
+
+    after = await through(compare_answers)
+    assert after["stops"] == []
+    assert after["differing"] == []
+
+
 async def test_other_errors_are_not_swallowed() -> None:
     async def grade(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
         raise OSError("the disk is gone")

@@ -5,8 +5,9 @@ import pytest
 from core.wording import WORDINGS
 from graph.candidates import outcome_of
 from graph.context import Context
-from nodes.finish import citations_of, finish, marked
-from tests.scripted import candidate_of, claim, draft, roomy_budget, runtime, services, state, verdict
+from grounding.answers import LONGEST_ANSWER
+from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, marked
+from tests.scripted import candidate_of, claim, draft, passage, roomy_budget, runtime, services, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])
 USELESS = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")], use="2")
@@ -186,3 +187,58 @@ def test_every_language_words_the_same(language: str) -> None:
     assert wording.marks.keys() == WORDINGS["en"].marks.keys()
     assert all("{asked}" in form and "{why}" in form for form in (wording.unanswered, wording.no_answer))
     assert "{claim}" in wording.failed
+
+
+OLD = passage("The rent is 85 pounds.", source="2021.txt", date="2021-03-01")
+NEW = passage("From April the rent is 95 pounds.", source="folder/2024.txt", page=2, date="2024-02-11")
+RENT = candidate_of(draft("The rent is 85 pounds.", [OLD["id"]]), [claim("The rent is 85 pounds.", within=OLD["id"])])
+RENT["draft"]["passages"] = [OLD]
+
+
+def answered(text: str, where: Any) -> Any:
+    quote = {"passage": where["id"], "start": 0, "end": len(where["text"])}
+    return {"answer": text, "verdict": verdict("fully supported"), "quote": quote}
+
+
+DIFFERING = [[answered("The rent is 85 pounds.", OLD)], [answered("95 pounds", NEW)]]
+
+
+async def test_answers_that_differ_are_given_with_their_sources_and_dates() -> None:
+    asked = state(best=RENT, found=[OLD, NEW], differing=DIFFERING)
+    update = await finish(asked, services(budget=roomy_budget()), runtime())
+    assert (update["outcome"], update["stop_reason"]) == ("grounded", "accepted")
+    assert update["answer"] == (
+        "The rent is 85 pounds.\n\nThe documents disagree:\n- The rent is 85 pounds. (2021.txt, 2021-03-01)\n"
+        "- 95 pounds (2024.txt p. 2, 2024-02-11)"
+    )
+    assert update["conflicts"] == [
+        {"answer": "The rent is 85 pounds.", "citations": [1]},
+        {"answer": "95 pounds", "citations": [2]},
+    ]
+    assert [(one["id"], one["quote"], one["date"]) for one in update["citations"]] == [
+        (1, OLD["text"], "2021-03-01"),
+        (2, NEW["text"], "2024-02-11"),
+    ]
+
+
+async def test_an_abstention_shows_no_conflict() -> None:
+    asked = state(best=NOTHING, found=[OLD, NEW], differing=DIFFERING)
+    update = await finish(asked, services(budget=roomy_budget()), runtime())
+    assert (update["outcome"], update["conflicts"], update["citations"]) == ("abstained", [], [])
+    assert "95" not in update["answer"]
+
+
+async def test_a_checkpoint_of_an_older_version_shows_no_conflict() -> None:
+    old = state(best=FULL)
+    for key in ("differing", "found", "conflicts"):
+        old.pop(key)  # type: ignore[misc]
+    assert (await finish(old, services(budget=roomy_budget()), runtime()))["conflicts"] == []
+
+
+def test_what_disagrees_is_a_line_each_however_much_documents_say() -> None:
+    found = [passage(f"one {number}\n{'x' * 500}", source=f"{number}.txt") for number in range(10)]
+    groups = [[answered(one["text"], one)] for one in found[:5]] + [[answered("same", one) for one in found[5:]]]
+    lines = disagreement(*conflicts_of(groups, [], found)).split("\n")
+    assert len(lines) == 1 + len(groups)
+    assert all(len(line) <= LONGEST_ANSWER + 50 for line in lines)
+    assert lines[-1] == f"- same ({'; '.join(f'{number}.txt' for number in range(5, 5 + MOST_SOURCES))}; and 2 more)"

@@ -1,6 +1,7 @@
 """Every prompt, by the name of its snapshot."""
 
 from prompts.answer_check import USEFULNESS
+from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import EXPLAIN
@@ -11,6 +12,8 @@ from prompts.rewrite_query import REWRITE_QUERY
 
 PROMPTS = {
     "answer_check": USEFULNESS.messages,
+    "compare_answers-agreement": AGREEMENT.messages,
+    "compare_answers-brief": BRIEF_ANSWER,
     "decide": RETRIEVE.messages,
     "direct_generate": DIRECT_GENERATE,
     "explain": USEFULNESS.messages + EXPLAIN,

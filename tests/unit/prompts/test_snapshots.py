@@ -37,11 +37,12 @@ def test_there_is_a_prompt_for_every_snapshot() -> None:
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_the_fixed_part_comes_first(name: str) -> None:
-    """A server's prefix cache then serves it from call to call."""
+    """A server's prefix cache then serves it from call to call; a few fixed words may follow."""
     messages = PROMPTS[name].messages
     assert not getattr(messages[0], "input_variables", [])
     changing = [index for index, message in enumerate(messages) if getattr(message, "input_variables", [])]
-    assert changing == list(range(changing[0], len(messages)))
+    fixed = [one for index, one in enumerate(messages) if index > changing[0] and index not in changing]
+    assert sum(len(message.text) for message in ChatPromptTemplate(fixed).format_messages()) < 400
 
 
 @pytest.mark.parametrize("name", ["generate", "grade_documents", "answer_check", "hallucination_check"])

@@ -59,8 +59,8 @@ async def test_an_attack_that_the_checks_stop_succeeds_against_plain_rag_alone(t
 async def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     generator = ScriptedGenerator(forever=lambda name, turn: "zebra")
     first = await asked(attacks(2), tmp_path, generator, critic("fully supported"))
-    before = len(generator.asked)
+    before = len(generator.inputs("draft"))
     assert await asked(attacks(2), tmp_path, generator, critic("fully supported")) == first
-    assert len(generator.asked) == before
+    assert len(generator.inputs("draft")) == before
     await asked(attacks(3), tmp_path, generator, critic("fully supported"))
-    assert len(generator.asked) == before + before // 2
+    assert len(generator.inputs("draft")) == before + before // 2

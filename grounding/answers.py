@@ -1,0 +1,124 @@
+"""Tell whether two short answers to one question agree, as far as code can."""
+
+from __future__ import annotations
+
+import re
+
+from core.types import Passage, Quote
+from grounding.amounts import plain_figures, plain_text
+from grounding.capitals import names
+from grounding.dates import Date, dates, without_dates
+from grounding.language import language_of
+from grounding.names import DENIAL, lexicon_of
+from grounding.numbers import missing_figures
+from grounding.quotes import find_quote
+from grounding.stems import stems
+
+LONGEST_ANSWER = 120  # characters of a short answer
+ALIKE = 0.67  # share of words that two answers have in common if they are one in other words
+# Questions that have many answers, or an explanation for one: what documents say of them adds up.
+OPEN = re.compile(
+    r"""\W*(?:
+    (?:why|explain|describe|list|summari[sz]e|compare|discuss|outline|tell)\b
+    |how\s+(?!many\b|much\b|long\b|old\b|far\b|tall\b|high\b|large\b|big\b|deep\b|wide\b|often\b|fast\b|heavy\b|
+      late\b|soon\b|early\b)
+    |(?:what|which)\s+(?:are|were|kinds|types|sorts|reasons|factors|ways)\b
+    |(?:what|which)\s+is\s+(?:one|an\s+example|a\s+(?:kind|type|sort|reason|way|part))\b
+    |(?:name|give)\s+(?:some|two|three|four|five|several|an?\s+example|examples)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+YEAR = re.compile(r"1\d{3}|20\d\d")
+YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
+
+
+def asks_for_one_fact(question: str) -> bool:
+    """True unless the question, in English, asks for an explanation or for several things."""
+    return language_of(question) not in (None, "en") or not OPEN.match(question)
+
+
+def own_words(answer: str, question: str) -> set[str]:
+    """Return the stems of an answer that the question does not have."""
+    return stems(answer) - stems(question)
+
+
+def gives(passage: Passage, claim: str, question: str) -> bool:
+    """True if the passage has all of the claim's own words, and its nearest sentence denies no more than the claim."""
+    if not own_words(claim, question) <= stems(passage["text"]):
+        return False
+    quote = find_quote(claim, [passage], question)
+    nearest = passage["text"][quote["start"] : quote["end"]] if quote else ""
+    return _denies(nearest) == _denies(claim)
+
+
+def quoted_answer(answer: str, passage: Passage, question: str) -> Quote | None:
+    """Return the span of the passage that has every word of a short answer; of yes or no, what it says of the question.
+
+    None if there is no such span.
+    """
+    if YES_OR_NO.fullmatch(answer):
+        return find_quote(question, [passage])
+    wanted = stems(answer)
+    quote = find_quote(answer, [passage], context=question)
+    if quote is None or not wanted <= stems(passage["text"][quote["start"] : quote["end"]]):
+        return None
+    return quote
+
+
+def agree(one: str, other: str, question: str) -> bool | None:
+    """Tell whether two answers are one in other words or with more detail; None if only a reader can tell."""
+    said = [match[1].casefold() for text in (one, other) if (match := YES_OR_NO.match(text))]
+    if len(said) == 2:
+        return said[0] == said[1]
+    a, b = own_words(one, question) or stems(one), own_words(other, question) or stems(other)
+    if said or not a or not b or _denies(one) != _denies(other):
+        return None
+    if a <= b or b <= a:
+        return True
+    if _has_figures(one) and _has_figures(other):
+        return _same_figures(one, other, question)
+    if 2 * len(a & b) / (len(a) + len(b)) >= ALIKE or _same_names(one, other):
+        return True
+    return False if not a & b and _is_name(one, a) and _is_name(other, b) else None
+
+
+def _denies(text: str) -> bool:
+    return DENIAL.search(text) is not None
+
+
+def _is_name(text: str, own: set[str]) -> bool:
+    """True if every word that the question has not is a name."""
+    return own <= stems(" ".join(name.text for name in names(text)))
+
+
+def _has_figures(text: str) -> bool:
+    return bool(plain_figures(text))
+
+
+def _same_figures(one: str, other: str, question: str) -> bool | None:
+    found, others = (dates(plain_text(text)) for text in (one, other))
+    if found and others:
+        return any(_compatible(date, another) for date in found for another in others)
+    if not missing_figures(one, other, question, "") or not missing_figures(other, one, question, ""):
+        return True
+    return False if _has_amount(one, question) == _has_amount(other, question) else None
+
+
+def _has_amount(text: str, question: str) -> bool:
+    """True if the text has a figure that the question has not and that is no date or year."""
+    plain = plain_text(text)
+    figures = plain_figures(without_dates(plain, dates(plain))) - plain_figures(question)
+    return not all(map(YEAR.fullmatch, figures))
+
+
+def _compatible(one: Date, other: Date) -> bool:
+    return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+
+
+def _same_names(one: str, other: str) -> bool:
+    """True if all names of one answer are in the other, in any form, and nothing else sets the two apart."""
+    found = [{name.text for name in names(text)} for text in (one, other)]
+    rest = [stems(text) - stems(" ".join(named)) for text, named in zip((one, other), found, strict=True)]
+    if not (rest[0] <= rest[1] or rest[1] <= rest[0]):
+        return False
+    return any(named and all(map(lexicon_of(text).has, named)) for named, text in zip(found, (other, one), strict=True))

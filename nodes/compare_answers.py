@@ -1,0 +1,138 @@
+"""Ask each relevant document by itself what it answers, where it may answer otherwise than the draft.
+
+A combined draft hides that its passages disagree: it takes one answer, or joins several. No vote decides between them,
+since in an attack the liars are the majority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from core.errors import ModelError
+from core.text import shortened
+from core.types import UNKNOWN, DocumentAnswer, Passage, Quote
+from graph.candidates import ANSWERED, is_supported, outcome_of
+from graph.context import Context, Services
+from graph.documents import relevant_documents, without_copies
+from graph.state import SelfRAGState
+from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, quoted_answer
+from models.calibration import support_features
+from models.usage import LimitReachedError
+from nodes.concurrency import gather, off_loop
+from nodes.hallucination_check import apply_support_threshold
+from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
+from prompts.delimiters import as_data, numbered
+from prompts.hallucination_check import SUPPORT
+
+MOST_DOCUMENTS = 8  # that are asked by themselves
+Found = tuple[Passage, str, Quote]
+
+
+async def compare_answers(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Group the answers of single documents by agreement, the draft's first; two or more groups are a conflict.
+
+    A document that gives the draft's first supported claim in its own words agrees, and is not asked. An answer
+    counts if its words stand together in the passage, and the critic finds them supported.
+    """
+    question, best = state["question"], state["best"]
+    claim = next(filter(is_supported, best["claims"]), None) if best else None
+    asked: list[Passage] = []
+    groups: list[list[DocumentAnswer]] = []
+    if claim and claim["quote"] and outcome_of(state, runtime.context)[0] in ANSWERED and asks_for_one_fact(question):
+        documents = relevant_documents(state)
+        size = sum(len(one["text"]) for passages in documents for one in passages)
+        agreeing, others = await off_loop(size, split_documents, claim["text"], question, documents)
+        asked = others[:MOST_DOCUMENTS]
+        drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
+        found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
+        alike = [agree(answer, claim["text"], question) is True for _, answer, _ in found]
+        # A draft with words of several documents may join their answers: these are then compared with each other.
+        joined = not agreeing and any(alike)
+        groups = [] if joined else [[drafted]]
+        new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
+        new = [one for one in new if joined or one[0]["source"] != _source_of(claim["quote"], documents)]
+        checked = await gather(_checked(one, state, services, runtime.context) for one in new)
+        await _group([one for one in checked if one], groups, question, services)
+    differing = groups if len(groups) > 1 else []
+    answers = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
+    return {"differing": differing, "decided": {"asked": len(asked), "answers": answers}}
+
+
+def _source_of(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
+    return next((one["source"] for passages in documents for one in passages if one["id"] == quote["passage"]), None)
+
+
+def split_documents(
+    claim: str, question: str, documents: Sequence[list[Passage]]
+) -> tuple[list[Passage], list[Passage]]:
+    """Return a passage of each document that gives the claim, and the most relevant one of each other document.
+
+    Near-duplicates count once.
+    """
+    agreeing: list[Passage] = []
+    others: list[Passage] = []
+    for passages in without_copies(documents):
+        giving = [one for one in passages if gives(one, claim, question)]
+        (agreeing if giving else others).append((giving or passages)[0])
+    return agreeing, others
+
+
+async def _brief_answer(passage: Passage, state: SelfRAGState, services: Services) -> Found | None:
+    """Return the passage's own answer and the span that has it; None if it gives none that can be found in it."""
+    question = state["question"]
+    try:
+        reply = await services.generator.write(
+            BRIEF_ANSWER,
+            max_tokens=MAX_TOKENS,
+            hidden=True,
+            question=as_data(question),
+            passage=as_data(passage["text"]),
+        )
+    except (ModelError, LimitReachedError):  # also a reply that was cut off: no short answer
+        return None
+    answer = reply.strip().strip("\"“”'`*").rstrip(".").strip()
+    if not answer or len(answer) > LONGEST_ANSWER or answer.casefold() == NO_ANSWER:
+        return None
+    quote = await off_loop(len(passage["text"]), quoted_answer, answer, passage, question)
+    return (passage, answer, quote) if quote else None
+
+
+async def _checked(found: Found, state: SelfRAGState, services: Services, context: Context) -> DocumentAnswer | None:
+    """Return the answer if the critic finds it fully supported by its passage."""
+    passage, answer, quote = found
+    verdict = await services.critic.choose(
+        SUPPORT, question=as_data(state["question"]), passages=numbered([passage]), claim=as_data(answer)
+    )
+    features = support_features(verdict, [state["verdicts"][passage["id"]]])
+    verdict = apply_support_threshold(
+        services.fits.supported(verdict, features), context.effective_thresholds.supported
+    )
+    if verdict["label"] != "fully supported":
+        return None
+    return DocumentAnswer(answer=shortened(answer, LONGEST_ANSWER), verdict=verdict, quote=quote)
+
+
+async def _group(
+    answers: Sequence[DocumentAnswer], groups: list[list[DocumentAnswer]], question: str, services: Services
+) -> None:
+    """Add each answer to the first group that it agrees with, or as a new one.
+
+    The critic compares it with the first group alone, so that ten answers take ten calls; with others code decides.
+    """
+    for one in answers:
+        known = [agree(one["answer"], group[0]["answer"], question) for group in groups]
+        if groups and True not in known and known[0] is None:
+            verdict = await services.critic.choose(
+                AGREEMENT,
+                question=as_data(question),
+                first=as_data(groups[0][0]["answer"]),
+                second=as_data(one["answer"]),
+            )
+            known[0] = verdict["label"] == UNKNOWN or verdict["label"] == "agree"
+        if True in known:
+            groups[known.index(True)].append(one)
+        else:
+            groups.append([one])

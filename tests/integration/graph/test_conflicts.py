@@ -1,0 +1,74 @@
+"""Two documents that answer differently are both shown, at whatever cost is left, and the outcome is what it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from app.result import result_of
+from core.errors import ModelError
+from graph.builder import build_graph
+from graph.context import Limits
+from tests.integration.app.contract import keep_to_the_contract
+from tests.integration.graph.sky import ask, critic, nodes_of, thread
+from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
+
+QUESTION = "What is the yearly rent of a plot?"
+DRAFT = "The yearly rent is 85 pounds."
+OLD = document("The yearly rent of a plot is 85 pounds.", source="2021.txt", date="2021-03-01")
+NEW = document("From April a plot costs 95 pounds a year.", source="2024.txt", date="2024-02-11")
+CALLS = 7  # decide, two grades, the draft, its claim, its use, and the brief answer; its check is the eighth
+
+
+async def asked(brief: Any = "95 pounds", *found: Any, **settings: Any) -> Any:
+    generator = ScriptedGenerator(drafts=[DRAFT], brief={NEW.page_content: brief} if brief else {})
+    retriever = ScriptedRetriever(always=found or [OLD, NEW])
+    return await ask(generator, critic(relevance="relevant"), retriever, question=QUESTION, **settings)
+
+
+async def test_two_dated_documents_with_different_figures_are_both_given_with_their_dates() -> None:
+    final = await asked()
+    assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
+    assert final["answer"] == (
+        f"{DRAFT}\n\nThe documents disagree:\n- {DRAFT} (2021.txt, 2021-03-01)\n- 95 pounds (2024.txt, 2024-02-11)"
+    )
+    result = result_of(final).model_dump(mode="json")
+    keep_to_the_contract(result)
+    assert [one["answer"] for one in result["conflicts"]] == [DRAFT, "95 pounds"]
+
+
+async def test_passages_of_one_document_are_not_compared() -> None:
+    same = document(NEW.page_content, source="2021.txt")
+    final = await asked(None, OLD, same)
+    assert "compare_answers" not in nodes_of(final)
+    assert final["conflicts"] == []
+
+
+async def test_the_comparison_can_be_left_out() -> None:
+    final = await asked(None, conflicts=False)
+    assert "compare_answers" not in nodes_of(final)
+
+
+@pytest.mark.parametrize("calls", [CALLS - 1, CALLS])
+async def test_a_limit_leaves_out_the_comparison_alone(calls: int) -> None:
+    final = await asked(limits=Limits(model_calls=calls))
+    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", DRAFT)
+    assert (final["stops"], final["conflicts"]) == ([], [])
+
+
+async def test_a_model_that_fails_leaves_out_the_comparison_alone() -> None:
+    final = await asked(ModelError("The model is broken."))
+    assert (final["outcome"], final["stop_reason"], final["conflicts"]) == ("grounded", "accepted", [])
+
+
+async def test_a_run_that_died_before_its_end_keeps_what_differs() -> None:
+    generator = ScriptedGenerator(drafts=[DRAFT], brief={NEW.page_content: "95 pounds"})
+    made = services(generator, critic(relevance="relevant"), ScriptedRetriever(always=[OLD, NEW]))
+    graph = build_graph(made, InMemorySaver())
+    given: Any = {"question": QUESTION}
+    await graph.ainvoke(given, thread("1"), interrupt_before=["finish"])
+    final = await graph.ainvoke(None, thread("1"))
+    assert len(final["conflicts"]) == 2
+    assert len(generator.inputs("brief")) == 1

@@ -1,0 +1,89 @@
+"""Which short answers agree, which documents give a claim, and where an answer stands."""
+
+import pytest
+
+from grounding.answers import agree, asks_for_one_fact, gives, quoted_answer
+from tests.scripted import passage
+
+WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other", "told"),
+    [
+        (WHEN, "1902", "The bridge was built in 1902.", True),
+        (WHEN, "June 1902", "19 June 1902", True),
+        (WHEN, "1902", "1911", False),
+        (WHEN, "19 June 1902", "June 20, 1902", False),
+        (WHEN, "It was built in 1902 and widened in 1930.", "1930", True),
+        ("How long is it?", "2 km", "2,000 metres", True),
+        ("How many people live there?", "3,559 people", "10,000", False),
+        ("How many people live there?", "536 at the 2010 census", "7,899", False),
+        ("Where is it?", "Salem, Massachusetts", "Stoneham", False),
+        ("Where is it?", "Norhavn", "beside the old fish market", None),
+        ("What is the bridge known for?", "its four lanes", "1902", None),
+        (WHO, "Ingrid Solberg", "Dr Solberg", True),
+        (WHO, "The bridge was built by Ingrid Solberg.", "Marta Quill", False),
+        (WHO, "Zoltan Korda", "Zoltán Korda", True),
+        (WHO, "the harbour office", "a company", None),
+        (WHAT, "stone", "local stone", True),
+        (WHAT, "stone", "iron", None),
+        ("What is his profession?", "American actor", "American chef", None),
+        ("Is a permit needed?", "Yes, a permit is needed.", "no", False),
+        ("Is a permit needed?", "Yes.", "yes", True),
+        ("Is a permit needed?", "A permit is needed.", "No permit is needed", None),
+        ("桥是什么时候建的？", "1902年", "1911年", False),
+    ],
+)
+def test_code_tells_answers_apart_or_leaves_it_to_a_reader(
+    question: str, one: str, other: str, told: bool | None
+) -> None:
+    assert agree(one, other, question) is told
+    assert agree(other, one, question) is told
+
+
+@pytest.mark.parametrize(
+    ("question", "one"),
+    [
+        ("When was it built?", True),
+        ("How many lanes has it?", True),
+        ("Who are the directors?", True),
+        ("Why was it closed?", False),
+        ("How does the pump stop?", False),
+        ("What are the causes of rust?", False),
+        ("List the rules.", False),
+        ("What is one use of rye?", False),
+        ("Warum ist die Brücke gesperrt, und wer hat das entschieden?", True),
+    ],
+)
+def test_what_adds_up_over_documents_is_not_compared(question: str, one: bool) -> None:
+    assert asks_for_one_fact(question) is one
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("Built in 1902, the bridge has four lanes.", True),
+        ("The bridge dates from 1911.", False),
+        ("Contrary to popular belief, the bridge was not built in 1902 but later.", False),
+    ],
+)
+def test_a_passage_gives_a_claim_if_it_has_its_own_words_and_does_not_deny_it(text: str, given: bool) -> None:
+    assert gives(passage(text), "The bridge was built in 1902.", WHEN) is given
+
+
+@pytest.mark.parametrize(
+    ("answer", "quoted"),
+    [
+        ("1911", "The bridge dates from 1911."),
+        ("in the year 1911", None),
+        ("bridge built 1911", None),
+        ("1902", None),
+        ("no", "A bridge was built there."),
+        ("", None),
+    ],
+)
+def test_an_answer_counts_if_all_its_words_stand_in_one_span(answer: str, quoted: str | None) -> None:
+    text = "A bridge was built there. It is stone and has four lanes for cars. The bridge dates from 1911."
+    found = quoted_answer(answer, passage(text), WHEN)
+    assert (text[found["start"] : found["end"]] if found else None) == quoted
