@@ -12,6 +12,7 @@ WORDS = frozenset({"ca", "de", "en", "es", "fr", "it", "nl", "pt"})  # languages
 READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
 AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
+HALVES = re.compile(r"[\ud800-\udfff]")  # of characters, which the library cannot take
 PART = re.compile(r"(?s:.{1,5000}(?!\w)|.{1,5000})")
 SCALED = re.compile(r"(?<![\d.,])(\d{1,30}(?:[.,]\d{1,10})?)\s+(1(?:000){1,5})(?!\d)")
 FIGURE_BEFORE = r"(?<![\d.])\d{1,30}(?:\.\d{1,10})?"
@@ -39,7 +40,7 @@ def _read(text: str, language: str) -> str:
     """Return the text with its number words in digits, read in parts, as a long text takes quadratic time."""
     from text_to_num import alpha2digit
 
-    return "".join(alpha2digit(part, language, 0.0) for part in PART.findall(text))
+    return "".join(alpha2digit(part, language, 0.0) for part in PART.findall(HALVES.sub(" ", text)))
 
 
 def figures_in_full(text: str, languages: Set[str]) -> str:

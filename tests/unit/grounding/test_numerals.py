@@ -40,3 +40,7 @@ def test_number_words_are_read(language: str, text: str, digits: str) -> None:
 )
 def test_figures_lose_separators_and_scales(language: str, text: str, digits: str) -> None:
     assert figures_in_full(text, {language}) == digits
+
+
+def test_half_a_character_does_no_harm() -> None:
+    assert in_digits("zw\ud800 zwölf", {"de"}) == "zw  12"
