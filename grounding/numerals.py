@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from grounding.stems import figures, fold, normal, plain_figure, times
 
-WORDS = frozenset({"ca", "de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
+WORDS = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
 READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
 AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
