@@ -8,10 +8,11 @@ from decimal import Decimal
 
 from grounding.stems import figures, fold, normal, plain_figure, times
 
-WORDS = frozenset({"ca", "de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
+WORDS = frozenset({"de", "en", "es", "fr", "it", "nl", "pt"})  # languages whose number words are read
 READ = WORDS | {"zh", "ja"}
 GROUPED = re.compile(r"(?<![\d.,])(?<!\d[ '’])\d{1,3}([.'’ ])\d{3}(?:\1\d{3})*(?![\d.])")  # 1.234.567, 1 234
 AFTER_FIGURE = re.compile(r"(?<=\d)[\s-]*([^\W\d_]{3,20})")
+HALVES = re.compile(r"[\ud800-\udfff]")  # of characters, which the library cannot take
 PART = re.compile(r"(?s:.{1,5000}(?!\w)|.{1,5000})")
 SCALED = re.compile(r"(?<![\d.,])(\d{1,30}(?:[.,]\d{1,10})?)\s+(1(?:000){1,5})(?!\d)")
 FIGURE_BEFORE = r"(?<![\d.])\d{1,30}(?:\.\d{1,10})?"
@@ -35,16 +36,11 @@ def in_digits(text: str, languages: Set[str]) -> str:
     return text
 
 
-def encodable(text: str) -> str:
-    """Return the text with a question mark for each lone surrogate, which the library cannot take."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def _read(text: str, language: str) -> str:
     """Return the text with its number words in digits, read in parts, as a long text takes quadratic time."""
     from text_to_num import alpha2digit
 
-    return "".join(alpha2digit(part, language, 0.0) for part in PART.findall(encodable(text)))
+    return "".join(alpha2digit(part, language, 0.0) for part in PART.findall(HALVES.sub(" ", text)))
 
 
 def figures_in_full(text: str, languages: Set[str]) -> str:
@@ -53,7 +49,7 @@ def figures_in_full(text: str, languages: Set[str]) -> str:
 
     text = CHINESE_SCALED.sub(_from_chinese, GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), normal(text)))
     for language in sorted(languages & WORDS):
-        words = {word: alpha2digit(encodable(word), language, 0.0) for word in set(AFTER_FIGURE.findall(text))}
+        words = {word: alpha2digit(HALVES.sub(" ", word), language, 0.0) for word in set(AFTER_FIGURE.findall(text))}
         text = AFTER_FIGURE.sub(lambda match, read=words: f" {read[match[1]]}", text)  # type: ignore[misc]
     return SCALED.sub(lambda match: times(match[1], int(match[2])), text)
 

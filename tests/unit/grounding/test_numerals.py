@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.numerals import figures_in_full, in_digits
+from grounding.numerals import WORDS, figures_in_full, in_digits
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,12 @@ def test_number_words_are_read(language: str, text: str, digits: str) -> None:
 )
 def test_figures_lose_separators_and_scales(language: str, text: str, digits: str) -> None:
     assert figures_in_full(text, {language}) == digits
+
+
+def test_half_a_character_does_no_harm() -> None:
+    assert in_digits("zw\ud800 zwölf", {"de"}) == "zw  12"
+
+
+@pytest.mark.parametrize("language", sorted(WORDS))
+def test_every_language_of_number_words_is_read(language: str) -> None:
+    assert in_digits("8 - 9", {language}) == "8 - 9"

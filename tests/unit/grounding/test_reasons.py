@@ -107,3 +107,9 @@ def test_at_most_three_words_are_named() -> None:
         "“a” or “b”",
         "“a”, “b” or “c”",
     ]
+
+
+@pytest.mark.parametrize("sign", ["positive", "partial", "negative"])
+def test_a_reason_in_another_language_contradicts_nothing(sign: Sign) -> None:
+    assert not contradicts("Die Passage sagt: no, und das ist direct und correct; der Satz steht so im Text.", sign)
+    assert not contradicts("Der Satz steht so im Text und wird dort ausführlich erklärt.", sign)
