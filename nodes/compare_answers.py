@@ -16,7 +16,7 @@ from core.text import shortened
 from core.types import UNKNOWN, DocumentAnswer, Passage, Quote
 from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
-from graph.documents import relevant_documents, without_copies
+from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState
 from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, quoted_answer
 from models.calibration import support_features
@@ -53,7 +53,8 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         joined = not agreeing and any(alike)
         groups = [] if joined else [[drafted]]
         new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
-        new = [one for one in new if joined or one[0]["source"] != _source_of(claim["quote"], documents)]
+        cited = _document_with(claim["quote"], documents)
+        new = [one for one in new if joined or document_of(one[0]) != cited]
         checked = await gather(_checked(one, state, services, runtime.context) for one in new)
         await _group([one for one in checked if one], groups, question, services)
     differing = groups if len(groups) > 1 else []
@@ -61,8 +62,9 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     return {"differing": differing, "decided": {"asked": len(asked), "answers": answers}}
 
 
-def _source_of(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
-    return next((one["source"] for passages in documents for one in passages if one["id"] == quote["passage"]), None)
+def _document_with(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
+    found = (one for passages in documents for one in passages if one["id"] == quote["passage"])
+    return next(map(document_of, found), None)
 
 
 def split_documents(
