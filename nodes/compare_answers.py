@@ -18,7 +18,7 @@ from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState
-from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, quoted_answer
+from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
 from models.calibration import support_features
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
@@ -50,7 +50,10 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
         alike = [agree(answer, claim["text"], question) is True for _, answer, _ in found]
         # A draft with words of several documents may join their answers: these are then compared with each other.
-        joined = not agreeing and any(alike)
+        # An answer that only repeats the question shows nothing of that.
+        joined = not agreeing and any(
+            same and own_words(answer, question) for same, (_, answer, _) in zip(alike, found, strict=True)
+        )
         groups = [] if joined else [[drafted]]
         new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
         cited = _document_with(claim["quote"], documents)

@@ -111,9 +111,10 @@ async def test_a_draft_that_joins_two_answers_is_taken_apart() -> None:
     assert answers(await asking) == [["1902"], ["1911"]]
 
 
-async def test_a_draft_in_other_words_than_its_document_is_one_of_the_answers() -> None:
+@pytest.mark.parametrize("echo", ["the mill bridge", "Mill Bridge"])
+async def test_a_draft_in_other_words_than_its_document_is_one_of_the_answers(echo: str) -> None:
     said = "The mill bridge was built in 1902, so it is old."
-    brief = {FIRST: "the mill bridge", LATER: "1911"}
+    brief = {FIRST: echo, LATER: "1911"}
     asking, *_ = asked_of([FIRST, LATER], brief, ScriptedCritic(otherwise=SUPPORTED), said=said)
     assert answers(await asking) == [[said], ["1911"]]
 
