@@ -19,8 +19,13 @@ def relevant_documents(state: SelfRAGState) -> list[list[Passage]]:
     relevant = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
     documents: dict[str, list[Passage]] = {}
     for passage in relevant[:MOST_PASSAGES]:
-        documents.setdefault(passage["source"] or passage["id"], []).append(passage)
+        documents.setdefault(document_of(passage), []).append(passage)
     return [sorted(one, key=lambda passage: -RELEVANCE.score(verdicts[passage["id"]])) for one in documents.values()]
+
+
+def document_of(passage: Passage) -> str:
+    """Return what tells the passage's document from others; a passage without a source is one by itself."""
+    return passage["source"] or passage["id"]
 
 
 def without_copies(documents: Sequence[Sequence[Passage]]) -> list[list[Passage]]:

@@ -16,9 +16,9 @@ from core.text import shortened
 from core.types import UNKNOWN, DocumentAnswer, Passage, Quote
 from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
-from graph.documents import relevant_documents, without_copies
+from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState
-from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, quoted_answer
+from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
 from models.calibration import support_features
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
@@ -50,10 +50,14 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
         alike = [agree(answer, claim["text"], question) is True for _, answer, _ in found]
         # A draft with words of several documents may join their answers: these are then compared with each other.
-        joined = not agreeing and any(alike)
+        # An answer that only repeats the question shows nothing of that.
+        joined = not agreeing and any(
+            same and own_words(answer, question) for same, (_, answer, _) in zip(alike, found, strict=True)
+        )
         groups = [] if joined else [[drafted]]
         new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
-        new = [one for one in new if joined or one[0]["source"] != _source_of(claim["quote"], documents)]
+        cited = _document_with(claim["quote"], documents)
+        new = [one for one in new if joined or document_of(one[0]) != cited]
         checked = await gather(_checked(one, state, services, runtime.context) for one in new)
         await _group([one for one in checked if one], groups, question, services)
     differing = groups if len(groups) > 1 else []
@@ -61,8 +65,9 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     return {"differing": differing, "decided": {"asked": len(asked), "answers": answers}}
 
 
-def _source_of(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
-    return next((one["source"] for passages in documents for one in passages if one["id"] == quote["passage"]), None)
+def _document_with(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
+    found = (one for passages in documents for one in passages if one["id"] == quote["passage"])
+    return next(map(document_of, found), None)
 
 
 def split_documents(

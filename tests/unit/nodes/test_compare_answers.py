@@ -38,10 +38,11 @@ def asked_of(
     question: str = QUESTION,
     said: str = DRAFT,
     label: str = "fully supported",
+    source: str = "{}.txt",
     **settings: Any,
 ) -> Any:
     """The node over one document for each text; the draft's claim is quoted from the first."""
-    found = [passage(text, source=f"{number}.txt") for number, text in enumerate(texts, 1)]
+    found = [passage(text, source=source.format(number)) for number, text in enumerate(texts, 1)]
     best = candidate_of(draft(said, texts), [claim(said, label, within=texts[0])])
     before = state(question, found=found, verdicts={one["id"]: verdict("relevant") for one in found}, best=best)
     generator, critic = ScriptedGenerator(brief=brief or {}), critic or ScriptedCritic()
@@ -97,6 +98,11 @@ async def test_what_is_not_said_not_found_not_new_or_not_supported_is_no_conflic
     critic.done()
 
 
+async def test_passages_without_a_source_are_compared_as_documents() -> None:
+    asking, *_ = asked_of([FIRST, LATER], {LATER: "1911"}, ScriptedCritic(otherwise=SUPPORTED), source="")
+    assert answers(await asking) == [[DRAFT], ["1911"]]
+
+
 async def test_a_draft_that_joins_two_answers_is_taken_apart() -> None:
     said = "The mill bridge was built in 1902 and in 1911."
     asking, *_ = asked_of(
@@ -105,9 +111,10 @@ async def test_a_draft_that_joins_two_answers_is_taken_apart() -> None:
     assert answers(await asking) == [["1902"], ["1911"]]
 
 
-async def test_a_draft_in_other_words_than_its_document_is_one_of_the_answers() -> None:
+@pytest.mark.parametrize("echo", ["the mill bridge", "Mill Bridge"])
+async def test_a_draft_in_other_words_than_its_document_is_one_of_the_answers(echo: str) -> None:
     said = "The mill bridge was built in 1902, so it is old."
-    brief = {FIRST: "the mill bridge", LATER: "1911"}
+    brief = {FIRST: echo, LATER: "1911"}
     asking, *_ = asked_of([FIRST, LATER], brief, ScriptedCritic(otherwise=SUPPORTED), said=said)
     assert answers(await asking) == [[said], ["1911"]]
 
