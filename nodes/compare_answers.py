@@ -24,7 +24,7 @@ from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
 from nodes.hallucination_check import apply_support_threshold
 from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
-from prompts.delimiters import as_data, numbered
+from prompts.delimiters import as_data, numbered, readable
 from prompts.hallucination_check import SUPPORT
 
 MOST_DOCUMENTS = 8  # that are asked by themselves
@@ -94,7 +94,7 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
             max_tokens=MAX_TOKENS,
             hidden=True,
             question=as_data(question),
-            passage=as_data(passage["text"]),
+            passage=readable(passage),
         )
     except (ModelError, LimitReachedError):  # also a reply that was cut off: no short answer
         return None
