@@ -17,7 +17,7 @@ BRIEF_ANSWER = RELEVANCE.messages + ChatPromptTemplate.from_messages(
         (
             "human",
             "Then what is the answer? Copy from the passage only the few words that answer the question: a name, a "
-            f"date, a figure or a short phrase. No sentence. If the passage does not say it, reply: {NO_ANSWER}",
+            "date, a figure or a short phrase. No sentence.",
         ),
     ]
 )

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from app.result import result_of
+from core.text import is_blank
 from core.types import Candidate
 from graph.context import Context
 from graph.state import SelfRAGState
@@ -253,7 +254,7 @@ def holds_that_nothing_is_searched_judged_or_written_twice(played: Played) -> No
 
 def says_something(call: Call) -> bool:
     """Whether the reply is a text, and not a thought that was cut off."""
-    return call.served and bool(call.reply.text.strip()) and "<think" not in call.reply.text
+    return call.served and not is_blank(call.reply.text) and "<think" not in call.reply.text
 
 
 def is_verdict(call: Call, played: Played) -> bool:
