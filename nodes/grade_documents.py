@@ -78,14 +78,16 @@ async def _linked(
 ) -> list[tuple[Passage, Verdict]]:
     """Return the passages of the first pair that is relevant as a whole, each with the pair's verdict; none if none is.
 
-    Of all that was found, the passages judged the least irrelevant are tried first.
+    One of a pair was found by this search, the other by any; those judged the least irrelevant are tried first.
     """
     question, found = state["question"], state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
     size = sum(len(one["text"]) for one in ranked)
     pairs = await off_loop(size, linked_pairs, question, ranked)
-    tried = [pair for pair in pairs if not all(_is_relevant(verdicts.get(one["id"], NOT_GRADED)) for one in pair)]
-    for pair in tried[:MOST_PAIRS]:
+    here = {one["id"] for one in state["passages"]}
+    known = {one["id"] for one in found if _is_relevant(verdicts.get(one["id"], NOT_GRADED))}
+    new = [pair for pair in pairs if (ids := {one["id"] for one in pair}) & here and not ids <= known]
+    for pair in new[:MOST_PAIRS]:
         text = "\n\n".join(map(readable, pair))
         verdict = await services.critic.choose(RELEVANCE, question=as_data(question), passage=text)
         joined = Passage(
