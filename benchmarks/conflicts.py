@@ -16,7 +16,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +29,7 @@ from app.progress import asking
 from app.screen import Screen, print_error
 from app.settings import load_settings
 from benchmarks.ablations.__main__ import SECONDS, RecordedSystem
-from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
+from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
 from benchmarks.harness import FOLDER, aligned, option_parser, write_figures
 from benchmarks.injection.attack_sources import poisonedrag
 from benchmarks.injection.targets import Opens, Target, libraries
@@ -112,12 +112,7 @@ def chosen(cases: Sequence[Case], half: str, most: int | None, seed: int) -> lis
 def systems(services: Services, context: Context, replies: Replies, opens: Opens, surroundings: Any) -> list[System]:
     """The three systems over one recorded model, each asked over a question's own documents."""
     clock = Clock()
-    chat = RecordedChat(getattr(services.generator, "chat"), replies, clock)  # noqa: B009
-    services = replace(
-        services,
-        generator=replace(services.generator, chat=chat),  # type: ignore[type-var]
-        critic=replace(services.critic, chat=chat),  # type: ignore[type-var]
-    )
+    services, chats = recorded(services, replies, clock)
     limits = services.completed(context).effective_limits.model_copy(update={"seconds": SECONDS})
     context = context.model_copy(update={"limits": limits, "mode": "always"})
     off = context.model_copy(update={"conflicts": False})
@@ -129,7 +124,7 @@ def systems(services: Services, context: Context, replies: Replies, opens: Opens
     found: list[System] = []
     for name, make in makes.items():
         own = with_surroundings(make(services), surroundings).fingerprint
-        found.append(RecordedSystem(name, own, Target(name, own, make, services, opens), [chat], clock))
+        found.append(RecordedSystem(name, own, Target(name, own, make, services, opens), chats, clock))
     return found
 
 

@@ -19,8 +19,8 @@ LONGEST_HEADING = 300  # characters of the headings above a passage
 
 def section_of(passage: Passage | Mapping[str, Any]) -> str:
     """Return the title and the headings above a passage or citation as ``Title > Heading``, on one line; "" if none."""
-    title = shortened_in_the_middle(passage.get("title") or "", LONGEST_TITLE)
-    heading = shortened_in_the_middle(passage.get("heading") or "", LONGEST_HEADING)
+    title = shortened_in_the_middle(str(passage.get("title") or ""), LONGEST_TITLE)
+    heading = shortened_in_the_middle(str(passage.get("heading") or ""), LONGEST_HEADING)
     return SEPARATOR.join(part for part in (title, heading) if part)
 
 

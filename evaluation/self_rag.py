@@ -124,7 +124,7 @@ def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[
     found = []
     for passage in passages:
         verdict = verdicts.get(passage["id"])
-        relevant = None if verdict is None else RELEVANCE.leaning(verdict) == "relevant"
+        relevant = None if verdict is None else RELEVANCE.is_positive(verdict)
         found.append(seen_of(passage, _score(RELEVANCE, verdict), relevant))
     return found
 

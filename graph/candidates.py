@@ -136,7 +136,7 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
 def from_irrelevant(draft: Draft, state: SelfRAGState) -> bool:
     """Whether the draft is from passages of which none was judged relevant, as with fallback ``passages``."""
     verdicts = [state["verdicts"].get(passage["id"]) for passage in draft["passages"]]
-    return bool(verdicts) and all(one and RELEVANCE.leaning(one) == "irrelevant" for one in verdicts)
+    return bool(verdicts) and all(one and not RELEVANCE.is_positive(one) for one in verdicts)
 
 
 def with_round(

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from core.types import Passage
 from graph.state import SelfRAGState
 from prompts.grade_documents import RELEVANCE
-from retrieval.near_duplicates import near_duplicates, words_of
+from retrieval.near_duplicates import near_duplicates, word_counts
 
 MOST_PASSAGES = 50  # relevant ones, over all searches
 
 
 def relevant_documents(state: SelfRAGState) -> list[list[Passage]]:
     """Return the relevant passages of all searches by document, in the order found, the most relevant one first."""
-    verdicts = {key: verdict for key, verdict in state["verdicts"].items() if RELEVANCE.leaning(verdict) == "relevant"}
+    verdicts = {key: verdict for key, verdict in state["verdicts"].items() if RELEVANCE.is_positive(verdict)}
     relevant = [one for one in state.get("found", state["passages"]) if one["id"] in verdicts]
     documents: dict[str, list[Passage]] = {}
     for passage in relevant[:MOST_PASSAGES]:
@@ -33,7 +33,7 @@ def without_copies(documents: Sequence[Sequence[Passage]]) -> list[list[Passage]
     seen: list[Counter[str]] = []
     kept: list[list[Passage]] = []
     for passages in documents:
-        words = [words_of(passage["text"]) for passage in passages]
+        words = [word_counts(passage["text"]) for passage in passages]
         own = [i for i, one in enumerate(words) if not any(near_duplicates(one, other) for other in seen)]
         seen += [words[i] for i in own]
         kept += [[passages[i] for i in own]] if own else []

@@ -34,7 +34,7 @@ YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no 
 
 def asks_for_one_fact(question: str) -> bool:
     """True unless the question, in English, asks for an explanation or for several things."""
-    return language_of(question) not in (None, "en") or not OPEN.match(question)
+    return not OPEN.match(question) or language_of(question) not in (None, "en")
 
 
 def own_words(answer: str, question: str) -> set[str]:

@@ -21,6 +21,7 @@ LONGEST_TEXT = 4000  # characters of a passage that are read for names
 LEAST_COVERAGE = 0.5  # of the question's words, by a pair or by the passage that a query goes on from
 MOST_NAMES = 4  # in a query
 MOST_MISSING = 6
+NEVER_LINK = MONTHS.keys() | WEEKDAYS
 WORD = re.compile(r"\w[\w'’-]*")
 CODE = re.compile(r"\b(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w[\w-]*\w\b")  # PX-40, but no plain number
 
@@ -78,7 +79,7 @@ def named(text: str, *, surely: bool = False) -> list[str]:
     found = [
         one.text
         for one in names(text)
-        if one.text.casefold() not in MONTHS.keys() | WEEKDAYS and not (surely and one.opens and len(one.run) == 1)
+        if one.text.casefold() not in NEVER_LINK and not (surely and one.opens and len(one.run) == 1)
     ]
     return [*found, *CODE.findall(text)]
 

@@ -58,8 +58,8 @@ class Contradictions:
         for amount, kind in self._measured:
             if kind not in UNITS or kind not in self._kinds or amount in known or amount == "1":
                 continue
-            in_digits = re.search(rf"\b{re.escape(amount)}\b", self._claim) is not None
-            if not in_digits and not _is_converted(number_of(amount) or 0.0, f" {kind}", self._quote):
+            as_written = re.search(rf"\b{re.escape(amount)}\b", self._claim) is not None
+            if not as_written and not _is_converted(number_of(amount) or 0.0, f" {kind}", self._quote):
                 yield amount
 
 
@@ -74,11 +74,11 @@ def missing_figures(claim: str, text: str, question: str, quote: str) -> list[st
     others = languages_of([claim, text, question]) - ENGLISH if missing else frozenset[str]()
     if not others:
         return missing
-    stated = f"{text}\n{in_digits(text, others)}\n{_parts(facts_of(text).dates)}"
+    whole = f"{text}\n{in_digits(text, others)}\n{_parts(facts_of(text).dates)}"
     asked = f"{question}\n{in_digits(question, others)}"
-    if not _missing(claim, stated, asked, None):
+    if not _missing(claim, whole, asked, None):
         return []
-    missing = _missing(figures_in_full(claim, others), stated, asked, None)
+    missing = _missing(figures_in_full(claim, others), whole, asked, None)
     return missing if others <= READ else [figure for figure in missing if len(figure) >= 3]
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 
 from core.passages import section_of, stated_by
 from core.types import Passage, Quote
@@ -89,17 +90,14 @@ def find_second_quote(claim: str, passages: Sequence[Passage], first: Quote) -> 
     """
     of_first = next(passage for passage in passages if passage["id"] == first["passage"])
     left = stemmed(claim) - stemmed(of_first["text"][first["start"] : first["end"]]) - stemmed(section_of(of_first))
-    best: tuple[int, int, int] | None = None
-    chosen: Quote | None = None
-    for order, passage in enumerate(passages):
-        for start, end, words in stemmed_spans(passage["text"]) if passage["id"] != first["passage"] else ():
-            covered = len(left & words)
-            if covered < max(LEAST_WORDS, LEAST_COVERAGE * len(left)):
-                continue
-            rank = (covered, -(end - start), -order)
-            if best is None or rank > best:
-                best, chosen = rank, Quote(passage=passage["id"], start=start, end=end)
-    return chosen
+    spans = [
+        (len(left & words), start - end, Quote(passage=passage["id"], start=start, end=end))
+        for passage in passages
+        if passage["id"] != first["passage"]
+        for start, end, words in stemmed_spans(passage["text"])
+    ]
+    covered, _, quote = max(spans, key=itemgetter(0, 1), default=(0, 0, None))
+    return quote if covered >= max(LEAST_WORDS, LEAST_COVERAGE * len(left)) else None
 
 
 def _beginning(passages: Sequence[Passage]) -> Quote | None:

@@ -19,13 +19,11 @@ from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState
 from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
-from models.calibration import support_features
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
-from nodes.hallucination_check import apply_support_threshold
+from nodes.hallucination_check import support_of
 from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
 from prompts.delimiters import as_data, numbered, readable
-from prompts.hallucination_check import SUPPORT
 
 MOST_DOCUMENTS = 8  # that are asked by themselves
 Found = tuple[Passage, str, Quote]
@@ -108,13 +106,8 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
 async def _checked(found: Found, state: SelfRAGState, services: Services, context: Context) -> DocumentAnswer | None:
     """Return the answer if the critic finds it fully supported by its passage."""
     passage, answer, quote = found
-    verdict = await services.critic.choose(
-        SUPPORT, question=as_data(state["question"]), passages=numbered([passage]), claim=as_data(answer)
-    )
-    features = support_features(verdict, [state["verdicts"][passage["id"]]])
-    verdict = apply_support_threshold(
-        services.fits.supported(verdict, features), context.effective_thresholds.supported
-    )
+    claim = {"question": as_data(state["question"]), "passages": numbered([passage]), "claim": as_data(answer)}
+    verdict = await support_of(claim, [state["verdicts"][passage["id"]]], services, context)
     if verdict["label"] != "fully supported":
         return None
     return DocumentAnswer(answer=shortened(answer, LONGEST_ANSWER), verdict=verdict, quote=quote)

@@ -38,27 +38,20 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     unlikely = await off_loop(size, unlikely_ids, state, services, context)
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
-    verdicts = await gather(
-        services.critic.choose(RELEVANCE, question=as_data(state["question"]), passage=readable(passage))
-        for passage in ungraded
-    )
-    features = await off_loop(size, relevance_features, state["question"], ungraded, verdicts)
-    verdicts = services.fits.relevant(verdicts, features)
-    graded = {
-        passage["id"]: RELEVANCE.apply_threshold(verdict, context.effective_thresholds.relevant)
-        for passage, verdict in zip(ungraded, verdicts, strict=True)
-    }
+    verdicts = await _graded(state["question"], ungraded, [readable(one) for one in ungraded], services, context)
+    graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
         reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
         graded = dict(zip(graded, reasons, strict=True))
     all_graded = skipped | state["verdicts"] | graded
-    passages, linked = state["passages"], []
-    if state["searched"] > 1 or not any(_is_relevant(all_graded[one["id"]]) for one in passages):
+    passages, kept, linked = state["passages"], set(state.get("kept", [])), []
+    if state["searched"] > 1 or not any(RELEVANCE.is_positive(all_graded[one["id"]]) for one in passages):
         linked = await _linked(state, all_graded, services, context)
         all_graded |= {one["id"]: verdict for one, verdict in linked}
         there = {one["id"] for one in passages}
-        passages = [*(one for one, _ in linked if one["id"] not in there), *passages]
-    kept = {*state.get("kept", []), *(one["id"] for one in passages[: len(passages) - len(state["passages"])])}
+        earlier = [one for one, _ in linked if one["id"] not in there]
+        passages = [*earlier, *passages]
+        kept |= {one["id"] for one in earlier}
     relevant = _most_relevant(passages, all_graded, kept, context.k)
     grades = [
         {key: passage[key] for key in ("id", "source", "page", "row")} | {"verdict": all_graded[passage["id"]]}
@@ -73,6 +66,19 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     }
 
 
+async def _graded(
+    question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
+) -> list[Verdict]:
+    """Return the verdicts on passages that the critic reads as ``texts``, calibrated, by the threshold."""
+    verdicts = await gather(
+        services.critic.choose(RELEVANCE, question=as_data(question), passage=text) for text in texts
+    )
+    size = sum(map(len, texts))
+    features = await off_loop(size, relevance_features, question, passages, verdicts)
+    threshold = context.effective_thresholds.relevant
+    return [RELEVANCE.apply_threshold(one, threshold) for one in services.fits.relevant(verdicts, features)]
+
+
 async def _linked(
     state: SelfRAGState, verdicts: Mapping[str, Verdict], services: Services, context: Context
 ) -> list[tuple[Passage, Verdict]]:
@@ -85,19 +91,16 @@ async def _linked(
     size = sum(len(one["text"]) for one in ranked)
     pairs = await off_loop(size, linked_pairs, question, ranked)
     here = {one["id"] for one in state["passages"]}
-    known = {one["id"] for one in found if _is_relevant(verdicts.get(one["id"], NOT_GRADED))}
+    known = {one["id"] for one in found if RELEVANCE.is_positive(verdicts.get(one["id"]))}
     new = [pair for pair in pairs if (ids := {one["id"] for one in pair}) & here and not ids <= known]
     for pair in new[:MOST_PAIRS]:
         text = "\n\n".join(map(readable, pair))
-        verdict = await services.critic.choose(RELEVANCE, question=as_data(question), passage=text)
         joined = Passage(
             id="", text=text, source="", page=None, row=None, similarity=max(one["similarity"] or 0.0 for one in pair)
         )
-        features = await off_loop(size, relevance_features, question, [joined], [verdict])
-        (fitted,) = services.fits.relevant([verdict], features)
-        final = RELEVANCE.apply_threshold(fitted, context.effective_thresholds.relevant)
-        if _is_relevant(final):
-            return [(one, with_reason(final, TOGETHER)) for one in pair]
+        (verdict,) = await _graded(question, [joined], [text], services, context)
+        if RELEVANCE.is_positive(verdict):
+            return [(one, with_reason(verdict, TOGETHER)) for one in pair]
     return []
 
 
@@ -105,13 +108,9 @@ def _most_relevant(
     passages: Sequence[Passage], verdicts: Mapping[str, Verdict], kept: Collection[str], k: int
 ) -> list[str]:
     """Return the ids of the relevant passages in order; of more than ``k`` those of this search, then by score."""
-    relevant = [one["id"] for one in passages if _is_relevant(verdicts[one["id"]])]
+    relevant = [one["id"] for one in passages if RELEVANCE.is_positive(verdicts[one["id"]])]
     first = sorted(relevant, key=lambda one: (one in kept, -RELEVANCE.score(verdicts[one])))[:k]
     return [one for one in relevant if one in first]
-
-
-def _is_relevant(verdict: Verdict) -> bool:
-    return RELEVANCE.leaning(verdict) == "relevant"
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:

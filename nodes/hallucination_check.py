@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft, Passage, Quote, Verdict
+from graph.candidates import LEVELS
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, with_lead_in
@@ -52,11 +54,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         shown = with_lead_in(one.text, one.context)
         shown = shown if shown != one.text else f"{one.context} {shown}".strip()
         asked = inputs | {"claim": as_data(shown)}
-        verdict = await services.critic.choose(SUPPORT, **asked)
-        verdict = apply_support_threshold(
-            services.fits.supported(verdict, support_features(verdict, graded)),
-            context.effective_thresholds.supported,
-        )
+        verdict = await support_of(asked, graded, services, context)
         if context.explain:
             whole = with_lead_in(one.text, one.context)
             known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled, passages)
@@ -64,6 +62,8 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         elif state["drafts_left"] > 0 and SUPPORT.leaning(verdict) != "fully supported":
             verdict = await services.critic.explain(SUPPORT, verdict, prompt=CRITICISE, **asked)
         checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
+        if verdict["label"] not in LEVELS:
+            return checked
         second = await off_loop(size, find_second_quote, one.text, passages, ruled)
         return {**checked, "second_quote": second} if second else checked
 
@@ -79,6 +79,15 @@ def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list
     if missing:
         return f"{', '.join(missing)} stands in no passage."
     return find_quote(one.text, passages, question, one.context) or "No passage says this."
+
+
+async def support_of(
+    asked: Mapping[str, Any], grades: Sequence[Verdict], services: Services, context: Context
+) -> Verdict:
+    """Return the critic's verdict on a claim, calibrated by the grades of the passages, by the threshold."""
+    verdict = await services.critic.choose(SUPPORT, **asked)
+    fitted = services.fits.supported(verdict, support_features(verdict, grades))
+    return apply_support_threshold(fitted, context.effective_thresholds.supported)
 
 
 def apply_support_threshold(verdict: Verdict, least: float) -> Verdict:

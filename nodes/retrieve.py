@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
-from core.types import Passage, Verdict
+from core.types import Passage
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from prompts.grade_documents import RELEVANCE
@@ -24,7 +24,7 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
     passages = [as_passage(document) for document in found[: context.k]]
     known = state.get("found", state["passages"])
     new = {passage["id"] for passage in passages}
-    kept = [one for one in known if one["id"] not in new and _is_relevant(state["verdicts"].get(one["id"]))]
+    kept = [one for one in known if one["id"] not in new and RELEVANCE.is_positive(state["verdicts"].get(one["id"]))]
     each_once = {passage["id"]: passage for passage in known}
     for passage in passages:
         each_once.setdefault(passage["id"], passage)
@@ -36,10 +36,6 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
         "searched": len(state["queries"]),
         "decided": {"query": query, "retrieved": len(passages)},
     }
-
-
-def _is_relevant(verdict: Verdict | None) -> bool:
-    return verdict is not None and RELEVANCE.leaning(verdict) == "relevant"
 
 
 def as_passage(document: Document) -> Passage:

@@ -24,22 +24,19 @@ async def select(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     accepted = best is not None and supported(best) and useful(best)
     declined = bool(round_) and all(one["draft"]["declined"] for one in round_)
     reconsidered = context.mode == "adaptive" and state["route"] == "direct" and bool(round_) and not accepted
-    search_after_all: dict[str, Any] = {}
-    if reconsidered:
-        drafts_left = context.effective_limits.drafts
-        search_after_all = {"route": "retrieve", "rewrites_left": 0, "drafts": [], "claims": [], "uses": []}
-    else:
-        drafts_left = 0 if declined else state["drafts_left"]
-    return {
-        **search_after_all,
+    decided: dict[str, Any] = {
+        "accepted": accepted,
+        "support": best["support"] if best else None,
+        "usefulness": best["usefulness"] if best else None,
+    }
+    update: dict[str, Any] = {
         "candidates": with_round(state.get("candidates", []), [*before, *round_], context.constraints),
         "best": best,
         "accepted": accepted,
-        "drafts_left": drafts_left,
-        "decided": {
-            "accepted": accepted,
-            "support": best["support"] if best else None,
-            "usefulness": best["usefulness"] if best else None,
-            **({"reconsidered": True} if reconsidered else {}),
-        },
+        "drafts_left": 0 if declined else state["drafts_left"],
+        "decided": decided,
     }
+    if reconsidered:
+        update |= {"route": "retrieve", "rewrites_left": 0, "drafts": [], "claims": [], "uses": []}
+        update |= {"drafts_left": context.effective_limits.drafts, "decided": decided | {"reconsidered": True}}
+    return update

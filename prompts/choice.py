@@ -71,6 +71,10 @@ class Choice:
         """Return the verdict's label; the cautious one for unknown."""
         return self.cautious if verdict["label"] == UNKNOWN else verdict["label"]
 
+    def is_positive(self, verdict: Verdict | None) -> bool:
+        """Return True if there is a verdict, and its label is the positive one."""
+        return verdict is not None and verdict["label"] == self.positive
+
     def score(self, verdict: Verdict) -> float:
         """Return Σ weight · probability; without probabilities the label counts as 1, unknown as the cautious label."""
         if verdict["probabilities"]:

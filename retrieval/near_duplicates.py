@@ -12,7 +12,7 @@ NEGATIONS = frozenset(
 )
 
 
-def words_of(text: str) -> Counter[str]:
+def word_counts(text: str) -> Counter[str]:
     """Return how often a text has each word; a text without words counts as one."""
     return Counter(WORD.findall(text.casefold())) or Counter([text])
 

@@ -15,20 +15,20 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import GroupKFold
 
 from app.libraries import SAMPLE
-from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
+from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
 from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
 from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
 from evaluation.measures.statistics import auc
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, log_odds, route_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, expit, log_odds, route_features
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
@@ -84,12 +84,11 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
     """Return each question with what the critic says of it and what is found for it."""
     found = []
     async with open_docs([docs]) as rag:
-        critic = rag.services.critic
-        recorded = replace(critic, chat=RecordedChat(critic.chat, Replies(replies), Clock()))  # type: ignore[type-var, attr-defined]
+        services, _ = recorded(rag.services, Replies(replies), Clock())
         for number, (question, retrieve) in enumerate(questions, 1):
             show_progress(f"{number} of {len(questions)}")
-            verdict = await recorded.choose(RETRIEVE, question=as_data(question))
-            passages = [as_passage(one) for one in await rag.services.retriever.ainvoke(question, k=4)]
+            verdict = await services.critic.choose(RETRIEVE, question=as_data(question))
+            passages = [as_passage(one) for one in await services.retriever.ainvoke(question, k=4)]
             features = route_features(question, passages)
             if features is not None:
                 row = {**features, "log_odds": log_odds(verdict, "retrieve")}
@@ -110,7 +109,7 @@ def fitted(asked: Sequence[Asked]) -> tuple[Fit, list[float]]:
     lowest = min(_logit(p) for p, retrieve in zip(held_out.tolist(), y, strict=True) if retrieve)
     shift = _logit(EMBEDDED.thresholds["retrieve"]) - (lowest - MARGIN)
     fit = Fit(intercept=round(intercept + shift, 4), coefficients=dict(zip(FEATURES, coefficients, strict=True)))
-    return fit, [1 / (1 + math.exp(-(_logit(p) + shift))) for p in held_out.tolist()]
+    return fit, [expit(_logit(p) + shift) for p in held_out.tolist()]
 
 
 def wrong(name: str, asked: Sequence[Asked], scores: Sequence[float], least: float) -> str:

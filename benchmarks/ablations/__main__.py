@@ -14,7 +14,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from app.evaluate import add_options, ask_dataset
 from app.screen import Screen, print_error
-from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
+from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies, recorded
 from benchmarks.ablations.variants import ABLATIONS, Ablation
 from benchmarks.harness import FOLDER, write_figures
 from core.errors import SelfRAGError
@@ -89,22 +89,11 @@ async def timed(system: System, example: Example, chats: Sequence[RecordedChat],
 
 def systems(services: Services, context: Context, replies: Replies, chosen: Sequence[Ablation]) -> list[System]:
     """Return plain and the ablations, all with the same recorded models."""
-    clock, generator, critic = Clock(), services.generator, services.critic
-    writer = RecordedChat(getattr(generator, "chat"), replies, clock)  # noqa: B009
-    judge = writer
-    if critic.chat is not generator.chat:  # type: ignore[attr-defined]
-        judge = RecordedChat(getattr(critic, "chat"), replies, clock)  # noqa: B009
-    services = replace(
-        services,
-        generator=replace(generator, chat=writer),  # type: ignore[type-var]
-        critic=replace(critic, chat=judge),  # type: ignore[type-var]
-    )
-    chats = list({id(chat): chat for chat in (writer, judge)}.values())
+    clock = Clock()
+    services, chats = recorded(services, replies, clock)
     context = services.completed(context)
     limits = context.effective_limits
-    context = context.model_copy(
-        update={"limits": limits.model_copy(update={"seconds": SECONDS}), "mode": context.mode}
-    )
+    context = context.model_copy(update={"limits": limits.model_copy(update={"seconds": SECONDS})})
     one = plain(services, context)
     found: list[System] = [RecordedSystem(PLAIN, one.fingerprint, one, chats, clock)]
     for ablation in chosen:
@@ -133,11 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [ablation for ablation in ABLATIONS if ablation.name in wanted | {BASE}]
     replies = Replies(options.replies)
 
-    def recorded(services: Services, context: Context) -> list[System]:
+    def recorded_systems(services: Services, context: Context) -> list[System]:
         return systems(services, context, replies, chosen)
 
     try:
-        folder, _, examples, records, _ = ask_dataset(options, Screen(quiet=options.quiet), recorded)
+        folder, _, examples, records, _ = ask_dataset(options, Screen(quiet=options.quiet), recorded_systems)
     except SelfRAGError as error:
         print_error(str(error))
         return error.exit_code

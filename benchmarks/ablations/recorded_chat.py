@@ -8,15 +8,18 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_to_dict
 
 from core.types import Usage
 from evaluation.fingerprint import digest
+from graph.context import Services
 from models.chat import Chat, max_call_tokens, usage_of
+from models.critic import Critic
+from models.generator import Generator
 from models.usage import NodeBudget, unlimited
 
 REMEMBERED = 60  # prompts that the server read, with the fixed part of each prompt among them
@@ -131,6 +134,15 @@ class RecordedChat(Chat):
             await super().ask(best, unlimited(), max_tokens=1)
             self._read.append(_text(best))
             self._unread.remove(best)
+
+
+def recorded(services: Services, replies: Replies, clock: Clock) -> tuple[Services, list[RecordedChat]]:
+    """Return the services over chats whose replies are kept; one chat if generator and critic share theirs."""
+    generator, critic = cast("Generator", services.generator), cast("Critic", services.critic)
+    writer = RecordedChat(generator.chat, replies, clock)
+    judge = writer if critic.chat is generator.chat else RecordedChat(critic.chat, replies, clock)
+    made = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))
+    return made, [writer] if judge is writer else [writer, judge]
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:

@@ -130,13 +130,13 @@ def _claims(record: Record) -> Html:
 
 
 def _quote(citation: Mapping[str, Any]) -> Html:
-    section = section_of(citation)
-    place = " · ".join(
-        [*_place(citation.get("source"), citation.get("page"), citation.get("row")), *([section] if section else [])]
-    )
-    return joined(
-        tag("span", f"“{citation.get('quote') or ''}”", class_="said"), " ", tag("span", place, class_="muted")
-    )
+    quote = f"“{citation.get('quote') or ''}”"
+    return joined(tag("span", quote, class_="said"), " ", tag("span", _place_and_section(citation), class_="muted"))
+
+
+def _place_and_section(passage: Mapping[str, Any]) -> str:
+    place = _place(passage.get("source"), passage.get("page"), passage.get("row"))
+    return " · ".join(part for part in (*place, section_of(passage)) if part)
 
 
 def _passages(row: Row) -> Iterable[Html]:
@@ -146,11 +146,9 @@ def _passages(row: Row) -> Iterable[Html]:
         judged = {True: "judged relevant", False: "judged irrelevant", None: "not judged"}[seen["relevant"]]
         score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
         label = {True: "gold", False: "not gold", None: "not labelled"}[is_gold(row.example, seen)]
-        section = section_of(seen)
-        place = " · ".join([*_place(seen["source"], seen["page"], seen["row"]), *([section] if section else [])])
         line = tag(
             "p",
-            f"{rank} · {place} · {judged}{score} · ",
+            f"{rank} · {_place_and_section(seen)} · {judged}{score} · ",
             tag("span", label, class_="gold" if label == "gold" else None),
         )
         yield joined(line, tag("blockquote", marked(seen["text"], quotes)))

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 
 from langchain_core.documents import Document
 
+from core.passages import section_of
 from grounding.stems import stemmed
-
-
-def section_of(passage: Document) -> str:
-    """Return the title and the headings above a passage, a line each; "" if there are none."""
-    return "\n".join(str(passage.metadata[key]) for key in ("title", "heading") if passage.metadata.get(key))
 
 
 def section_shares(question: str, passages: Mapping[int, Document]) -> dict[int, float]:
@@ -20,7 +16,7 @@ def section_shares(question: str, passages: Mapping[int, Document]) -> dict[int,
     A word counts by its inverse frequency among these passages, so that one that all of them have tells nothing. Empty
     if none has a title or heading.
     """
-    sections = {id_: stemmed(section) for id_, passage in passages.items() if (section := section_of(passage))}
+    sections = {id_: stemmed(section) for id_, passage in passages.items() if (section := section_of(passage.metadata))}
     if not sections:
         return {}
     asked, nothing = stemmed(question), frozenset[str]()

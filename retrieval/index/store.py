@@ -11,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from core.errors import IndexDamaged, RequestError, damaged
+from core.passages import section_of
 from core.text import clean, shown
 from retrieval.filters import Condition, Filter
 from retrieval.index.database import Database
@@ -18,10 +19,10 @@ from retrieval.index.document_rows import get_passages, ids_of_names, put_texts,
 from retrieval.index.embedding import Model, check_dimension, embed_once, other_model, record_model
 from retrieval.index.keyword_search import search_keywords
 from retrieval.index.schema import Snapshot
-from retrieval.index.sections import section_of, section_shares
+from retrieval.index.sections import section_shares
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import Vectors, embed_query, vectors_of
-from retrieval.near_duplicates import near_duplicates, words_of
+from retrieval.near_duplicates import near_duplicates, word_counts
 
 
 def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[int, float]:
@@ -39,7 +40,7 @@ def distinct(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most
     seen: list[Counter[str]] = []
     kept: list[tuple[int, float]] = []
     for id_, score in ranked:
-        words = words_of(texts[id_])
+        words = word_counts(texts[id_])
         if not any(near_duplicates(words, other) for other in seen):
             seen.append(words)
             kept.append((id_, score))
@@ -222,7 +223,9 @@ class PassageStore(VectorStore):
                 scores = {id_: score + shares.get(id_, 0.0) / 2 for id_, score in scores.items()}
             ranked = sorted(((id_, scores[id_]) for id_ in passages), key=lambda pair: (-pair[1], pair[0]))
             best = distinct(
-                ranked, {id_: f"{section_of(passage)}\n{passage.page_content}" for id_, passage in passages.items()}, k
+                ranked,
+                {id_: f"{section_of(passage.metadata)}\n{passage.page_content}" for id_, passage in passages.items()},
+                k,
             )
             if len(best) == k or max(len(near), len(scored)) < count:
                 break
