@@ -73,6 +73,7 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         supported=_first(settings.selfrag_threshold_supported, calibrated.get("supported"), 0.0),
         graded=gate.thresholds["graded"] if gate else 0.0,
         similar=gate.thresholds["similar"] if gate else -1.0,
+        near=gate.thresholds["near"] if gate else 2.0,
     )
     fits = calibration.fits if calibration else Fits()
     fits = fits.model_copy(update={"gate": gate.fits.gate} if gate else {"gate": None, "route": None})

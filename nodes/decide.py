@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from langgraph.runtime import Runtime
 
+from core.types import Verdict
 from graph.context import Context, Services
 from graph.prefetch import prefetch, prefetched
 from graph.state import SelfRAGState
@@ -16,12 +18,16 @@ from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
+LONGEST_NEAR = 200  # characters of a question that the search alone may decide
+# A message that has the text in it that it is about comes as near to a passage as a question that the passage answers.
+TEXT_IN_IT = re.compile(r'[:：\n"“”„«»「」『』]')
+
 
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
 
-    The search runs while the critic is asked. Where a regression was fitted for it, what the search found counts too: a
-    question that the documents come near is not one that needs none.
+    The search is begun here. Where a threshold and a regression were fitted for it, what it found counts: a question
+    that a passage comes very near to is searched for without the critic, and else the verdict shifts with the nearness.
     """
     context = runtime.context
     if context.mode != "never":
@@ -30,8 +36,13 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         route = "direct" if context.mode == "never" else "retrieve"
         reason = {"reason": MODES[context.mode]} if context.explain else {}
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
+    features = await _search_features(state, services, context)
+    if features and is_near(state["question"], features["similarity"], context):
+        said = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
+        near = Verdict(label="retrieve", probabilities=None, reason=said)
+        return {"decision": near, "route": "retrieve", "decided": {"route": "retrieve", "verdict": near}}
     chosen = await services.critic.choose(RETRIEVE, question=as_data(state["question"]))
-    chosen = services.fits.routed(chosen, await _search_features(state, services, context))
+    chosen = services.fits.routed(chosen, features)
     threshold = context.effective_thresholds.retrieve
     verdict = RETRIEVE.apply_threshold(chosen, threshold)
     if context.explain:
@@ -40,9 +51,16 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
 
 
+def is_near(question: str, similarity: float, context: Context) -> bool:
+    """Return True if the best passage is so near that a short question, which brings no text, is to be searched for."""
+    if len(question) > LONGEST_NEAR or TEXT_IN_IT.search(question):
+        return False
+    return similarity >= context.effective_thresholds.near
+
+
 async def _search_features(state: SelfRAGState, services: Services, context: Context) -> dict[str, float] | None:
-    """Return what the search says of the question; None without a regression for it, or if the search failed."""
-    if services.fits.route is None:
+    """Return what the search says of the question; None if nothing was fitted for it, or the search failed."""
+    if services.fits.route is None and context.effective_thresholds.near > 1:
         return None
     found = await prefetched(services.retriever, state["queries"][0], context.k, context.filter)
     passages = [as_passage(document) for document in found or ()]

@@ -229,7 +229,8 @@ def store(gate: Fit, levels: dict[str, float], questions: int, found: Tally, dat
         "skipped_held_out": str(found["skipped"]),
         "lost_held_out": str(found["lost"]),
     }
-    described = MINILM.model_copy(update={"fits": Fits(gate=gate), "thresholds": levels, "provenance": provenance})
+    thresholds = MINILM.thresholds | levels
+    described = MINILM.model_copy(update={"fits": Fits(gate=gate), "thresholds": thresholds, "provenance": provenance})
     MINILM_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
     print(f"written: {MINILM_FILE}")
 

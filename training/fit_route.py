@@ -7,7 +7,8 @@ documents hold; the former are searched for in the sample and in the article, so
 seen beside documents that come near them and documents that do not. The critic's replies are kept in ``--replies``. A
 logistic regression is fitted; shown is what it gets wrong on questions left out of the fit. Its intercept is moved so
 that the threshold in force is the highest that sends none of them that ask for facts to *direct*, less a margin: where
-a search reports no similarities, the critic's own probability meets the same threshold. ``--write`` stores it.
+a search reports no similarities, the critic's own probability meets the same threshold. The cosine from which the
+critic is not asked is the highest of a question that needs no documents, and a margin. ``--write`` stores both.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchmarks.sample import open_docs, questions_in
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
 from evaluation.measures.statistics import auc
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, expit, log_odds, route_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, route_features
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
@@ -36,7 +37,8 @@ from training.fit_critic import predictor, solve
 
 TUNING = SAMPLE.parent / "routes_tuning.jsonl"
 FEATURES = ("log_odds", "similarity", "coverage")
-MARGIN = 0.5  # in log-odds, between the lowest question that asks for facts and the threshold
+MARGIN = 0.25  # in log-odds, between the lowest question that asks for facts and the threshold
+NEAR_MARGIN = 0.1  # of cosine, above the highest of a question that needs no documents
 
 
 @dataclass(frozen=True)
@@ -70,14 +72,19 @@ def main() -> None:
     print(f"regression on questions left out {auc(labels, held_out):.3f}; {fit}")
     print(wrong("the critic", asked, own, _logit(before)))
     print(wrong("the regression", asked, [_logit(p) for p in held_out], _logit(before)))
+    near = round(max(one.features["similarity"] for one in asked if not one.retrieve) + NEAR_MARGIN, 2)
+    spared = [one.retrieve for one in asked if one.features["similarity"] >= near]
+    print(f"cosine {near} and more: {len(spared)} rows, of which {sum(spared)} ask for facts")
     if options.write:
         fits = EMBEDDED.fits.model_copy(update={"route": fit})
         command = f"python -m training.fit_route {options.dataset.name} --paragraphs {options.paragraphs} --write"
         described = EMBEDDED.model_copy(
             update={"fits": fits, "provenance": EMBEDDED.provenance | {"route": command, "route_rows": str(len(asked))}}
         )
-        EMBEDDED_FILE.write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        print(f"written: {EMBEDDED_FILE}")
+        EMBEDDED_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
+        embedding = MINILM.model_copy(update={"thresholds": MINILM.thresholds | {"near": near}})
+        MINILM_FILE.write_text(embedding.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
+        print(f"written: {EMBEDDED_FILE}, {MINILM_FILE}")
 
 
 async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) -> list[Asked]:

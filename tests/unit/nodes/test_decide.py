@@ -179,3 +179,30 @@ async def test_the_word_that_the_critic_replied_is_no_reason_where_the_documents
     made = replace(made, fits=NEAR).with_budget(roomy_budget())
     update = await decide(state("What does the message E42 mean?"), made, runtime(explain=True))
     assert update["decision"]["reason"] == RETRIEVE.reasons["retrieve"]
+
+
+@pytest.mark.parametrize(
+    ("question", "similarity", "asked"),
+    [
+        ("What does the message E42 mean?", 0.5, 0),
+        ("What does the message E42 mean?", 0.49, 1),
+        ("What does the message E42 mean?", None, 1),
+        ("Translate into German: The lid is open.", 0.9, 1),
+        ("Say “the lid is open” more politely.", 0.9, 1),
+        ("Shorten this.\nThe lid is open.", 0.9, 1),
+        ("翻译：盖子是打开的。", 0.9, 1),
+        ("The lid is open. " * 12, 0.9, 1),
+    ],
+)
+async def test_only_for_a_short_question_very_near_to_a_passage_the_critic_is_not_asked(
+    question: str, similarity: float | None, asked: int
+) -> None:
+    """A message that brings the text it is about is near to a library that has the text."""
+    retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("The lid is open.", similarity=similarity)]))
+    critic = ScriptedCritic(otherwise={"retrieve": MATH})
+    made = services(critic=critic, retriever=retriever, budget=roomy_budget())
+    update = await decide(state(question), made, runtime(thresholds=Thresholds(near=0.5)))
+    assert len(critic.asked) == asked
+    assert update["route"] == ("direct" if asked else "retrieve")
+    reason = update["decision"]["reason"] or ""
+    assert reason == ("" if asked else "A passage comes near to the question: cosine 0.50.")
