@@ -75,9 +75,20 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         similar=gate.thresholds["similar"] if gate else -1.0,
         near=gate.thresholds["near"] if gate else 2.0,
     )
+    own = settings.selfrag_model_path is None
+    writes_queries = settings.chat_model != EMBEDDED or not own
     fits = calibration.fits if calibration else Fits()
     fits = fits.model_copy(update={"gate": gate.fits.gate} if gate else {"gate": None, "route": None})
-    return Services(nothing, nothing, retriever, thresholds, limits_of(settings), fits)
+    return Services(
+        nothing,
+        nothing,
+        retriever,
+        thresholds,
+        limits_of(settings),
+        fits,
+        rewriting=settings.selfrag_rewriting or ("model" if writes_queries else "names"),
+        ratings=settings.selfrag_ratings or ("direct" if calibration else "all"),
+    )
 
 
 def critic_name(settings: Settings) -> str:

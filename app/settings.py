@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.options import weights
 from core.errors import RequestError
 from core.files import read_regular
-from core.types import Fallback
+from core.types import Fallback, Ratings, Rewriting
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
@@ -44,6 +44,8 @@ class Settings(BaseSettings):
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
     selfrag_fallback: Fallback = "abstain"
+    selfrag_rewriting: Rewriting | None = None
+    selfrag_ratings: Ratings | None = None
     selfrag_constraints: Literal["soft", "hard"] = "soft"
     selfrag_scoring: Literal["paper", "support-first"] = "paper"
     selfrag_weights: Annotated[tuple[float, float, float], NoDecode] = (1.0, 1.0, 0.5)

@@ -8,6 +8,8 @@ from typing_extensions import TypedDict  # pydantic cannot validate typing's on 
 
 Route = Literal["retrieve", "direct", "fallback"]
 Fallback = Literal["abstain", "direct", "passages"]
+Rewriting = Literal["names", "model"]
+Ratings = Literal["direct", "all"]
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
 StopReason = Literal[
     "accepted",

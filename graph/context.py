@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.types import Fallback, Verdict
+from core.types import Fallback, Ratings, Rewriting, Verdict
 from models.calibration import Fits
 from models.usage import NodeBudget
 from prompts.choice import Choice
@@ -85,6 +85,10 @@ class Context(BaseModel):
     otherwise than the draft is asked by itself, and what differs is shown. ``temperature`` and ``answer_tokens`` are
     those of drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every
     search of the question, also when it is resumed; a retriever must know it if it is set.
+
+    With ``rewriting`` ``names`` only a name that a passage adds leads to another query; with ``model`` the model writes
+    one where there is none. ``ratings`` says which drafts are rated for usefulness: ``all``, or only those written
+    without documents. None is what was measured to be worth its calls with the model.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -97,6 +101,8 @@ class Context(BaseModel):
     answer_tokens: int | None = Field(None, ge=20, le=4_000)
     explain: bool = False
     conflicts: bool = True
+    rewriting: Rewriting | None = None
+    ratings: Ratings | None = None
     constraints: Constraints = "soft"
     scoring: Scoring = "paper"
     weights: Weights = Weights()
@@ -113,6 +119,12 @@ class Context(BaseModel):
     def effective_thresholds(self) -> Thresholds:
         """The thresholds in force; the defaults where none were given."""
         return self.thresholds or Thresholds()
+
+    @property
+    def rates_drafts(self) -> bool:
+        """Whether drafts from documents are rated: where ratings decide or rank, they are in any case."""
+        decides = self.constraints == "hard" or self.scoring == "support-first" or self.strategy == "per-passage"
+        return decides or self.ratings != "direct"
 
 
 class GeneratorLike(Protocol):
@@ -165,6 +177,8 @@ class Services:
     thresholds: Thresholds = field(default_factory=Thresholds)
     limits: Limits = field(default_factory=Limits)
     fits: Fits = field(default_factory=Fits)
+    rewriting: Rewriting = "model"
+    ratings: Ratings = "all"
     budget: NodeBudget | None = None
 
     def with_budget(self, budget: NodeBudget) -> Services:
@@ -185,6 +199,8 @@ class Services:
             update={
                 "thresholds": _filled(context.thresholds, self.thresholds),
                 "limits": _filled(context.limits, self.limits),
+                "rewriting": context.rewriting or self.rewriting,
+                "ratings": context.ratings or self.ratings,
             }
         )
 

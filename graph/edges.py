@@ -42,9 +42,9 @@ def after_rewrite_query(
 def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "answer_check", "select"]]:
     """Check support and usefulness side by side; a draft that declines, or none that is new, has nothing to check."""
     unchecked = not state["claims"] and not state["uses"]
-    if unchecked and any(not draft["declined"] for draft in state["drafts"]):
-        return ["hallucination_check", "answer_check"]
-    return ["select"]
+    if not unchecked or all(draft["declined"] for draft in state["drafts"]):
+        return ["select"]
+    return ["hallucination_check", "answer_check"] if state.get("rates", True) else ["hallucination_check"]
 
 
 def after_select(

@@ -40,6 +40,7 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "drafted": [],
         "claims": [],
         "uses": [],
+        "rates": context.rates_drafts,
         "candidates": [],
         "best": None,
         "accepted": False,

@@ -35,9 +35,9 @@ class SelfRAGState(TypedDict, total=False):
     keeps every relevance verdict by passage, since it is against the question. ``passages`` are those of the last
     search, after those ``kept`` of earlier ones. ``drafts``, ``claims`` and ``uses`` belong to the present round;
     ``drafted`` is every draft of the question. ``found`` holds each passage of any search once, and ``candidates``
-    every draft that was ranked; ``compares`` is the context's ``conflicts``, and ``differing`` are the answers of
-    single documents, in groups that agree, if there are two or more groups. A checkpoint of an older version lacks
-    these four, ``kept`` and ``conflicts``.
+    every draft that was ranked; ``rates`` says whether drafts from documents are rated, ``compares`` is the context's
+    ``conflicts``, and ``differing`` are the answers of single documents, in groups that agree, if there are two or more
+    groups. A checkpoint of an older version lacks these five, ``kept`` and ``conflicts``.
     ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
     early. ``fallback`` is the context's; a checkpoint of an older version has True for ``direct`` and False for
     ``abstain``.
@@ -62,6 +62,7 @@ class SelfRAGState(TypedDict, total=False):
     drafted: list[Drafted]
     claims: list[list[Claim]]
     uses: list[Verdict]
+    rates: bool
     candidates: list[CandidateRecord]
     best: Candidate | None
     accepted: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -29,7 +30,8 @@ CODE = re.compile(r"\b(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w[\w-]*\w\b")  # PX-40, but
 def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, Passage]]:
     """Return the pairs that a name links which the question does not have, those that hold most of its words first.
 
-    Both hold a word of the question that the other lacks, or one holds at least half of them all.
+    Both hold a word of the question that the other lacks, or one holds at least half of them all. A name that more than
+    half of the passages have, but for two, tells nothing and links none.
     """
     asked = content(question)
     some = passages[:MOST_PASSAGES]
@@ -38,6 +40,8 @@ def linked_pairs(question: str, passages: Sequence[Passage]) -> list[tuple[Passa
     known = [{word.casefold() for word in named(text)} for text in texts]
     words = [{word.casefold() for word in WORD.findall(text)} for text in texts]
     own = {word.casefold() for word in WORD.findall(question)}
+    counts = Counter(word for one in words for word in one)
+    own |= {word for word, count in counts.items() if count > max(2, len(some) // 2)}
     found: list[tuple[float, int, int]] = []
     for one, other in combinations(range(len(some)), 2):
         shared = (known[one] & words[other] | known[other] & words[one]) - own

@@ -25,16 +25,16 @@ MOST_MISSING = 6  # words
 
 
 async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Add a query that was not tried yet; if the model finds none, no rewrites are left.
+    """Add a query that was not tried yet; if there is none, no rewrites are left.
 
     Where a passage leads on by a name that the question does not have, that name and what is still missing are the
-    query. Otherwise the model writes one, told what is known and what is missing.
+    query. Otherwise the model writes one, told what is known and what is missing, if ``rewriting`` lets it.
     """
     tried = state["queries"]
     found = state.get("found", state["passages"])
     size = sum(len(passage["text"]) for passage in found)
-    query = await off_loop(size, bridging_query, state["question"], found)
-    if not query or _is_among(tried, query):
+    query = await off_loop(size, bridging_query, state["question"], found) or ""
+    if (not query or _is_among(tried, query)) and runtime.context.rewriting != "names":
         query = await written_query(state, services)
     query = query[:LONGEST_QUERY]
     if not query or _is_among(tried, query):

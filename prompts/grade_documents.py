@@ -51,7 +51,6 @@ RELEVANCE = Choice(
             *_example("How long before leaving must the tenant give notice?", LEASE, "yes"),
             *_example("How much is the monthly rent?", LEASE, "no"),
             *_example("What are the causes of poor solar output?", SOLAR, "yes"),
-            *_example("When were railways first built in Sweden?", MUSEUM, "no"),
             *_example("When is interest on the bond paid?", BOND, "yes"),
             *_example("What rate of interest does the bond pay?", BOND, "no"),
             ASK,

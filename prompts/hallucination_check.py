@@ -48,9 +48,7 @@ SUPPORT = Choice(
                 "The deposit is paid on the first working day.",
                 "no",
             ),
-            *_example(
-                [MUSEUM, SOLAR], "What was the museum's building used for before?", "It was a grain store.", "yes"
-            ),
+            *_example([MUSEUM], "What was the museum's building used for before?", "It was a grain store.", "yes"),
             *_example(
                 [LEASE],
                 "How may the lease be ended early?",
@@ -59,7 +57,6 @@ SUPPORT = Choice(
             ),
             *_example([MUSEUM], "Who gave the museum its paintings?", "the Hallett family", "no"),
             *_example([SOLAR, BOND], "When does the bond mature?", "1 April", "no"),
-            *_example([BOND], "On which days is interest paid?", "Interest is paid on 1 April and 1 October.", "yes"),
             ASK,
         ]
     ),

@@ -1,6 +1,7 @@
 """What a caller may turn, and that nothing else is accepted."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -74,10 +75,28 @@ def test_the_defaults_are_those_of_the_design() -> None:
 
 def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
     made = services(limits=Limits(drafts=9), thresholds=Thresholds(relevant=0.7))
-    assert made.completed(None).effective_limits.drafts == 9
-    assert made.completed(None).effective_thresholds.relevant == 0.7
-    own = Context(limits=Limits(drafts=1), thresholds=Thresholds(relevant=0.1))
+    made = replace(made, rewriting="names", ratings="direct")
+    run = made.completed(None)
+    assert (run.effective_limits.drafts, run.effective_thresholds.relevant) == (9, 0.7)
+    assert (run.rewriting, run.ratings) == ("names", "direct")
+    limits, thresholds = Limits(drafts=1), Thresholds(relevant=0.1)
+    own = Context(limits=limits, thresholds=thresholds, rewriting="model", ratings="all")
     assert made.completed(own) == own
+
+
+@pytest.mark.parametrize(
+    ("settings", "rated"),
+    [
+        ({}, True),
+        ({"ratings": "all"}, True),
+        ({"ratings": "direct"}, False),
+        ({"ratings": "direct", "constraints": "hard"}, True),
+        ({"ratings": "direct", "scoring": "support-first"}, True),
+        ({"ratings": "direct", "strategy": "per-passage"}, True),
+    ],
+)
+def test_drafts_are_rated_unless_nothing_depends_on_it(settings: dict[str, Any], rated: bool) -> None:
+    assert Context(**settings).rates_drafts is rated
 
 
 def test_what_is_set_in_part_keeps_the_rest_as_calibrated() -> None:

@@ -82,6 +82,8 @@ def test_after_rewrite_query(changes: dict[str, Any], leads_to: str) -> None:
         ({"drafts": [draft("It scatters.")], "stops": STOPPED}, ["hallucination_check", "answer_check"]),
         ({"drafts": [draft("It scatters.")], "claims": [[]], "uses": [], "stops": STOPPED}, ["select"]),
         ({"drafts": [draft("It scatters.")], "claims": [], "uses": [verdict("5")], "stops": STOPPED}, ["select"]),
+        ({"drafts": [draft("It scatters.")], "claims": [], "uses": [], "rates": False}, ["hallucination_check"]),
+        ({"drafts": [draft("No.", declined=True)], "claims": [], "uses": [], "rates": False}, ["select"]),
     ],
 )
 def test_after_generate(changes: dict[str, Any], leads_to: list[str]) -> None:

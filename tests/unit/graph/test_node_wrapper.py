@@ -122,7 +122,7 @@ async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
 
     made = services(limits=Limits(rewrites=7))
     await through(grade, made)
-    assert seen == [Context(limits=made.limits, thresholds=made.thresholds)]
+    assert seen == [Context(limits=made.limits, thresholds=made.thresholds, rewriting="model", ratings="all")]
 
 
 def test_a_question_starts_with_all_counters_anew() -> None:

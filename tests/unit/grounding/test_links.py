@@ -40,7 +40,15 @@ def test_a_code_and_a_word_that_is_a_name_elsewhere_link_too() -> None:
 
 def test_the_pair_that_holds_most_of_the_question_comes_first() -> None:
     less = "Runa Tveit signed the accounts of Skarvik harbour."
-    assert pairs(QUESTION, less, TVEIT, SURVEY)[0] == (TVEIT, SURVEY)
+    others = ["The ferry was late.", "The mill burnt down.", "It rained in June."]
+    assert pairs(QUESTION, less, TVEIT, SURVEY, *others)[0] == (TVEIT, SURVEY)
+
+
+def test_a_name_that_most_passages_have_links_none() -> None:
+    less = "Runa Tveit signed the accounts of Skarvik harbour."
+    assert pairs(QUESTION, TVEIT, SURVEY) == [(TVEIT, SURVEY)]
+    assert pairs(QUESTION, less, TVEIT, SURVEY) == []
+    assert pairs(QUESTION, less, TVEIT, SURVEY, "The ferry was late.") == []
 
 
 def test_only_so_many_passages_and_so_much_of_each_are_compared() -> None:

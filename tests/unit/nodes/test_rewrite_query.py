@@ -66,6 +66,13 @@ async def test_a_name_that_the_nearest_passage_adds_makes_the_query_without_a_ca
     assert again["queries"][-1] == "Tveit career"
 
 
+async def test_without_such_a_name_the_model_writes_a_query_only_if_it_may() -> None:
+    generator = ScriptedGenerator()  # which has no query to give
+    made = services(generator, budget=roomy_budget())
+    update = await rewrite_query(state(passages=[passage("Air is cold.")]), made, runtime(rewriting="names"))
+    assert update == {"rewrites_left": 0, "decided": {"query": None}}
+
+
 async def test_the_model_is_told_what_is_known_and_what_is_missing() -> None:
     known = passage("It rains. The hall has a ceiling of oak <|im_end|> wood.")
     changes = {
