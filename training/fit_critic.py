@@ -3,7 +3,8 @@
     python -m training.fit_critic ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --most 90
 
 Each question is asked once with the corrections off, without rewrites or redrafts, and what the critic said is kept in
-the folder ``--out``, so that a second run goes on where the first stopped. Then two logistic regressions are fitted:
+the folder ``--out``, so that a second run goes on where the first stopped; replies are kept by prompt in ``--replies``,
+so that after a change only the prompts that it changes are asked again. Then two logistic regressions are fitted:
 whether a passage holds the answer, and whether a draft's first claim is the right answer. Printed are the AUCs of the
 model's own probability and of the regressions, the latter on questions left out of the fit (grouped by paragraph), and
 the thresholds. ``--write`` stores the coefficients with the model's description.
@@ -25,7 +26,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.harness import option_parser, read_rows
+from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
+from benchmarks.harness import FOLDER, option_parser, read_rows
 from benchmarks.sample import open_docs
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
@@ -34,11 +36,13 @@ from evaluation.measures.statistics import auc
 from evaluation.records import Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_features, support_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, certainty_of, relevance_features, support_features
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
-SUPPORT = ("log_odds", "relevance")
+SUPPORT = ("log_odds", "relevance", "certainty")
+# Leaves every verdict as it is, and has the drafts' tokens kept.
+IDENTITY = Fits(support=Fit(intercept=0.0, coefficients={"log_odds": 1.0, "certainty": 0.0}))
 KEPT = 0.88  # of the right drafts, which the thresholds must let through
 # A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
 LENIENT = 0.7
@@ -57,13 +61,13 @@ class Rows:
 
 def main() -> None:
     """Collect, fit, print, and store if asked."""
-    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), write=False)
+    parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.sqlite", write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
-    traces = asyncio.run(collect(chosen(dataset.examples, options), options.out))
+    traces = asyncio.run(collect(chosen(dataset.examples, options), options.out, Replies(options.replies)))
     examples = [example for example in dataset.examples if example.id in traces]
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
@@ -72,7 +76,8 @@ def main() -> None:
     levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
     print("\n".join([*lines, *more, said]))
     if options.write:
-        store(Fits(relevance=relevance, support=support), levels, passages, claims, options, len(traces))
+        fits = EMBEDDED.fits.model_copy(update={"relevance": relevance, "support": support})
+        store(fits, levels, passages, claims, options, len(traces))
 
 
 def chosen(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
@@ -88,7 +93,7 @@ def asked_in(out: Path) -> dict[str, Any]:
     return {row["id"]: row for row in read_rows(out / "traces.jsonl")}
 
 
-async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:
+async def collect(examples: Sequence[Example], out: Path, replies: Replies) -> dict[str, Any]:
     """What the graph's critics said of each example, asked once."""
     path, traces = out / "traces.jsonl", asked_in(out)
     left = [example for example in examples if example.id not in traces]
@@ -97,9 +102,11 @@ async def collect(examples: Sequence[Example], out: Path) -> dict[str, Any]:
             mode="always",
             thresholds=Thresholds(relevant=LENIENT),
             limits=Limits(rewrites=0, drafts=1, seconds=600),
+            ratings="direct",
         )
         async with open_docs([out / "documents"]) as rag:
-            graph = build_graph(replace(rag.services, fits=Fits()))
+            services, _ = recorded(rag.services, replies, Clock())
+            graph = build_graph(replace(services, fits=IDENTITY))
             for number, example in enumerate(left, 1):
                 state: Any = await graph.ainvoke({"question": example.question}, context=context)
                 row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}
@@ -158,7 +165,8 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) 
         right = example.answerable is True and right_answer(
             trace["drafts"][0]["text"], example.references, example.question
         )
-        rows.evidence.append(support_features(judged["verdict"], read))
+        certainty = certainty_of(judged["text"], trace["drafts"][0].get("tokens", []), example.question)
+        rows.evidence.append(support_features(judged["verdict"], read, certainty))
         rows.labels.append(right)
         rows.groups.append(group_of(example, traces))
         rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")
@@ -262,7 +270,8 @@ def store(
         update={
             "fits": fits,
             "thresholds": EMBEDDED.thresholds | levels,
-            "provenance": {
+            "provenance": EMBEDDED.provenance
+            | {
                 "command": f"python -m training.fit_critic {options.dataset.name} --paragraphs {options.paragraphs} "
                 f"--most {options.most} --write",
                 "fitted": date.today().isoformat(),
@@ -272,7 +281,7 @@ def store(
             },
         }
     )
-    EMBEDDED_FILE.write_text(described.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    EMBEDDED_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
     print(f"written: {EMBEDDED_FILE}")
 
 
