@@ -32,6 +32,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 LEAST_TOKEN = 16  # characters: a shorter one can be guessed
 LARGEST_TOKENS_FILE = 1_000_000
 LARGEST_BODY = 4_000_000  # bytes of JSON: a long conversation
+LONGEST_LENGTH = 16  # digits: Python reads no number of thousands
 BODY_SECONDS = 20.0  # in which a body must come, and a second more for each
 BODY_RATE = 10_000  # bytes
 PRIVATE = ("/api/", "/v1/", "/metrics")
@@ -155,11 +156,13 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["path"].startswith(PRIVATE):
+                    headers.setdefault("Cache-Control", "no-store")
                 self._on_answer(message["status"])
             await send(message)
 
-        answer: ASGIApp = self._refusal_of(scope) or self._app
         try:
+            answer = self._refusal_of(scope) or self._app
             await answer(scope, self._bounded(scope, receive), send_with_headers)
         except Exception:  # what it says is for the log
             log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
@@ -177,7 +180,7 @@ class Guard:
             return refusal("The token is missing or wrong: send Authorization: Bearer TOKEN.", 401, headers=challenge)
         scope.setdefault("state", {})["owner"] = owner
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._most(scope):
+        if not (length.isdecimal() and len(length) < LONGEST_LENGTH and int(length) <= self._most(scope)):
             return _too_large(self._most(scope))
         return None
 

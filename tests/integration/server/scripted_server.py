@@ -45,16 +45,27 @@ class Models:
 
     failing: str = ""
     gate: asyncio.Event | None = None
+    judge: ScriptedCritic = field(default_factory=critic)
     searches: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    bounds: list[tuple[int, float | None]] = field(default_factory=list)
+    _loop: asyncio.AbstractEventLoop | None = None
 
     async def wait(self, kind: str) -> None:
         self.calls.append(kind)
+        self._loop = asyncio.get_running_loop()
         if self.gate:
             await self.gate.wait()
         if kind == self.failing:
             raise ModelError("The model is gone.")
         await asyncio.sleep(0)
+
+    async def open(self) -> None:
+        """Open the gate, from any thread, once a model waits at it."""
+        await until(lambda: self._loop)
+        assert self.gate
+        assert self._loop
+        self._loop.call_soon_threadsafe(self.gate.set)
 
     def rag(self) -> SelfRAG:
         """A `SelfRAG` over the scripts."""
@@ -64,10 +75,9 @@ class Models:
             always=[Document(AIR, id="air", metadata={"source": "/docs/notes.txt", "page": 3}), SALT]
         )
         retriever.queries = self.searches
-        judge: ScriptedCritic = critic()
-        judge.wait = self.wait
-        generator = ScriptedGenerator(forever=lambda name, turn: GOOD, wait=self.wait)
-        rag.services = services(generator, judge, retriever)
+        self.judge.wait = self.wait
+        generator = ScriptedGenerator(forever=lambda name, turn: GOOD, wait=self.wait, bounds=self.bounds)
+        rag.services = services(generator, self.judge, retriever)
         rag.graph = build_graph(rag.services)
         return rag
 

@@ -108,8 +108,7 @@ async def test_a_stream_that_is_cut_at_random_goes_on_with_the_next_event() -> N
                     async for event in events_of(response):
                         seen.append(event)
                         if len(seen) == 2:
-                            loop = models.gate and models.gate._loop  # type: ignore[attr-defined]
-                            loop.call_soon_threadsafe(models.gate.set)  # type: ignore[union-attr]
+                            await models.open()
                         cut_after -= 1
                         if not cut_after:
                             break
