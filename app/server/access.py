@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from app.server.errors import Refused, refusal
 from app.server.runs import INTERNAL
@@ -164,6 +165,8 @@ class Guard:
         try:
             answer = self._refusal_of(scope) or self._app
             await answer(scope, self._bounded(scope, receive), send_with_headers)
+        except ClientDisconnect:
+            log.debug("a client went away while it sent a body")
         except Exception:  # what it says is for the log
             log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
             if started:

@@ -167,6 +167,7 @@ def checked_name(name: str) -> str:
         or Path(name).name != name
         or PureWindowsPath(name).name != name
         or name.startswith((".", " "))
+        or "\ufffd" in name  # what was sent is not UTF-8
         or clean(name) != name
         or not name.isprintable()
         or len(name.encode("utf-8", "surrogateescape")) > LONGEST_NAME
