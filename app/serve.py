@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import webbrowser
@@ -135,7 +136,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "no such address"
+        errno = getattr(error, "errno", None)
+        reason = os.strerror(errno) if errno and errno > 0 else "no such address"
         raise RequestError(f"--host {host} --port {port} cannot be listened on ({reason}): choose another.") from error
 
 

@@ -105,7 +105,8 @@ async def test_what_one_token_uploads_no_other_sees(client: httpx.AsyncClient) -
     "name",
     [
         "../up.txt", "..%2Fup.txt", "%2e%2e%2fup.txt", "..\\up.txt", "a/b.txt", "/etc/passwd.txt", "C:up.txt",
-        ".hidden.txt",        "a\x00.txt", "a\n.txt", "a\x1b[31m.txt", "a\u202etxt.exe.txt", "\u200b.txt", " .txt", "x" * 300 + ".txt",
+        ".hidden.txt",        "a\x00.txt", "a\n.txt", "a\x1b[31m.txt", "a\u202etxt.exe.txt", "\u200b.txt",
+        " .txt", "x" * 300 + ".txt",
         "a\ud800.txt", "run.exe", "run.sh", "noending",
     ],
 )  # fmt: skip
