@@ -134,11 +134,14 @@ def listen(host: str, port: int) -> socket.socket:
     """Take the port before any model is loaded. Raises `RequestError` where it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
+        listening = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
     except (OSError, UnicodeError) as error:
         errno = getattr(error, "errno", None)
         reason = os.strerror(errno) if errno and errno > 0 else "no such address"
         raise RequestError(f"--host {host} --port {port} cannot be listened on ({reason}): choose another.") from error
+    # Its connections inherit this; asyncio does not set it, and each answer would wait 40 ms for an acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def most_connections() -> int:

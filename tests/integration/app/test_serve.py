@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.serve import is_loopback, most_connections
+from app.serve import is_loopback, listen, most_connections
 from tests.command_line import Program
 from tests.integration.openai_server import OpenAIServer
 
@@ -74,6 +74,13 @@ def test_a_tokens_file_that_is_wrong_is_refused(program: Program, tmp_path: Path
 )
 def test_loopback_is_what_only_this_machine_reaches(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
+
+
+def test_a_connection_sends_what_it_has_at_once() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_there_is_room_for_many_connections() -> None:
