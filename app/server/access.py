@@ -65,7 +65,7 @@ class Access:
         if not self.tokens:
             return ""
         scheme, _, token = authorization.partition(" ")
-        given = token.strip().encode("utf-8", "surrogateescape") if scheme.lower() == "bearer" else b""
+        given = token.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b""
         # All are compared, each in constant time: how long it takes tells nothing.
         matches = [name for name, right in self.tokens if hmac.compare_digest(right, given)]
         return matches[0] if matches else None

@@ -22,6 +22,9 @@ from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
 from core.text import as_json
 from retrieval.documents.load import SUFFIXES
 
+RAW_BODY = {
+    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 
@@ -175,7 +178,7 @@ def json_api(service: Service) -> APIRouter:
         """List the documents that are asked, with the reason for each that is left out."""
         return json_response({"documents": await documents().listed(owner_of(request))})
 
-    @router.put("/documents/{name:path}", tags=["documents"])
+    @router.put("/documents/{name:path}", tags=["documents"], openapi_extra=RAW_BODY)
     async def put_document(name: str, request: Request) -> Response:
         """Store the body as a document and index it; the answer says what was read, or why it was left out."""
         return json_response(await documents().put(owner_of(request), name, request.stream()))

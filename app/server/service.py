@@ -84,9 +84,16 @@ class Service:
     documents: Documents | None = None
 
     async def start(self, question: str, context: Context | None, owner: str, *, outlives: bool = False) -> Run:
-        """Start a run. Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits."""
+        """Start a run, with drafts streamed if it outlives its client, who then follows its events.
+
+        Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
+        """
         require_question(question)
         rag = self.documents.rag_of(owner) if self.documents else self.rag
         if self.documents and context and context.filter:
             await self.documents.require_fitting(owner, context.filter)
-        return self.runs.start(question, lambda: rag.astream(question, context), owner=owner, outlives=outlives)
+        strategy = context.strategy if context and "strategy" in context.model_fields_set else rag.context.strategy
+        tokens = outlives and strategy == "combined"  # several drafts at a time would be shown mixed
+        return self.runs.start(
+            question, lambda: rag.astream(question, context, tokens=tokens), owner=owner, outlives=outlives
+        )

@@ -222,6 +222,15 @@ def test_a_tokens_file_has_a_name_and_a_token_a_line(tmp_path: Path) -> None:
     assert Access().owner_of("") == ""
 
 
+async def test_a_token_may_have_any_characters(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("ann schlüssel-zum-garten\n", encoding="utf-8")
+    with client_of(scripted_app(access=Access(read_tokens(file)))) as client:
+        sent = {"Authorization": "Bearer schlüssel-zum-garten".encode()}
+        assert (await client.get("/api/runs", headers=sent)).status_code == 200
+        assert (await client.get("/api/runs", headers={"Authorization": b"Bearer schlussel"})).status_code == 401
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

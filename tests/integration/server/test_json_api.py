@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from typing import Any
 
 import httpx
 import pytest
@@ -93,6 +94,25 @@ async def test_a_run_outlives_its_client_and_keeps_its_events() -> None:
         assert [event async for event in events_of(rest)] == events[5:]
         listed = (await client.get("/api/runs")).json()["runs"]
         assert [(run["id"], run["question"], run["outcome"]) for run in listed] == [(id_, QUESTION, "grounded")]
+
+
+@pytest.mark.parametrize(("strategy", "streamed"), [("combined", True), ("per-passage", False)])
+async def test_drafts_are_streamed_where_they_would_not_be_mixed(strategy: str, streamed: bool) -> None:
+    app = scripted_app()
+    asked: list[bool] = []
+    stream = app.state.service.rag.astream
+
+    def astream(*given: Any, tokens: bool) -> Any:
+        asked.append(tokens)
+        return stream(*given, tokens=tokens)
+
+    app.state.service.rag.astream = astream
+    with client_of(app) as client:
+        for path in ("/api/runs", "/api/ask"):
+            await client.post(path, json={"question": QUESTION, "strategy": strategy})
+        await until(lambda: len(asked) == 2)
+        await ended(app)
+    assert asked == [streamed, False]
 
 
 async def test_a_stream_that_is_cut_at_random_goes_on_with_the_next_event() -> None:
