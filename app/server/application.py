@@ -20,6 +20,7 @@ from app.server.metrics import Metrics
 from app.server.openai_api import openai_api
 from app.server.runs import Runs
 from app.server.service import ServerOptions, Service
+from app.server.sources import Sources
 
 if TYPE_CHECKING:
     from app.front_door import SelfRAG
@@ -27,22 +28,30 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parent / "static"
 
 
-def create_app(rag: SelfRAG, options: ServerOptions | None = None, documents: Documents | None = None) -> FastAPI:
+def create_app(
+    rag: SelfRAG,
+    options: ServerOptions | None = None,
+    documents: Documents | None = None,
+    sources: Sources | None = None,
+) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
-    When it shuts down it ends what is still running and closes the models and the documents.
+    ``sources`` shows citations in their documents; without it in their passages. When the application shuts down it
+    ends what is still running and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
-    service = Service(rag, runs, options, documents)
+    service = Service(rag, runs, options, documents, sources or Sources())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
         yield
         await runs.aclose()
         await rag.aclose()
+        if service.sources.pages:
+            service.sources.pages.close()
         if documents:
             documents.close()
 
