@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
 
 from app import VERSION
 from app.server.access import Guard
@@ -25,6 +26,8 @@ from app.server.sources import Sources
 if TYPE_CHECKING:
     from app.front_door import SelfRAG
 
+# FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 STATIC = Path(__file__).parent / "static"
 
 
@@ -55,7 +58,9 @@ def create_app(
         if documents:
             documents.close()
 
-    app = FastAPI(title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=NO_TELEMETRY
+    )
     app.state.service = service
     app.add_middleware(
         Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
