@@ -1,7 +1,7 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 SQUAD ?= ../shared/data/squad2_computational_complexity.json
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke check
+.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,5 +64,8 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 	$(PYTHON) -m tests.stress.index_kills --kills 6
 	$(PYTHON) -m tests.stress.bit_flips --flips 40
 	$(PYTHON) -m tests.stress.hostile --attacks 1
+
+audit: ## known vulnerabilities in what the requirements install, as PyPI knows them
+	$(PYTHON) -m pip_audit --requirement requirements.txt
 
 check: test lint type test-model stress-smoke ## all that CI runs

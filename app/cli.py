@@ -14,10 +14,11 @@ from typing import NoReturn
 from app import VERSION
 from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "index", "eval", "compare", "pull", "graph")
+COMMANDS = ("ask", "index", "serve", "eval", "compare", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   index PATH...    add files or folders to the library, and bring it in step with the disk
+  serve            serve a page, a JSON API and OpenAI's API, on this machine
   eval DATASET     ask a question set through several systems and score what they say
   compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
   pull             fetch the embedded models ahead of time
@@ -228,6 +229,18 @@ def _index() -> argparse.ArgumentParser:
     return parser
 
 
+def _serve() -> argparse.ArgumentParser:
+    from app.serve import add_options
+
+    parser = _parser(
+        "python -m app serve [options]",
+        "Serve a page, a JSON API and OpenAI's API over your library. Only this machine reaches them, unless "
+        "SELFRAG_TOKENS_FILE names the tokens of those who may.",
+    )
+    add_options(parser)
+    return parser
+
+
 def _eval() -> argparse.ArgumentParser:
     from app.evaluate import add_options
 
@@ -266,6 +279,7 @@ def _graph() -> argparse.ArgumentParser:
 PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "ask": _ask,
     "index": _index,
+    "serve": _serve,
     "eval": _eval,
     "compare": _compare,
     "pull": _pull,
@@ -278,6 +292,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from app.index import index
 
         return index
+    if name == "serve":
+        from app.serve import serve
+
+        return serve
     if name == "eval":
         from app.evaluate import evaluate
 

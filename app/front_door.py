@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,7 +16,7 @@ from app import compose
 from app.result import Result, Results, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
-from app.stamp import calibration_name, stamp_of, with_library
+from app.stamp import Stamp, calibration_name, stamp_of, with_library
 from core.background import background_loop, in_background
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
@@ -130,6 +131,14 @@ class SelfRAG:
             opened.context = opened._context(context)
         return opened
 
+    def over(self, library: Library, retriever: RetrieverLike) -> Self:
+        """Return the same models and settings over another library, searched by ``retriever``; close neither twice."""
+        other = copy(self)
+        other.library = library
+        other.services = replace(self.services, retriever=retriever)
+        other.graph = build_graph(other.services, tracing=self._settings.selfrag_tracing == "langsmith")
+        return other
+
     def close(self) -> None:
         """Close the library that `open` opened, and the connections of the synchronous methods."""
         in_background(self.aclose())
@@ -219,9 +228,13 @@ class SelfRAG:
             raise RuntimeError("the graph ended without a state")
         yield Finished(self._result(final), final)
 
+    @property
+    def stamp(self) -> Stamp:
+        """What an answer is made with: the version, the models, the prompts and the index."""
+        return with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
+
     def _result(self, state: SelfRAGState) -> Result:
-        stamp = with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
-        return result_of(state, stamp, self._calibration)
+        return result_of(state, self.stamp, self._calibration)
 
     def _context(self, given: Context | None) -> Context:
         """What is given for one question, and the rest as the settings say."""

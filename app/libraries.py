@@ -82,6 +82,61 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
     return library
 
 
+def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Library, Library | None]:
+    """The person's own library, with what was uploaded to it; while it is empty, also the sample's, to be asked."""
+    library = open_own(settings, screen)
+    _add_uploads(library, uploads)
+    _sync(library, screen, complete=False)
+    if library.sources():
+        return library, None
+    from retrieval.library.library import folder_for
+
+    screen.note("your library is empty, so the sample in data/library is asked until you upload a document.")
+    sample = _open_beside(library, folder_for(_home(settings), [SAMPLE]))
+    sample.add([SAMPLE])
+    _sync(sample, screen, complete=False)
+    return library, sample
+
+
+def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
+    """An index of what is in the person's library, or else in the sample, and of what others uploaded.
+
+    It is one of its own: what others upload never enters the library, which the command line asks.
+    """
+    with open_own(settings, screen) as own:
+        shared = own.roots() or {SAMPLE.resolve(): False}
+        library = _open_beside(own, _home(settings) / "shared")
+    known = library.roots()
+    for path in known.keys() - shared.keys() - {uploads.resolve()}:
+        library.remove(path)
+    for path, follow_links in shared.items():
+        if known.get(path) != follow_links and path.exists():  # one that is not mounted now is kept as it was
+            library.add([path], follow_links=follow_links)
+    _add_uploads(library, uploads)
+    _sync(library, screen, complete=False)
+    return library
+
+
+def _open_beside(library: Library, folder: Path) -> Library:
+    """Another index, which shares the embedding model: it is large."""
+    store = library.store
+    return type(library).open(
+        folder,
+        store.embeddings,
+        embedding_name=store.model.name,
+        split=library.settings,
+        search=store.default_search,
+    )
+
+
+def _add_uploads(library: Library, uploads: Path) -> None:
+    from core.errors import RequestError
+
+    if uploads.is_dir():
+        with suppress(RequestError):  # it holds no document yet
+            library.add([uploads])
+
+
 def _home(settings: Settings) -> Path:
     """Where the store that the settings name keeps libraries, each of which is closed to other users."""
     from core.files import make_private

@@ -40,6 +40,11 @@ class Settings(BaseSettings):
     selfrag_store: str = "sqlite://"
     selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
     selfrag_tracing: Literal["off", "langsmith"] = "off"
+    selfrag_tokens_file: Path | None = None
+    selfrag_server_concurrency: int | None = Field(None, ge=1, le=1000)
+    selfrag_server_queue: int = Field(32, ge=0, le=10_000)
+    selfrag_server_sources: Literal["on", "off"] = "on"
+    selfrag_upload_mb: int = Field(50, ge=1, le=200)
 
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
@@ -104,7 +109,7 @@ class Settings(BaseSettings):
         except ValueError:
             raise PydanticCustomError("weights", "it is no list of three numbers like 1,1,0.5") from None
 
-    @field_validator("selfrag_home", "selfrag_model_path")
+    @field_validator("selfrag_home", "selfrag_model_path", "selfrag_tokens_file")
     @classmethod
     def _is_a_path(cls, path: Path | None) -> Path | None:
         """The path as it is written, since answers are kept by it; its ``~`` can be followed from now on."""
@@ -145,6 +150,13 @@ class Settings(BaseSettings):
         from platformdirs import user_data_path
 
         return self._home(user_data_path) / "libraries"
+
+    @property
+    def uploads_folder(self) -> Path:
+        """Where the server keeps what is uploaded to it. Raises `RequestError` where no home folder is known."""
+        from platformdirs import user_data_path
+
+        return self._home(user_data_path) / "uploads"
 
     def _home(self, default: Callable[..., Path]) -> Path:
         if self.selfrag_home:

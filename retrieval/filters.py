@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -58,6 +58,7 @@ class Filter(BaseModel):
         return " ".join(words)
 
 
+Visible = Callable[[bytes], bool]  # whether the document of a path may be found at all
 _SEPARATORS = r"[\\/]" if os.sep == "\\" else "/"
 
 
@@ -70,15 +71,21 @@ class Condition:
     parameters: tuple[object, ...]
 
     @classmethod
-    def of(cls, connection: sqlite3.Connection, filter_: Filter | None) -> Condition | None:
-        """Translate a filter for the state that the connection reads; return None for an empty filter."""
-        if not filter_:
+    def of(
+        cls, connection: sqlite3.Connection, filter_: Filter | None, visible: Visible | None = None
+    ) -> Condition | None:
+        """Translate a filter for the state that the connection reads; return None for an empty filter.
+
+        Only documents whose path is ``visible`` match.
+        """
+        if not filter_ and not visible:
             return None
+        filter_ = filter_ or Filter()
         parts: list[str] = []
         parameters: list[object] = []
-        if filter_.sources:
+        if filter_.sources or visible:
             parts.append("document IN (SELECT value FROM json_each(?))")
-            parameters.append(json.dumps(_documents(connection, filter_.sources)))
+            parameters.append(json.dumps(_documents(connection, filter_.sources, visible)))
         if filter_.pages:
             parts.append("page BETWEEN ? AND ?")
             parameters += filter_.pages
@@ -129,6 +136,9 @@ def _match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
     return all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(parts, wanted, strict=True))
 
 
-def _documents(connection: sqlite3.Connection, patterns: tuple[str, ...]) -> list[int]:
+def _documents(connection: sqlite3.Connection, patterns: tuple[str, ...], visible: Visible | None) -> list[int]:
     rows = connection.execute("SELECT id, path FROM documents")
-    return [id_ for id_, path in rows if any(fits(path.decode("utf-8", "replace"), pattern) for pattern in patterns)]
+    seen = [(id_, path) for id_, path in rows if visible is None or visible(path)]
+    if not patterns:
+        return [id_ for id_, _ in seen]
+    return [id_ for id_, path in seen if any(fits(path.decode("utf-8", "replace"), pattern) for pattern in patterns)]

@@ -13,7 +13,7 @@ from langchain_core.vectorstores import VectorStore
 from core.errors import IndexDamaged, RequestError, damaged
 from core.passages import section_of
 from core.text import clean, shown
-from retrieval.filters import Condition, Filter
+from retrieval.filters import Condition, Filter, Visible
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names, put_texts, remove_passages
 from retrieval.index.embedding import Model, check_dimension, embed_once, other_model, record_model
@@ -158,13 +158,16 @@ class PassageStore(VectorStore):
         *,
         search: Search | None = None,
         filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
+        visible: Visible | None = None,
         **_: Any,
     ) -> list[Document]:
         """Return the ``k`` best passages that match ``filter``, best first, without near-duplicates.
 
-        ``filter`` may be given as a ``Filter`` or a mapping of its fields.
+        ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
+        not found, whatever the filter.
         """
-        return [document for document, _ in self.similarity_search_with_score(query, k, search=search, filter=filter)]
+        found = self.similarity_search_with_score(query, k, search=search, filter=filter, visible=visible)
+        return [document for document, _ in found]
 
     def similarity_search_with_score(
         self,
@@ -173,6 +176,7 @@ class PassageStore(VectorStore):
         *,
         search: Search | None = None,
         filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
+        visible: Visible | None = None,
         **_: Any,
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by.
@@ -194,7 +198,7 @@ class PassageStore(VectorStore):
         vector = embed_query(self.embeddings, query, self.model.name)
         check_dimension(self.database, self.model, vector, snapshot.dimension)
         with self._restarting_if_damaged(), self.database.reading() as connection:
-            condition = Condition.of(connection, only)
+            condition = Condition.of(connection, only, visible)
             snapshot = Snapshot.of(connection)
             self._check_keyword_index(snapshot)
             found = self._search(snapshot, query, vector, k, search, condition)

@@ -14,7 +14,7 @@ from langchain_core.vectorstores import VectorStore
 
 from core.errors import IndexDamaged, RequestError
 from core.text import shown
-from retrieval.filters import Condition, Filter
+from retrieval.filters import Condition, Filter, Visible
 from retrieval.index.database import WAIT, Database
 from retrieval.index.document_rows import get_checksums, get_records, remove_records
 from retrieval.index.embedding import OtherDimensionError, clear_outdated, outdated_reasons
@@ -141,6 +141,12 @@ class Library:
         parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *contents]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
+    def roots(self) -> dict[Path, bool]:
+        """Return the files and folders that were added, and whether links in them are followed."""
+        with self._database.reading() as connection:
+            roots, followed = get_roots(connection), get_followed(connection)
+        return {Path(os.fsdecode(path)): path in followed for path in roots}
+
     def sources(self) -> list[Source]:
         """Return every document with its status, including those that cannot be read."""
         with self._database.reading() as connection:
@@ -164,12 +170,15 @@ class Library:
         """
         return verify(self.store, self.sync, progress)
 
-    def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002 - the store's name for it
-        """Raise ``RequestError`` with the reason when there is no passage to search."""
+    def require_passages(self, filter: Filter | None = None, visible: Visible | None = None) -> None:  # noqa: A002 - the store's name for it
+        """Raise ``RequestError`` with the reason when there is no passage to search.
+
+        Of those that fit a filter only those of a ``visible`` path count.
+        """
         sources = self.sources()
         if any(source.passages for source in sources):
             if filter:
-                self._require_fitting(filter)
+                self._require_fitting(filter, visible)
             return
         if not sources:
             raise RequestError("There are no documents to ask: name files or folders that hold some.")
@@ -177,9 +186,9 @@ class Library:
             raise RequestError(sources[0].reason)
         raise RequestError(f"None of the {len(sources)} documents can be read; the first: {sources[0].reason}")
 
-    def _require_fitting(self, filter_: Filter) -> None:
+    def _require_fitting(self, filter_: Filter, visible: Visible | None) -> None:
         with self._database.reading() as connection:
-            condition = Condition.of(connection, filter_)
+            condition = Condition.of(connection, filter_, visible)
             if condition is None or len(condition):
                 return
         raise RequestError(

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from app import libraries
-from app.libraries import SAMPLE, library_to_ask, open_own, tell
+from app.libraries import SAMPLE, library_to_ask, open_own, open_served, open_shared, tell
 from app.screen import Screen
 from app.settings import Settings
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
 from retrieval.index import database
-from retrieval.library.library import folder_for
+from retrieval.library.library import Library, folder_for
 from retrieval.sync_report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -92,6 +92,53 @@ def test_a_library_of_unreadable_documents_is_not_empty(asked: Asked, docs: Path
         asked()
     with pytest.raises(RequestError, match=r"a\.txt"):
         asked()
+
+
+def names_in(library: Library) -> list[str]:
+    return sorted(source.path.name for source in library.sources())
+
+
+def test_a_server_asks_the_persons_library_with_what_was_uploaded(
+    settings: Settings, docs: Path, tmp_path: Path
+) -> None:
+    uploads = tmp_path / "uploads"
+    uploads.mkdir()
+    for expected in (["a.txt"], ["a.txt", "up.txt"]):
+        library, sample = open_served(settings, Screen(), uploads)
+        with library:
+            assert (names_in(library), sample) == (expected, None)
+        (uploads / "up.txt").write_text("Epsilon is a letter.")
+
+
+def test_a_server_over_an_empty_library_has_the_sample_to_ask(settings: Settings, tmp_path: Path) -> None:
+    library, sample = open_served(settings, Screen(), tmp_path / "uploads")
+    assert sample
+    with library, sample:
+        assert (names_in(library), names_in(sample)) == ([], ["sample.txt"])
+        assert sample.store.embeddings is library.store.embeddings
+
+
+def test_what_others_upload_never_enters_the_persons_library(
+    settings: Settings, asked: Asked, docs: Path, tmp_path: Path
+) -> None:
+    uploads, more = tmp_path / "uploads", tmp_path / "more"
+    for folder in (uploads / "ann", more):
+        folder.mkdir(parents=True)
+        (folder / f"{folder.name}.txt").write_text("Epsilon is a letter.")
+    with open_shared(settings, Screen(), uploads) as shared:
+        assert names_in(shared) == ["a.txt", "ann.txt"]
+    assert asked() == ["a.txt"]
+    with open_own(settings, Screen()) as own:
+        own.add([more])
+        own.remove(docs)
+    with open_shared(settings, Screen(), uploads) as shared:
+        assert names_in(shared) == ["ann.txt", "more.txt"]
+
+
+def test_others_share_the_sample_while_the_persons_library_is_empty(settings: Settings, tmp_path: Path) -> None:
+    for _ in range(2):
+        with open_shared(settings, Screen(), tmp_path / "uploads") as shared:
+            assert names_in(shared) == ["sample.txt"]
 
 
 def asking(settings: Settings, within: Filter, *docs: Path) -> None:

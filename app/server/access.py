@@ -1,0 +1,238 @@
+"""Who may ask, from which pages, with how long a body; and the headers that each answer carries."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import re
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+
+from app.server.errors import Refused, refusal
+from app.server.runs import INTERNAL
+from core.errors import RequestError
+from core.files import read_regular
+from core.text import clean, shortened, shown
+from models.redaction import Secrets
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger("selfrag.server")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+LEAST_TOKEN = 16  # characters: a shorter one can be guessed
+LARGEST_TOKENS_FILE = 1_000_000
+LARGEST_BODY = 4_000_000  # bytes of JSON: a long conversation
+LONGEST_LENGTH = 16  # digits: Python reads no number of thousands
+BODY_SECONDS = 20.0  # in which a body must come, and a second more for each
+BODY_RATE = 10_000  # bytes
+PRIVATE = ("/api/", "/v1/", "/metrics")
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """The tokens, each with its owner's name, and the host names that are allowed beside localhost and addresses.
+
+    Without tokens everybody who reaches the server is its owner, ``""``.
+    """
+
+    tokens: tuple[tuple[str, bytes], ...] = ()
+    hosts: frozenset[str] = frozenset()
+
+    def owner_of(self, authorization: str) -> str | None:
+        """Return the name of the token's owner; None for no token, or a wrong one."""
+        if not self.tokens:
+            return ""
+        scheme, _, token = authorization.partition(" ")
+        given = token.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b""
+        # All are compared, each in constant time: how long it takes tells nothing.
+        matches = [name for name, right in self.tokens if hmac.compare_digest(right, given)]
+        return matches[0] if matches else None
+
+    def refuses(self, headers: Headers, *, private: bool) -> str | None:
+        """Return why a page elsewhere may be behind the request; None if nothing says so.
+
+        A page of another site can make its own host name lead to this machine (DNS rebinding), but not an address.
+        """
+        host = headers.get("host", "")
+        name = _host_of(host)
+        if not (name == "localhost" or name in self.hosts or _is_address(name)):
+            return (
+                f"This server does not go by the name {shortened(name or host, 100) or 'that it was not given'}: "
+                "reach it by its address, or start it with --allow-host."
+            )
+        origin = headers.get("origin")
+        if origin is not None and not self._is_own(origin, host):
+            return f"A page of {shortened(origin, 100)} may not use this server: open the server's own page."
+        if private and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return "A page of another site may not use this server: open the server's own page."
+        return None
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        """True for a page of this server, perhaps behind a proxy that goes by an allowed name."""
+        try:
+            parts = urlsplit(origin)
+            return parts.scheme in ("http", "https") and (
+                parts.netloc.lower() == host.lower() or parts.hostname in self.hosts
+            )
+        except ValueError:
+            return False
+
+
+def read_tokens(path: Path) -> tuple[tuple[str, bytes], ...]:
+    """Read a file of a name and a token a line. Raises `RequestError`, which never shows a token."""
+    try:
+        text = read_regular(path.expanduser(), LARGEST_TOKENS_FILE).decode()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise RequestError(f"SELFRAG_TOKENS_FILE {shown(path)} cannot be read: {reason}.") from error
+    tokens: list[tuple[str, bytes]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2 or not NAME.fullmatch(words[0]):
+            raise RequestError(
+                f"Line {number} of {shown(path)} is not a name and a token: write both with a space between, the name "
+                "in letters, digits, - and _."
+            )
+        name, token = words
+        if len(token) < LEAST_TOKEN:
+            raise RequestError(f"The token in line {number} of {shown(path)} is shorter than {LEAST_TOKEN} characters.")
+        if any(token.encode() == known for _, known in tokens):
+            raise RequestError(
+                f"The token in line {number} of {shown(path)} is that of a line above: give each its own."
+            )
+        if any(name != known and name.lower() == known.lower() for known, _ in tokens):
+            raise RequestError(f"The name in line {number} of {shown(path)} differs from one above in its case alone.")
+        tokens.append((name, token.encode()))
+    if not tokens:
+        raise RequestError(f"{shown(path)} holds no token: write a name and a token a line.")
+    return tuple(tokens)
+
+
+class Guard:
+    """ASGI middleware: refuse who may not ask, bound bodies, add the headers, and keep errors inside."""
+
+    def __init__(
+        self, app: ASGIApp, access: Access, largest_upload: int, on_answer: Callable[[int], None] = lambda status: None
+    ) -> None:
+        self._app = app
+        self._access = access
+        self._largest_upload = largest_upload
+        self._on_answer = on_answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith(PRIVATE):
+                    headers.setdefault("Cache-Control", "no-store")
+                self._on_answer(message["status"])
+            await send(message)
+
+        try:
+            answer = self._refusal_of(scope) or self._app
+            await answer(scope, self._bounded(scope, receive), send_with_headers)
+        except ClientDisconnect:
+            log.debug("a client went away while it sent a body")
+        except Exception:  # what it says is for the log
+            log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
+            if started:
+                raise  # the server closes the connection, so that the client sees that the answer is not whole
+            await refusal(INTERNAL, 500)(scope, receive, send_with_headers)
+
+    def _refusal_of(self, scope: Scope) -> ASGIApp | None:
+        headers, private = Headers(scope=scope), scope["path"].startswith(PRIVATE)
+        if reason := self._access.refuses(headers, private=private):
+            return refusal(reason, 403)
+        owner = self._access.owner_of(headers.get("authorization", ""))
+        if owner is None and private:
+            challenge = {"WWW-Authenticate": "Bearer"}
+            return refusal("The token is missing or wrong: send Authorization: Bearer TOKEN.", 401, headers=challenge)
+        scope.setdefault("state", {})["owner"] = owner
+        length = headers.get("content-length", "0")
+        if not (length.isdecimal() and len(length) < LONGEST_LENGTH and int(length) <= self._most(scope)):
+            return _too_large(self._most(scope))
+        return None
+
+    def _most(self, scope: Scope) -> int:
+        upload = scope["method"] == "PUT" and scope["path"].startswith("/api/documents/")
+        return self._largest_upload if upload else LARGEST_BODY
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        """Receive a body that may not exceed its bounds of size and time."""
+        began, most = time.monotonic(), self._most(scope)
+        read, complete = 0, False
+
+        async def bounded() -> Message:
+            nonlocal read, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout(began + BODY_SECONDS + read / BODY_RATE - time.monotonic()):
+                    message = await receive()
+            except TimeoutError:
+                raise Refused(408, "The body came too slowly: send it again.") from None
+            read += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if read > most:
+                raise Refused(413, _too_large_sentence(most))
+            return message
+
+        return bounded
+
+
+def _too_large_sentence(most: int) -> str:
+    return f"The body is larger than the {most / 1e6:,.0f} MB that this address takes: send less."
+
+
+def _too_large(most: int) -> ASGIApp:
+    return refusal(_too_large_sentence(most), 413)
+
+
+def _host_of(host: str) -> str:
+    """The name in a Host header, without the port; "" if there is none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "") if host and not set(host) & set("/@?#\\") else ""
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,91 @@
+"""The web application: both APIs, the page, and what a monitor asks for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Response
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
+
+from app import VERSION
+from app.server.access import Guard
+from app.server.documents import Documents
+from app.server.errors import handle_errors
+from app.server.json_api import json_api, json_response
+from app.server.metrics import Metrics
+from app.server.openai_api import openai_api
+from app.server.runs import Runs
+from app.server.service import ServerOptions, Service
+from app.server.sources import Sources
+
+if TYPE_CHECKING:
+    from app.front_door import SelfRAG
+
+# FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+STATIC = Path(__file__).parent / "static"
+
+
+def create_app(
+    rag: SelfRAG,
+    options: ServerOptions | None = None,
+    documents: Documents | None = None,
+    sources: Sources | None = None,
+) -> FastAPI:
+    """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
+
+    ``sources`` shows citations in their documents; without it in their passages. When the application shuts down it
+    ends what is still running and closes what it was given.
+    """
+    options = options or ServerOptions()
+    metrics = Metrics()
+    runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
+    metrics.watch(runs)
+    service = Service(rag, runs, options, documents, sources or Sources())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
+        yield
+        await runs.aclose()
+        await rag.aclose()
+        if service.sources.pages:
+            service.sources.pages.close()
+        if documents:
+            documents.close()
+
+    app = FastAPI(
+        title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=NO_TELEMETRY
+    )
+    app.state.service = service
+    app.add_middleware(
+        Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
+    )
+    handle_errors(app)
+    app.include_router(json_api(service))
+    app.include_router(openai_api(service))
+
+    @app.get("/healthz", tags=["server"])
+    async def healthz() -> Response:
+        """Say that the server is up, and how busy it is."""
+        return json_response({"status": "ok", "running": runs.count("running"), "queued": runs.count("queued")})
+
+    @app.get("/metrics", tags=["server"])
+    async def prometheus() -> Response:
+        """Return counters in Prometheus' format."""
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    async def api_page() -> FileResponse:
+        return FileResponse(STATIC / "api.html")
+
+    app.mount("/static", StaticFiles(directory=STATIC))
+    return app

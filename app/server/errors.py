@@ -1,0 +1,119 @@
+"""What a client is told when something goes wrong: one sentence, in the shape that OpenAI's clients read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import HTTPException
+from fastapi.responses import JSONResponse
+
+from app.server.runs import INTERNAL, QueueFullError, UnknownRunError
+from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError
+from core.text import one_line, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fastapi import FastAPI, Request
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException as StarletteHTTPException
+    from starlette.responses import Response
+
+LONGEST = 500  # characters of a message
+SENTENCES = {
+    400: "The body cannot be read as JSON in UTF-8: send an object.",
+    404: "There is nothing at this address: /docs lists what there is.",
+    405: "This address takes another method: /docs lists them.",
+}
+
+
+class TooLargeError(RequestError):
+    """More was sent than is taken."""
+
+
+class StorageError(RequestError):
+    """What was sent cannot be stored."""
+
+
+class NotFoundError(RequestError):
+    """What was asked for is not there."""
+
+
+class ConflictError(RequestError):
+    """What was asked for does not fit the state in which things are."""
+
+
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (QueueFullError, 429),
+    (UnknownRunError, 404),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (TooLargeError, 413),
+    (StorageError, 507),
+    (IndexBusy, 503),
+    (IndexDamaged, 503),  # it is made anew when it is asked again
+    (RequestError, 400),
+    (ModelError, 502),
+)
+KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def status_of(error: Exception) -> int:
+    """The HTTP status of an error."""
+    return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+
+
+def said_by(error: Exception) -> str:
+    """The sentence of an error; nothing of one that was not raised on purpose."""
+    return one_line(str(error)) if isinstance(error, SelfRAGError) else INTERNAL
+
+
+def body_of(message: str, status: int, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
+    """The body of an answer that reports an error, as OpenAI's API has it."""
+    kind = KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def refusal(
+    message: str,
+    status: int,
+    *,
+    param: str | None = None,
+    code: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """The answer that reports an error."""
+    return JSONResponse(body_of(shortened(message, LONGEST), status, code=code, param=param), status, headers)
+
+
+def answer_to(error: Exception) -> JSONResponse:
+    """The answer that reports an exception."""
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QueueFullError) else None
+    return refusal(said_by(error), status_of(error), headers=headers)
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Let every error of the application be told in one shape."""
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException as StarletteHTTPException
+
+    async def of_ours(_: Request, error: Exception) -> Response:
+        return answer_to(error)
+
+    async def of_the_request(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        # What was given is not repeated: it may be of any length and depth.
+        place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+        return refusal(f"{place} is wrong: {first['msg']}; see /docs.", 400, param=place)
+
+    async def of_http(_: Request, error: StarletteHTTPException) -> Response:
+        told = error.detail if isinstance(error, Refused) else SENTENCES.get(error.status_code, error.detail)
+        return refusal(told, error.status_code, headers=error.headers)
+
+    app.add_exception_handler(SelfRAGError, of_ours)
+    app.add_exception_handler(RequestValidationError, of_the_request)  # type: ignore[arg-type]
+    app.add_exception_handler(StarletteHTTPException, of_http)  # type: ignore[arg-type]
+
+
+class Refused(HTTPException):
+    """A refusal in a sentence; FastAPI lets it through where it is raised while a body is read."""

@@ -1,0 +1,210 @@
+"""The JSON API: questions, runs with their events, and documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
+
+from app import VERSION
+from app.options import as_text
+from app.result import Result
+from app.server.documents import Documents
+from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
+from app.server.export import TYPES, exported
+from app.server.runs import Run
+from app.server.service import CHOICES, AskOptions, Service
+from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
+from core.text import as_json
+from core.types import Citation
+from retrieval.documents.load import SUFFIXES
+
+RAW_BODY = {
+    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
+PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+
+
+class Question(AskOptions):
+    """A question, and how it is answered."""
+
+    question: str
+
+
+def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer in JSON, as the command line writes it."""
+    return Response(as_json(value), status, headers, "application/json")
+
+
+def owner_of(request: Request) -> str:
+    """The name of the token that was sent; "" without tokens."""
+    return str(request.state.owner)
+
+
+def described(run: Run, *, result: bool = True) -> dict[str, Any]:
+    """A run as it is now."""
+    told: dict[str, Any] = {
+        "id": run.id,
+        "state": run.state,
+        "question": run.question,
+        "began": run.began.isoformat(timespec="seconds"),
+        "outcome": run.result.outcome if run.result else None,
+        "error": said_by(run.error) if run.error else None,
+        "events": len(run.events),
+    }
+    if result:
+        told["result"] = run.result.model_dump(mode="json") if run.result else None
+    return told
+
+
+def result_of(run: Run) -> Result:
+    """The result of a run. Raises `ConflictError` where there is none."""
+    if run.result is None:
+        raise ConflictError(f"The run is {run.state}: only a finished one has a result.")
+    return run.result
+
+
+def json_api(service: Service) -> APIRouter:
+    """The routes below ``/api``."""
+    router = APIRouter(prefix="/api")
+    runs = service.runs
+
+    async def start(question: Question, request: Request, *, outlives: bool) -> Run:
+        asked = as_text(question.question)
+        return await service.start(asked, question.context(), owner_of(request), outlives=outlives)
+
+    def documents() -> Documents:
+        if service.documents is None:
+            raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
+        return service.documents
+
+    @router.post("/ask", tags=["questions"], response_model=Result)
+    async def ask(question: Question, request: Request) -> Response:
+        """Answer a question; the run's id is in the header X-Run-Id. A client that leaves ends the question."""
+        run = await start(question, request, outlives=False)
+        with runs.attended(run):
+            await wait_for(run, request)
+        if run.error:
+            answer = answer_to(run.error)
+            answer.headers["X-Run-Id"] = run.id
+            return answer
+        return json_response(result_of(run).model_dump(mode="json"), headers={"X-Run-Id": run.id})
+
+    @router.post("/runs", tags=["questions"], status_code=202)
+    async def start_run(question: Question, request: Request) -> Response:
+        """Start a run, which outlives its client, and return its id at once."""
+        run = await start(question, request, outlives=True)
+        return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
+
+    @router.get("/runs", tags=["questions"])
+    async def last_runs(request: Request) -> Response:
+        """List the last runs, the newest first, without their results."""
+        return json_response({"runs": [described(run, result=False) for run in runs.of(owner_of(request))]})
+
+    @router.get("/runs/{id_}", tags=["questions"])
+    async def get_run(id_: str, request: Request) -> Response:
+        """Return the state of a run and, once it is finished, its result."""
+        return json_response(described(runs.get(id_, owner_of(request))))
+
+    @router.delete("/runs/{id_}", tags=["questions"])
+    async def end_run(id_: str, request: Request) -> Response:
+        """End a run; one that has ended stays as it is."""
+        run = runs.get(id_, owner_of(request))
+        run.cancel()
+        await run.wait()
+        return json_response(described(run, result=False))
+
+    @router.get("/runs/{id_}/events", tags=["questions"], response_class=StreamingResponse)
+    async def events(
+        id_: str,
+        request: Request,
+        last_event_id: Annotated[int, Header(ge=0)] = 0,
+        after: Annotated[int, Query(ge=0)] = 0,
+    ) -> EventStream:
+        """Stream the events of a run as server-sent events, those after Last-Event-ID if it is given."""
+        run = runs.get(id_, owner_of(request))
+        return EventStream(_encoded(run, max(last_event_id, after)))
+
+    @router.get("/runs/{id_}/picture.svg", tags=["answers"])
+    async def picture(id_: str, request: Request) -> Response:
+        """Draw the way that a finished run took through the graph."""
+        drawn = result_of(runs.get(id_, owner_of(request))).picture()
+        return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
+
+    @router.get("/runs/{id_}/export", tags=["answers"])
+    async def export(
+        id_: str,
+        request: Request,
+        form: Annotated[Literal["markdown", "json", "html"], Query(alias="format")] = "markdown",
+    ) -> Response:
+        """Return an answer with its evidence as a file."""
+        run = runs.get(id_, owner_of(request))
+        media_type, suffix = TYPES[form]
+        name = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
+        return Response(exported(run, result_of(run), form), media_type=media_type, headers=name)
+
+    def cited(id_: str, number: int, request: Request) -> Citation:
+        found = result_of(runs.get(id_, owner_of(request))).citations
+        if not 1 <= number <= len(found):
+            raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
+        return found[number - 1]
+
+    @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
+    async def citation(id_: str, number: int, request: Request) -> Response:
+        """Return where a quote stands: the text around it and, for a PDF, its rectangles on its page."""
+        one = cited(id_, number, request)
+        return json_response(await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png"))
+
+    @router.get("/runs/{id_}/citations/{number}/page.png", tags=["answers"])
+    async def page_picture(
+        id_: str, number: int, request: Request, width: Annotated[int, Query(ge=100, le=3_000)] = 1_200
+    ) -> Response:
+        """Draw the page of a PDF on which a quote stands."""
+        return Response(await service.sources.picture(cited(id_, number, request), width), media_type="image/png")
+
+    @router.get("/settings", tags=["server"])
+    async def settings(request: Request) -> Response:
+        """Return what a question may choose, the defaults, the models, and what can be uploaded."""
+        context, owner = service.rag.context, owner_of(request)
+        stamp = service.rag.stamp
+        return json_response(
+            {
+                "version": VERSION,
+                "owner": owner,
+                "choices": CHOICES,
+                "defaults": {name: getattr(context, name) for name in CHOICES},
+                "models": {"chat": stamp.chat_model, "critic": stamp.critic_model, "embedding": stamp.embedding_model},
+                "uploads": {
+                    "most_bytes": service.options.largest_upload,
+                    "suffixes": sorted(SUFFIXES) if service.documents else [],
+                },
+            }
+        )
+
+    @router.get("/documents", tags=["documents"])
+    async def list_documents(request: Request) -> Response:
+        """List the documents that are asked, with the reason for each that is left out."""
+        return json_response({"documents": await documents().listed(owner_of(request))})
+
+    @router.put("/documents/{name:path}", tags=["documents"], openapi_extra=RAW_BODY)
+    async def put_document(name: str, request: Request) -> Response:
+        """Store the body as a document and index it; the answer says what was read, or why it was left out."""
+        return json_response(await documents().put(owner_of(request), name, request.stream()))
+
+    @router.delete("/documents/{name:path}", tags=["documents"], status_code=204)
+    async def remove_document(name: str, request: Request) -> Response:
+        """Remove a document that was uploaded."""
+        await documents().remove(owner_of(request), name)
+        return Response(status_code=204)
+
+    return router
+
+
+async def _encoded(run: Run, after: int) -> AsyncGenerator[bytes, None]:
+    async for event in run.follow(after, idle=KEEP_ALIVE):
+        yield (
+            format_sse_event(data_str=as_json(event.data), event=event.kind, id=str(event.number)) if event else COMMENT
+        )

@@ -1,0 +1,50 @@
+"""Counters for Prometheus, in a registry of their own, so that two servers in a process do not share them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+if TYPE_CHECKING:
+    from app.server.runs import Run, Runs
+
+SECONDS = (0.1, 0.3, 1, 3, 10, 30, 100, 300)
+
+
+class Metrics:
+    """What was asked, how it ended, and what it cost; nothing of any question or owner."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._requests = Counter("selfrag_requests", "HTTP requests by status.", ["status"], registry=registry)
+        self._runs = Counter("selfrag_runs", "Runs that ended, by outcome or state.", ["outcome"], registry=registry)
+        self._seconds = Histogram(
+            "selfrag_run_seconds", "Seconds of answered runs.", buckets=SECONDS, registry=registry
+        )
+        self._calls = Counter("selfrag_model_calls", "Calls to the models.", registry=registry)
+        self._tokens = Counter("selfrag_tokens", "Tokens read and written.", ["kind"], registry=registry)
+
+    def watch(self, runs: Runs) -> None:
+        """Show how many runs wait and are being answered."""
+        for state in ("queued", "running"):
+            gauge = Gauge(f"selfrag_runs_{state}", f"Runs that are {state}.", registry=self._registry)
+            gauge.set_function(lambda state=state: runs.count(state))  # type: ignore[misc]
+
+    def count_request(self, status: int) -> None:
+        """Count an HTTP request."""
+        self._requests.labels(str(status)).inc()
+
+    def count_run(self, run: Run) -> None:
+        """Count a run that has ended."""
+        result = run.result
+        self._runs.labels((result and result.outcome) or run.state).inc()
+        if result:
+            self._seconds.observe(result.usage["seconds"])
+            self._calls.inc(result.usage["model_calls"])
+            self._tokens.labels("input").inc(result.usage["input_tokens"])
+            self._tokens.labels("output").inc(result.usage["output_tokens"])
+
+    def text(self) -> bytes:
+        """Return all of it as Prometheus reads it."""
+        return generate_latest(self._registry)

@@ -1,0 +1,325 @@
+"""OpenAI's chat completions: answers with citations as annotations, streamed or not, for clients that know no other."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.options import as_text
+from app.result import Result
+from app.server.errors import answer_to, body_of, refusal, said_by, status_of
+from app.server.export import place_of
+from app.server.json_api import json_response
+from app.server.runs import Run, RunEvent
+from app.server.service import AskOptions, Service
+from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
+from app.trace import describe
+from core.errors import ModelError, RequestError
+from core.text import as_json, shortened
+from prompts.generate import MAX_TOKENS
+
+MODEL = "self-rag"
+LEAST_TOKENS = 20  # of an answer
+TASK = "### Task:"  # how Open WebUI's prompts for titles, tags, follow-up questions and the like begin
+CONTEXT_END = "</context>"  # of its prompt for a question about files, which the question follows
+ASKED_FOR = re.compile(r'"(title|tags|follow_ups|queries|text|prompt)"\s*:')
+FIRST_MESSAGE = re.compile(r"<chat_history>\s*(?:USER:\s*)?(.*?)\s*(?:\nASSISTANT:|</chat_history>)", re.DOTALL)
+LONGEST_TITLE = 60
+
+
+class Part(BaseModel):
+    """A part of a message; only text is read."""
+
+    type: str
+    text: str | None = None
+
+
+class Message(BaseModel):
+    """A message of the conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of all parts."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.text)
+        return self.content or ""
+
+
+class StreamOptions(BaseModel):
+    """What a stream holds beside the answer."""
+
+    model_config = ConfigDict(strict=True)
+
+    include_usage: bool | None = None
+
+
+class ChatRequest(BaseModel):
+    """A chat completion; what is not named here is ignored. ``self_rag`` holds the options of `AskOptions`."""
+
+    model_config = ConfigDict(strict=True)
+
+    model: str
+    messages: list[Message] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    self_rag: AskOptions | None = None
+
+    def question(self) -> str:
+        """The last message of the user. Raises `RequestError` where there is none."""
+        asked = next((message.text for message in reversed(self.messages) if message.role == "user"), "").strip()
+        if asked.startswith(TASK) and CONTEXT_END in asked:
+            rest = asked.rpartition(CONTEXT_END)[2].strip()
+            asked = re.sub(r"</?user_query>", "", rest).strip() or asked
+        if not asked:
+            raise RequestError("No message of the user has a text: ask something.")
+        return as_text(asked)
+
+    def most_tokens(self, usual: int | None) -> int | None:
+        """The most tokens of an answer, where fewer are asked for than the ``usual`` ones."""
+        most = self.max_completion_tokens or self.max_tokens
+        return max(LEAST_TOKENS, most) if most and most < (usual or MAX_TOKENS) else None
+
+
+class Completion:
+    """The answer to one request, as chunks or as a whole."""
+
+    def __init__(self, id_: str, created: int, *, usage_follows: bool = False) -> None:
+        self._id = f"chatcmpl-{id_}"
+        self._created = created
+        self._usage_follows = usage_follows
+
+    def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+        """A chunk of a stream."""
+        choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
+        usage = {"usage": None} if self._usage_follows else {}
+        return _event({**self._head("chat.completion.chunk"), "choices": choices, **usage, **more})
+
+    def usage(self, usage: dict[str, Any]) -> bytes:
+        """The chunk that holds the usage alone."""
+        return _event({**self._head("chat.completion.chunk"), "choices": [], "usage": usage})
+
+    def whole(self, message: dict[str, Any], usage: dict[str, Any], **more: Any) -> Response:
+        """The answer in one piece."""
+        full = {"role": "assistant", "refusal": None, **message}
+        choices = [{"index": 0, "message": full, "logprobs": None, "finish_reason": "stop"}]
+        return json_response({**self._head("chat.completion"), "choices": choices, "usage": usage, **more})
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self._id, "object": kind, "created": self._created, "model": MODEL}
+
+
+def openai_api(service: Service) -> APIRouter:
+    """The routes below ``/v1``."""
+    router = APIRouter(prefix="/v1", tags=["OpenAI"])
+    model = {"id": MODEL, "object": "model", "created": int(time.time()), "owned_by": MODEL}
+
+    @router.get("/models")
+    async def models() -> Response:
+        """List the one model."""
+        return json_response({"object": "list", "data": [model]})
+
+    @router.get("/models/{name}")
+    async def get_model(name: str) -> Response:
+        """Return the one model."""
+        return json_response(model) if name == MODEL else _no_model(name)
+
+    @router.post("/chat/completions")
+    async def chat(asked: ChatRequest, request: Request) -> Response:
+        """Answer the last message of the user."""
+        if asked.model != MODEL:
+            return _no_model(asked.model)
+        question = asked.question()
+        include_usage = bool(asked.stream and asked.stream_options and asked.stream_options.include_usage)
+        if question.startswith(TASK):
+            done = Completion("task", int(time.time()), usage_follows=include_usage)
+            text, nothing = task_answer(question), _usage(None)
+            if asked.stream:
+                return EventStream(_task_chunks(done, text, nothing if include_usage else None))
+            return done.whole({"content": text}, nothing)
+        options = asked.self_rag or AskOptions()
+        context = options.context(
+            temperature=asked.temperature, answer_tokens=asked.most_tokens(service.rag.context.answer_tokens)
+        )
+        run = await service.start(question, context, str(request.state.owner))
+        answer = _Answer(service, run, str(request.base_url), include_usage=include_usage)
+        if asked.stream:
+            return EventStream(answer.chunks(), {"X-Run-Id": run.id})
+        with service.runs.attended(run):
+            await wait_for(run, request)
+        return answer.whole()
+
+    return router
+
+
+class _Answer:
+    """What a run's client is sent."""
+
+    def __init__(self, service: Service, run: Run, base_url: str, *, include_usage: bool) -> None:
+        self._runs = service.runs
+        self._lists_sources = service.options.lists_sources
+        self._run = run
+        self._base_url = base_url
+        self._include_usage = include_usage
+        self._made = Completion(run.id, int(run.began.timestamp()), usage_follows=include_usage)
+
+    def whole(self) -> Response:
+        """The answer in one piece, or its error."""
+        if error := self._error():
+            return answer_to(error)
+        result = _result_of(self._run)
+        content = self._content(result)
+        trace = "".join(map(_line_of, self._run.events))
+        message = {"content": content, "reasoning_content": trace, "annotations": self._annotations(result, content)}
+        answer = self._made.whole(message, _usage(result), self_rag=self._extension(result))
+        answer.headers["X-Run-Id"] = self._run.id
+        return answer
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The trace while the run goes on, then the answer, its sources, and its end; or an event with the error."""
+        made = self._made
+        with self._runs.attended(self._run):
+            yield made.chunk({"role": "assistant", "content": ""})
+            async for event in self._run.follow(idle=KEEP_ALIVE):
+                if event is None:
+                    yield COMMENT
+                elif line := _line_of(event):
+                    yield made.chunk({"reasoning_content": line}, event=_status(line.strip()))
+        if error := self._error():
+            body = body_of(said_by(error), status_of(error))
+            yield format_sse_event(data_str=as_json(body), event="error")
+            return
+        result = _result_of(self._run)
+        content = self._content(result)
+        yield made.chunk({"content": content})
+        for citation in result.citations:
+            yield made.chunk({}, event=self._source_event(citation))
+        yield made.chunk({}, event=_status(str(result.outcome), done=True))
+        annotations = self._annotations(result, content)
+        delta = {"annotations": annotations} if annotations else {}
+        yield made.chunk(delta, "stop", self_rag=self._extension(result))
+        if self._include_usage:
+            yield made.usage(_usage(result))
+        yield format_sse_event(data_str="[DONE]")
+
+    def _error(self) -> Exception | None:
+        """What went wrong, if the run has no answer to give."""
+        result = self._run.result
+        if result is None:
+            return self._run.error or RequestError("The question was ended before it was answered.")
+        if result.stop_reason == "model_failed" and result.outcome == "stopped":
+            failures = [step["failure"] for step in result.path if step.get("failure")]
+            return ModelError(failures[0] if failures else "The model failed.")
+        return None
+
+    def _content(self, result: Result) -> str:
+        if not self._lists_sources or not result.citations:
+            return result.answer
+        quoted = [f"[{one['id']}] {place_of(one)}: “{shortened(one['quote'], 200)}”" for one in result.citations]
+        return "\n".join([self._run.numbered, "", *quoted])
+
+    def _annotations(self, result: Result, content: str) -> list[dict[str, Any]]:
+        """A citation for each quote, at the claim that it carries."""
+        places: dict[int, tuple[int, int]] = {}
+        end = 0
+        for claim in result.claims:
+            start = content.find(claim.text, end)
+            if start >= 0:
+                end = start + len(claim.text)
+                places.update({number: (start, end) for number in claim.citations if number not in places})
+        cited = []
+        for one in result.citations:
+            first, last = places.get(one["id"], (end, end))
+            found = {"url": self._url(one["id"]), "title": place_of(one), "start_index": first, "end_index": last}
+            cited.append({"type": "url_citation", "url_citation": found})
+        return cited
+
+    def _source_event(self, citation: Any) -> dict[str, Any]:
+        """Open WebUI's own event for a source."""
+        source = {"name": place_of(citation), "url": self._url(citation["id"])}
+        data = {"source": source, "document": [citation["quote"]], "metadata": [{"source": source["url"], **source}]}
+        return {"type": "source", "data": data}
+
+    def _url(self, number: int) -> str:
+        """The address at which the page shows a quote in its document."""
+        return f"{self._base_url}#/runs/{self._run.id}/citations/{number}"
+
+    def _extension(self, result: Result) -> dict[str, Any]:
+        told = result.model_dump(
+            mode="json",
+            include={"outcome", "stop_reason", "support_level", "claims", "citations", "conflicts", "usage"},
+        )
+        return {"run_id": self._run.id, "url": f"{self._base_url}#/runs/{self._run.id}", **told}
+
+
+def task_answer(prompt: str) -> str:
+    """Answer one of Open WebUI's own prompts without a model: the question as the title, nothing for the others."""
+    wanted = ASKED_FOR.search(prompt.partition("<chat_history>")[0])
+    if wanted is None:
+        return "{}"
+    if wanted[1] == "title":
+        first = FIRST_MESSAGE.search(prompt)
+        return json.dumps({"title": shortened(first[1] if first else "Question", LONGEST_TITLE)}, ensure_ascii=False)
+    return json.dumps({wanted[1]: "" if wanted[1] in ("text", "prompt") else []})
+
+
+async def _task_chunks(made: Completion, text: str, usage: dict[str, Any] | None) -> AsyncGenerator[bytes, None]:
+    yield made.chunk({"role": "assistant", "content": ""})
+    yield made.chunk({"content": text})
+    yield made.chunk({}, "stop")
+    if usage:
+        yield made.usage(usage)
+    yield format_sse_event(data_str="[DONE]")
+
+
+def _event(value: dict[str, Any]) -> bytes:
+    return format_sse_event(data_str=as_json(value))
+
+
+def _line_of(event: RunEvent) -> str:
+    """A line of the trace; nothing for an event that is none of a node's end."""
+    if event.kind != "node_finished":
+        return ""
+    return f"{event.data['node']}: {describe(event.data['node'], event.data['decided'])}\n"
+
+
+def _status(description: str, *, done: bool = False) -> dict[str, Any]:
+    """Open WebUI's own event for what goes on."""
+    return {"type": "status", "data": {"description": description, "done": done}}
+
+
+def _usage(result: Result | None) -> dict[str, Any]:
+    """What all calls cost, in OpenAI's words."""
+    spent = result.usage if result else {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0}
+    read, written = spent["input_tokens"], spent["output_tokens"]
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
+        "prompt_tokens_details": {"cached_tokens": spent["cached_input_tokens"]},
+    }
+
+
+def _result_of(run: Run) -> Result:
+    if run.result is None:
+        raise RuntimeError("a run without an error has a result")
+    return run.result
+
+
+def _no_model(name: str) -> Response:
+    told = f"There is no model {shortened(name, 60)}: name {MODEL}."
+    return refusal(told, 404, param="model", code="model_not_found")

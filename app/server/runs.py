@@ -1,0 +1,211 @@
+"""The questions that are waiting, being answered, or answered, each with its numbered events; kept in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+import traceback
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
+from app.show import numbered_answer
+from core.errors import RequestError, SelfRAGError
+from core.text import clean
+from models.redaction import Secrets
+
+if TYPE_CHECKING:
+    from app.front_door import Event
+    from app.result import Result
+
+State = Literal["queued", "running", "finished", "failed", "cancelled"]
+Ask = Callable[[], AsyncGenerator["Event", None]]
+
+log = logging.getLogger("selfrag.server")
+MOST_KEPT = 100  # ended runs of one owner
+USUAL_SECONDS = 10.0  # of a run, until one has ended
+INTERNAL = "The server failed over this question: its log says more."
+
+
+class QueueFullError(RequestError):
+    """As many runs are waiting as may; a place may be free in ``retry_after`` seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"The server has as many questions as it can queue: ask again in {retry_after} seconds.")
+        self.retry_after = retry_after
+
+
+class UnknownRunError(RequestError):
+    """There is no such run, or it is another owner's."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such run, or it was so long ago that it is forgotten: ask again.")
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """What happened to a run; ``number`` counts from 1."""
+
+    number: int
+    kind: str
+    data: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Run:
+    """One question of ``owner``; ``numbered`` is the answer with the numbers of its citations."""
+
+    question: str
+    owner: str = ""
+    outlives: bool = False
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    state: State = "queued"
+    events: list[RunEvent] = field(default_factory=list)
+    result: Result | None = None
+    numbered: str = ""
+    error: Exception | None = None
+    task: asyncio.Task[None] | None = None
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def ended(self) -> bool:
+        """True if no more events will come."""
+        return self.state in ("finished", "failed", "cancelled")
+
+    def cancel(self) -> None:
+        """End the run, if it has not ended."""
+        if self.task:
+            self.task.cancel()
+
+    def add(self, kind: str, **data: Any) -> None:
+        """Append an event and wake those who follow."""
+        self.events.append(RunEvent(len(self.events) + 1, kind, data))
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def follow(self, after: int = 0, *, idle: float | None = None) -> AsyncGenerator[RunEvent | None, None]:
+        """Yield the events after number ``after``, to the last; None whenever none came for ``idle`` seconds."""
+        while True:
+            changed = self._changed
+            while after < len(self.events):
+                after += 1
+                yield self.events[after - 1]
+            if self.ended:
+                return
+            try:
+                async with asyncio.timeout(idle):
+                    await changed.wait()
+            except TimeoutError:
+                yield None
+
+    async def wait(self) -> None:
+        """Return when the run has ended."""
+        async for _ in self.follow(len(self.events)):
+            pass
+
+
+class Runs:
+    """All runs: ``at_once`` are answered at a time, ``queue`` more may wait, the last ``kept`` of an owner are kept."""
+
+    def __init__(
+        self, *, at_once: int, queue: int, kept: int = MOST_KEPT, on_end: Callable[[Run], None] = lambda run: None
+    ) -> None:
+        self.at_once = at_once
+        self._queue = queue
+        self._kept = kept
+        self._on_end = on_end
+        self._places = asyncio.Semaphore(at_once)
+        self._runs: dict[str, Run] = {}
+        self._seconds = USUAL_SECONDS
+
+    def start(self, question: str, ask: Ask, *, owner: str = "", outlives: bool = False) -> Run:
+        """Queue a question, which ``ask`` answers event by event. Raises `QueueFullError`."""
+        if self.count("queued") + self.count("running") >= self.at_once + self._queue:
+            raise QueueFullError(max(1, round(self._seconds / self.at_once)))
+        run = Run(question, owner, outlives)
+        self._runs[run.id] = run
+        run.add("queued")
+        run.task = asyncio.create_task(self._answer(run, ask))
+        run.task.add_done_callback(lambda _: self._end(run))
+        return run
+
+    def get(self, id_: str, owner: str = "") -> Run:
+        """Return a run of the owner's. Raises `UnknownRunError`, also for somebody else's."""
+        run = self._runs.get(id_)
+        if run is None or run.owner != owner:
+            raise UnknownRunError
+        return run
+
+    def of(self, owner: str = "") -> list[Run]:
+        """Return the owner's runs, the last one first."""
+        return [run for run in reversed(self._runs.values()) if run.owner == owner]
+
+    def count(self, state: State) -> int:
+        """Return how many runs are in a state."""
+        return sum(run.state == state for run in self._runs.values())
+
+    @contextmanager
+    def attended(self, run: Run) -> Iterator[None]:
+        """End the run when its client leaves the block, unless it outlives its client."""
+        try:
+            yield
+        finally:
+            if not run.outlives:
+                run.cancel()
+
+    async def aclose(self) -> None:
+        """End all runs, and wait until they have ended."""
+        for run in self._runs.values():
+            run.cancel()
+        tasks = [run.task for run in self._runs.values() if run.task]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _answer(self, run: Run, ask: Ask) -> None:
+        async with self._places:
+            run.state = "running"
+            run.add("running")
+            began = time.monotonic()
+            try:
+                async with aclosing(ask()) as events:
+                    async for event in events:
+                        _record(event, run)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run's client is told
+                _fail(run, error)
+            self._seconds += (time.monotonic() - began - self._seconds) / 10
+
+    def _end(self, run: Run) -> None:
+        """Say so if the run was cancelled, perhaps before it could begin; forget the owner's oldest."""
+        if not run.ended:
+            run.state = "cancelled"
+            run.add("cancelled")
+        ended = [one for one in self.of(run.owner) if one.ended]
+        for one in ended[self._kept :]:
+            del self._runs[one.id]
+        self._on_end(run)
+
+
+def _record(event: Event, run: Run) -> None:
+    match event:
+        case NodeStarted():
+            run.add("node_started", node=event.node)
+        case NodeFinished():
+            run.add("node_finished", node=event.node, seconds=event.seconds, decided=event.decided)
+        case DraftToken():
+            run.add("draft_token", text=event.text)
+        case Finished():
+            run.result, run.numbered = event.result, numbered_answer(event.state)
+            run.state = "finished"
+            run.add("finished", result=event.result.model_dump(mode="json"))
+
+
+def _fail(run: Run, error: Exception) -> None:
+    if not isinstance(error, SelfRAGError):
+        log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
+    run.error, run.state = error, "failed"
+    run.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)

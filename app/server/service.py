@@ -1,0 +1,101 @@
+"""What both APIs share: how a question is started, and the options that it may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from app.server.access import Access
+from app.server.sources import Sources
+from core.errors import RequestError
+from core.types import Fallback
+from graph.context import Constraints, Context
+from graph.initial_state import require_question
+from retrieval.filters import Filter
+
+if TYPE_CHECKING:
+    from app.front_door import SelfRAG
+    from app.server.documents import Documents
+    from app.server.runs import Run, Runs
+
+FILTERS = {"sources", "pages", "since", "until"}
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations."""
+
+    access: Access = field(default_factory=Access)
+    at_once: int = 8
+    queue: int = 32
+    largest_upload: int = 50_000_000
+    lists_sources: bool = True
+
+
+class AskOptions(BaseModel):
+    """How one question is answered; what is left out is as the server's settings say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    mode: Literal["adaptive", "always", "never"] | None = None
+    strategy: Literal["combined", "per-passage"] | None = None
+    fallback: Fallback | None = None
+    k: int | None = Field(None, ge=1, le=50)
+    constraints: Constraints | None = None
+    explain: bool | None = None
+    sources: list[Annotated[str, Field(min_length=1, max_length=1_000)]] = Field([], max_length=100)
+    pages: tuple[int, int] | None = None
+    since: date | None = None
+    until: date | None = None
+
+    def context(self, **more: Any) -> Context | None:
+        """Return what was given, as the graph's context. Raises `RequestError` for a filter that is none."""
+        given = {name: value for name, value in self.model_dump(include=set(AskOptions.model_fields)).items() if value}
+        fields = {name: given.pop(name) for name in FILTERS & given.keys()}
+        if fields:
+            try:
+                given["filter"] = Filter(**fields)
+            except ValidationError as error:
+                raise RequestError(
+                    f"The filter is wrong: {error.errors()[0]['msg'].removeprefix('Value error, ')}."
+                ) from error
+        given |= {name: value for name, value in more.items() if value is not None}
+        return Context(**given) if given else None
+
+
+CHOICES: dict[str, Any] = {
+    **{
+        name: list(get_args(get_args(AskOptions.model_fields[name].annotation)[0]))
+        for name in ("mode", "strategy", "fallback", "constraints")
+    },
+    "k": [1, 50],
+}
+
+
+@dataclass
+class Service:
+    """The models, the documents and the runs of a server."""
+
+    rag: SelfRAG
+    runs: Runs
+    options: ServerOptions
+    documents: Documents | None = None
+    sources: Sources = field(default_factory=Sources)
+
+    async def start(self, question: str, context: Context | None, owner: str, *, outlives: bool = False) -> Run:
+        """Start a run, with drafts streamed if it outlives its client, who then follows its events.
+
+        Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
+        """
+        require_question(question)
+        rag = self.documents.rag_of(owner) if self.documents else self.rag
+        if self.documents and context and context.filter:
+            await self.documents.require_fitting(owner, context.filter)
+        strategy = context.strategy if context and "strategy" in context.model_fields_set else rag.context.strategy
+        tokens = outlives and strategy == "combined"  # several drafts at a time would be shown mixed
+        return self.runs.start(
+            question, lambda: rag.astream(question, context, tokens=tokens), owner=owner, outlives=outlives
+        )

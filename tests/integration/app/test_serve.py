@@ -1,0 +1,129 @@
+"""The command `serve`: what it refuses, and a server in a process of its own from its start to SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.serve import is_loopback, listen, most_connections
+from tests.command_line import Program
+from tests.integration.openai_server import OpenAIServer
+
+RENT = "When does the tenant pay the monthly rent?"
+ANSWER = "The tenant pays the monthly rent in advance."
+
+
+@contextmanager
+def served(program: Program, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server's address and process."""
+    with program.start("serve", "--port", "0", "--quiet", *options, environment=environment) as process:
+        try:
+            assert process.stdout
+            line = process.stdout.readline()
+            assert line.startswith("Serving at "), line + process.communicate()[1]
+            yield line.split()[2], process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])  # noqa: S104
+def test_without_tokens_only_this_machine_is_served(program: Program, host: str) -> None:
+    ended = program("serve", "--host", host)
+    assert ended.code == 2
+    assert f"--host {host} is open to other machines: set SELFRAG_TOKENS_FILE" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--port", "70000"], "'70000' is no port"),
+        (["--host", "127.0.0.999.1"], "is open to other machines"),
+        (["why"], "unrecognized arguments: why"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_a_model_is_loaded(program: Program, words: list[str], told: str) -> None:
+    ended = program("serve", *words)
+    assert (ended.code, told in ended.err, ended.err.count("\n")) == (2, True, 1)
+
+
+def test_a_port_that_is_taken_is_named(program: Program) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = program("serve", "--port", port)
+    assert ended.code == 2
+    assert f"--port {port} cannot be listened on (Address already in use): choose another." in ended.err
+
+
+def test_a_tokens_file_that_is_wrong_is_refused(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text("ann short\n")
+    ended = program("serve", "--port", "0", environment={"SELFRAG_TOKENS_FILE": str(tmp_path / "tokens")})
+    assert (ended.code, "shorter than 16 characters" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)],  # noqa: S104
+)
+def test_loopback_is_what_only_this_machine_reaches(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+def test_a_connection_sends_what_it_has_at_once() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_there_is_room_for_many_connections() -> None:
+    assert most_connections() >= 256
+
+
+async def test_a_server_answers_what_it_began_before_sigterm_ends_it(
+    program: Program, server: OpenAIServer, docs: Path
+) -> None:
+    program("index", str(docs))
+    with served(program) as (address, process):
+        async with httpx.AsyncClient(base_url=address, timeout=30) as client:
+            assert (await client.get("/healthz")).json()["status"] == "ok"
+            uploaded = await client.put("/api/documents/salt.txt", content=b"Salt melts ice.")
+            assert uploaded.json()["status"] == "indexed"
+            asking = asyncio.create_task(client.post("/api/ask", json={"question": RENT}))
+            await asyncio.to_thread(server.wait_for, "relevance")
+            process.send_signal(signal.SIGTERM)
+            answer = await asking
+            assert (answer.json()["answer"], answer.json()["outcome"]) == (ANSWER, "grounded")
+            assert await asyncio.to_thread(process.wait, 30) == 0
+            with pytest.raises(httpx.ConnectError):
+                await client.get("/healthz")
+    assert "salt.txt" in program("index", "--list").out
+
+
+async def test_with_tokens_each_has_the_shared_documents_and_its_own(
+    program: Program, docs: Path, tmp_path: Path
+) -> None:
+    program("index", str(docs))
+    (tmp_path / "tokens").write_text("ann ann-has-a-long-token\nbob bob-has-another-token\n")
+    with served(program, "--host", "0.0.0.0", SELFRAG_TOKENS_FILE=str(tmp_path / "tokens")) as (address, process):  # noqa: S104
+        async with httpx.AsyncClient(base_url=address.replace("0.0.0.0", "127.0.0.1"), timeout=30) as client:  # noqa: S104
+            assert (await client.get("/api/documents")).status_code == 401
+            ann, bob = (
+                {"Authorization": f"Bearer {token}"} for token in ("ann-has-a-long-token", "bob-has-another-token")
+            )
+            await client.put("/api/documents/salt.txt", content=b"Salt melts ice.", headers=ann)
+            for who, expected in ((ann, {"lease.md", "rivers.csv", "salt.txt"}), (bob, {"lease.md", "rivers.csv"})):
+                listed = (await client.get("/api/documents", headers=who)).json()["documents"]
+                assert {document["name"] for document in listed} == expected
+            answer = await client.post("/api/ask", json={"question": RENT}, headers=bob)
+            assert answer.json()["answer"] == ANSWER
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait, 30) == 0
+    assert "salt.txt" not in program("index", "--list").out

@@ -1,0 +1,151 @@
+"""A server over scripted models, in this process or on a loopback port."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from langchain_core.documents import Document
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from app.front_door import SelfRAG
+from app.serve import listen, server_of
+from app.server.access import Access
+from app.server.application import create_app
+from app.server.documents import Documents
+from app.server.service import ServerOptions
+from app.server.sources import Sources
+from app.settings import Settings
+from core.errors import ModelError
+from graph.builder import build_graph
+from retrieval.library.library import Library
+from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services
+from tests.unit.retrieval.fakes import BagOfWords
+
+__all__ = ["AIR", "GOOD", "QUESTION", "SALT"]
+
+ADDRESS = "http://127.0.0.1:8321"
+ANN = {"Authorization": "Bearer ann-has-a-long-token"}
+BOB = {"Authorization": "Bearer bob-has-another-token"}
+TOKENS = (("ann", b"ann-has-a-long-token"), ("bob", b"bob-has-another-token"))
+
+
+@dataclass
+class Models:
+    """Scripted models that answer any number of questions; a model waits while its ``gate`` is closed."""
+
+    failing: str = ""
+    gate: asyncio.Event | None = None
+    judge: ScriptedCritic = field(default_factory=critic)
+    searches: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    bounds: list[tuple[int, float | None]] = field(default_factory=list)
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    async def wait(self, kind: str) -> None:
+        self.calls.append(kind)
+        self._loop = asyncio.get_running_loop()
+        if self.gate:
+            await self.gate.wait()
+        if kind == self.failing:
+            raise ModelError("The model is gone.")
+        await asyncio.sleep(0)
+
+    async def open(self) -> None:
+        """Open the gate, from any thread, once a model waits at it."""
+        await until(lambda: self._loop)
+        assert self.gate
+        assert self._loop
+        self._loop.call_soon_threadsafe(self.gate.set)
+
+    def rag(self) -> SelfRAG:
+        """A `SelfRAG` over the scripts."""
+        chat = ChatOpenAI(model="scripted", api_key=SecretStr("none"), base_url="http://127.0.0.1:9/v1")
+        rag = SelfRAG(retriever=ScriptedRetriever(), model=chat, settings=Settings())
+        retriever = ScriptedRetriever(
+            always=[Document(AIR, id="air", metadata={"source": "/docs/notes.txt", "page": 3}), SALT]
+        )
+        retriever.queries = self.searches
+        self.judge.wait = self.wait
+        generator = ScriptedGenerator(forever=lambda name, turn: GOOD, wait=self.wait, bounds=self.bounds)
+        rag.services = services(generator, self.judge, retriever)
+        rag.graph = build_graph(rag.services)
+        return rag
+
+
+def scripted_app(models: Models | None = None, *, sources: Sources | None = None, **options: Any) -> FastAPI:
+    """The application over scripted models."""
+    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources)
+
+
+def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:
+    """The application over scripted models that search a library with one shared document."""
+    shared = folder / "shared"
+    shared.mkdir()
+    (shared / "sky.txt").write_text(AIR)
+    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
+    library.add([shared])
+    library.sync()
+    rag = (models or Models()).rag()
+    return create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"))
+
+
+def tokens(**hosts: Any) -> Access:
+    return Access(TOKENS, **hosts)
+
+
+@contextmanager
+def client_of(app: FastAPI, **given: Any) -> Iterator[httpx.AsyncClient]:
+    """A client of the application, without a socket."""
+    yield httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS, **given)
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[str]:
+    """The address of the application, served from a thread as `serve` does."""
+    server = server_of(app, lambda: None)
+    socket = listen("127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, args=([socket],))
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+async def ended(app: FastAPI) -> None:
+    """End all runs of an application that is not served."""
+    await app.state.service.runs.aclose()
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Return when something holds; the test's own time-out ends it if it never does."""
+    while not holds():  # noqa: ASYNC110 - what is waited for may be in another thread
+        await asyncio.sleep(0.002)
+
+
+async def events_of(response: httpx.Response) -> AsyncGenerator[tuple[str, str, str], None]:
+    """The id, the name and the data of each server-sent event."""
+    fields: dict[str, str] = {}
+    async for line in response.aiter_lines():
+        if line.startswith(":"):
+            continue
+        if not line and fields:
+            yield fields.get("id", ""), fields.get("event", ""), fields.get("data", "")
+            fields = {}
+        elif line:
+            name, _, value = line.partition(": ")
+            fields[name] = value

@@ -1,0 +1,251 @@
+"""Documents are uploaded, indexed, searched and removed; each token's are its own."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import io
+import os
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.requests import ClientDisconnect
+
+from app.server import documents
+from core.errors import IndexBusy
+from tests.integration.server.scripted_server import AIR, ANN, BOB, QUESTION, app_with_documents, client_of, tokens
+
+PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8
+RED = "Red light is scattered less than blue light by the air of the sky."
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[FastAPI]:
+    app = app_with_documents(tmp_path, access=tokens())
+    yield app
+    app.state.service.documents.close()
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[httpx.AsyncClient]:
+    with client_of(app, headers=ANN) as client:
+        yield client
+
+
+def files_in(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+async def listed(client: httpx.AsyncClient, headers: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    answer = (await client.get("/api/documents", headers=headers)).json()
+    return {document["name"]: document for document in answer["documents"]}
+
+
+async def found(client: httpx.AsyncClient, headers: dict[str, str] | None = None, **options: Any) -> set[str]:
+    """The names of the documents whose passages a question of the token's found."""
+    answer = await client.post("/api/ask", json={"question": QUESTION, "mode": "always", **options}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return {Path(passage["source"]).name for passage in answer.json()["passages"]}
+
+
+def docx_bomb() -> bytes:
+    """A DOCX of some kilobytes that unpacks to a gigabyte."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        with archive.open("word/document.xml", "w", force_zip64=True) as file:
+            for _ in range(300):
+                file.write(b" " * 1_000_000)
+    return made.getvalue()
+
+
+async def test_a_document_is_indexed_found_and_removed(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    assert await found(client) == {"sky.txt"}
+    put = await client.put("/api/documents/red light.txt", content=RED.encode())
+    assert put.status_code == 200
+    assert (put.json()["status"], put.json()["passages"], put.json()["removable"]) == ("indexed", 1, True)
+    assert (tmp_path / "uploads" / "ann" / "red light.txt").read_text() == RED
+    assert await found(client) == {"sky.txt", "red light.txt"}
+    assert await found(client, sources=["red*"]) == {"red light.txt"}
+    assert {name: one["removable"] for name, one in (await listed(client)).items()} == {
+        "sky.txt": False,
+        "red light.txt": True,
+    }
+    assert (await client.put("/api/documents/red light.txt", content=AIR.encode())).json()["status"] == "indexed"
+    assert (await client.delete("/api/documents/red light.txt")).status_code == 204
+    assert (await client.delete("/api/documents/red light.txt")).status_code == 404
+    assert await found(client) == set(await listed(client)) == {"sky.txt"}
+
+
+async def test_what_one_token_uploads_no_other_sees(client: httpx.AsyncClient) -> None:
+    await client.put("/api/documents/ann.txt", content=RED.encode())
+    await client.put("/api/documents/bob.txt", content=RED.replace("Red", "Reddish").encode(), headers=BOB)
+    assert set(await listed(client)) == {"sky.txt", "ann.txt"}
+    assert set(await listed(client, BOB)) == {"sky.txt", "bob.txt"}
+    assert await found(client) == {"sky.txt", "ann.txt"}
+    assert await found(client, BOB) == {"sky.txt", "bob.txt"}
+    refusals = [
+        await client.post("/api/ask", json={"question": QUESTION, "sources": [name]}, headers=BOB)
+        for name in ("ann.txt", "nobody.txt")
+    ]
+    assert [refused.status_code for refused in refusals] == [400, 400]
+    assert refusals[0].text.replace("ann", "nobody") == refusals[1].text, "that it is there is not told either"
+    assert (await client.delete("/api/documents/ann.txt", headers=BOB)).status_code == 404
+    assert (await client.delete("/api/documents/sky.txt", headers=BOB)).status_code == 404
+    assert await found(client, sources=["ann.txt"]) == {"ann.txt"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../up.txt", "..%2Fup.txt", "%2e%2e%2fup.txt", "..\\up.txt", "a/b.txt", "/etc/passwd.txt", "C:up.txt",
+        ".hidden.txt",        "a\x00.txt", "a\n.txt", "a\x1b[31m.txt", "a\u202etxt.exe.txt", "\u200b.txt",
+        " .txt", "x" * 300 + ".txt",
+        "a\ud800.txt", "run.exe", "run.sh", "noending",
+    ],
+)  # fmt: skip
+async def test_a_name_that_is_none_is_refused_and_nothing_is_written(
+    client: httpx.AsyncClient, tmp_path: Path, name: str
+) -> None:
+    before = files_in(tmp_path)
+    path = name if "%" in name else quote(name.encode("utf-8", "surrogatepass"), safe="")
+    for method in ("PUT", "DELETE"):
+        refused = await client.request(method, f"/api/documents/{path}", content=b"text")
+        assert refused.status_code in (400, 404)
+        assert refused.json()["error"]["message"].isprintable()
+    assert files_in(tmp_path) == before
+
+
+async def test_what_cannot_be_read_is_left_out_with_the_reason(client: httpx.AsyncClient) -> None:
+    for name, data in (
+        ("bomb.docx", docx_bomb()),
+        ("program.txt", PROGRAM),
+        ("empty.md", b""),
+        ("broken.pdf", b"%PDF-1.7"),
+    ):
+        put = await client.put(f"/api/documents/{name}", content=data)
+        told = put.json()
+        assert (put.status_code, told["status"] in ("failed", "empty"), told["passages"]) == (200, True, 0), name
+        assert told["reason"].endswith(".")
+        assert (await listed(client))[name]["reason"] == told["reason"]
+    assert await found(client) == {"sky.txt"}
+
+
+async def test_script_in_a_name_and_in_a_document_stays_text(client: httpx.AsyncClient) -> None:
+    name, text = "<img src=x onerror=alert(1)>.html", f"<p>{AIR}</p><script>alert(1)</script>"
+    assert (await client.put(f"/api/documents/{quote(name)}", content=text.encode())).json()["name"] == name
+    answer = await client.post("/api/ask", json={"question": QUESTION, "sources": ["[<]img*"]})
+    assert answer.headers["content-type"] == "application/json"
+    assert "<script" not in answer.text
+    page = await client.get(f"/api/runs/{answer.headers['x-run-id']}/export?format=html")
+    assert "<img" not in page.text
+    assert "&lt;img" in page.text
+
+
+async def test_a_document_that_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    app = app_with_documents(tmp_path, largest_upload=1_000)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"x" * 500
+
+    with client_of(app) as client:
+        for content in (b"x" * 1_001, chunks()):
+            refused = await client.put("/api/documents/big.txt", content=content)
+            assert refused.status_code == 413
+        assert (await client.put("/api/documents/fits.txt", content=b"x" * 1_000)).status_code == 200
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == ["fits.txt"]
+    app.state.service.documents.close()
+
+
+async def test_a_full_disk_is_told_and_keeps_what_was_there(
+    client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.put("/api/documents/note.txt", content=RED.encode())
+    opened = os.fdopen
+
+    def full(*given: Any, **more: Any) -> Any:
+        file = opened(*given, **more)
+
+        class Full:
+            def __enter__(self) -> Any:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                file.close()
+
+            def write(self, _: bytes) -> int:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        return Full()
+
+    monkeypatch.setattr(documents.os, "fdopen", full)
+    refused = await client.put("/api/documents/note.txt", content=AIR.encode())
+    assert refused.status_code == 507
+    assert refused.json()["error"]["message"] == (
+        "note.txt cannot be stored (No space left on device): make room on the server's disk."
+    )
+    folder = tmp_path / "uploads" / "ann"
+    assert [path.name for path in folder.iterdir()] == ["note.txt"]
+    assert (folder / "note.txt").read_text() == RED
+
+
+async def test_an_upload_that_is_broken_off_leaves_the_old_document(app: FastAPI, tmp_path: Path) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"half"
+        raise ClientDisconnect
+
+    held = app.state.service.documents
+    folder = tmp_path / "uploads" / "ann"
+    folder.mkdir(parents=True)
+    (folder / "note.txt").write_text(RED)
+    with pytest.raises(ClientDisconnect):
+        await held.put("ann", "note.txt", broken())
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("note.txt", RED)]
+
+
+async def test_while_another_process_writes_the_index_an_upload_is_kept_for_later(
+    app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise IndexBusy("Process 7 is indexing.")
+
+    library = app.state.service.documents.library
+    monkeypatch.setattr(library, "sync", busy)
+    refused = await client.put("/api/documents/note.txt", content=RED.encode())
+    assert (refused.status_code, "note.txt is stored, and indexed later" in refused.text) == (503, True)
+    monkeypatch.undo()
+    assert (await client.put("/api/documents/other.txt", content=AIR.encode())).status_code == 200
+    assert (await listed(client))["note.txt"]["status"] == "indexed"
+
+
+async def test_a_document_is_seen_being_indexed(app: FastAPI, client: httpx.AsyncClient) -> None:
+    held = app.state.service.documents
+    async with held._writing:  # as while another one is indexed
+        putting = asyncio.create_task(client.put("/api/documents/note.txt", content=RED.encode()))
+        while not held.indexing:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        assert (await listed(client))["note.txt"]["status"] == "indexing"
+        assert "note.txt" not in await listed(client, BOB)
+    assert (await putting).json()["status"] == "indexed"
+
+
+async def test_several_uploads_at_once_are_all_indexed(client: httpx.AsyncClient) -> None:
+    names = [f"note {number}.txt" for number in range(5)]
+    await asyncio.gather(*(client.put(f"/api/documents/{name}", content=f"{RED} {name}".encode()) for name in names))
+    assert {name for name, one in (await listed(client)).items() if one["status"] == "indexed"} == {"sky.txt", *names}
+
+
+async def test_without_tokens_the_library_and_all_uploads_are_the_persons(tmp_path: Path) -> None:
+    app = app_with_documents(tmp_path)
+    with client_of(app) as client:
+        await client.put("/api/documents/note.txt", content=RED.encode())
+        assert (tmp_path / "uploads" / "note.txt").is_file()
+        assert await found(client) == {"sky.txt", "note.txt"}
+    app.state.service.documents.close()

@@ -1,0 +1,253 @@
+"""Questions and runs over the JSON API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from typing import Any
+
+import httpx
+import pytest
+
+from app.result import Result
+from tests.integration.server.scripted_server import (
+    AIR,
+    GOOD,
+    QUESTION,
+    Models,
+    client_of,
+    ended,
+    events_of,
+    listening,
+    scripted_app,
+    until,
+)
+
+
+async def test_an_answer_is_the_public_result() -> None:
+    with client_of(scripted_app()) as client:
+        answer = await client.post("/api/ask", json={"question": QUESTION})
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+        result = answer.json()
+        assert result.keys() == Result.model_fields.keys()
+        assert (result["answer"], result["outcome"], result["citations"][0]["quote"]) == (GOOD, "grounded", AIR)
+        run = (await client.get(f"/api/runs/{answer.headers['x-run-id']}")).json()
+        assert (run["state"], run["result"]) == ("finished", result)
+
+
+async def test_a_question_may_choose_how_it_is_answered() -> None:
+    models = Models()
+    with client_of(scripted_app(models)) as client:
+        answer = await client.post("/api/ask", json={"question": QUESTION, "mode": "never"})
+        assert (answer.json()["outcome"], models.searches) == ("direct", [])
+        chosen = (await client.get("/api/settings")).json()
+        assert chosen["choices"]["mode"] == ["adaptive", "always", "never"]
+        assert chosen["defaults"] == {
+            "mode": "adaptive", "strategy": "combined", "fallback": "abstain", "constraints": "soft", "k": 4
+        }  # fmt: skip
+        assert chosen["models"]["chat"] == "scripted"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"question": ""}, "The question is empty"),
+        ({"question": "x" * 9_000}, "The question has 9,000 characters"),
+        ({"question": "why", "k": 51}, "k is wrong"),
+        ({"question": "why", "mode": "sometimes"}, "mode is wrong"),
+        ({"question": "why", "model": "gpt"}, "model is wrong"),
+        ({"question": "why", "pages": [5, 3]}, "pages must be the first and the last page"),
+        ({}, "question is wrong"),
+        ([], "the body is wrong"),
+    ],
+)
+async def test_a_wrong_question_is_refused_in_a_sentence(body: object, told: str) -> None:
+    models = Models()
+    with client_of(scripted_app(models)) as client:
+        content = json.dumps(body)
+        for path in ("/api/ask", "/api/runs"):
+            refused = await client.post(path, content=content, headers={"Content-Type": "application/json"})
+            assert refused.status_code == 400
+            assert told in refused.json()["error"]["message"]
+        assert (await client.get("/api/runs")).json() == {"runs": []}
+    assert models.calls == []
+
+
+async def test_a_run_outlives_its_client_and_keeps_its_events() -> None:
+    app = scripted_app()
+    with client_of(app) as client:
+        started = await client.post("/api/runs", json={"question": QUESTION})
+        assert started.status_code == 202
+        id_ = started.json()["id"]
+        assert started.headers["location"] == f"/api/runs/{id_}"
+        await app.state.service.runs.get(id_).wait()
+        assert (await client.get(f"/api/runs/{id_}")).json()["state"] == "finished"
+        response = await client.get(f"/api/runs/{id_}/events")
+        assert response.headers["content-type"].startswith("text/event-stream")
+        events = [event async for event in events_of(response)]
+        assert [int(number) for number, _, _ in events] == list(range(1, len(events) + 1))
+        names = [name for _, name, _ in events]
+        assert (names[:3], names[-1]) == (["queued", "running", "node_started"], "finished")
+        assert json.loads(events[-1][2])["result"]["answer"] == GOOD
+        rest = await client.get(f"/api/runs/{id_}/events", headers={"Last-Event-ID": "5"})
+        assert [event async for event in events_of(rest)] == events[5:]
+        listed = (await client.get("/api/runs")).json()["runs"]
+        assert [(run["id"], run["question"], run["outcome"]) for run in listed] == [(id_, QUESTION, "grounded")]
+
+
+@pytest.mark.parametrize(("strategy", "streamed"), [("combined", True), ("per-passage", False)])
+async def test_drafts_are_streamed_where_they_would_not_be_mixed(strategy: str, streamed: bool) -> None:
+    app = scripted_app()
+    asked: list[bool] = []
+    stream = app.state.service.rag.astream
+
+    def astream(*given: Any, tokens: bool) -> Any:
+        asked.append(tokens)
+        return stream(*given, tokens=tokens)
+
+    app.state.service.rag.astream = astream
+    with client_of(app) as client:
+        for path in ("/api/runs", "/api/ask"):
+            await client.post(path, json={"question": QUESTION, "strategy": strategy})
+        await until(lambda: len(asked) == 2)
+        await ended(app)
+    assert asked == [streamed, False]
+
+
+async def test_a_stream_that_is_cut_at_random_goes_on_with_the_next_event() -> None:
+    draw, models = random.Random(15), Models(gate=asyncio.Event())
+    with listening(scripted_app(models)) as address:
+        async with httpx.AsyncClient(base_url=address) as client:
+            id_ = (await client.post("/api/runs", json={"question": QUESTION})).json()["id"]
+            seen: list[tuple[str, str, str]] = []
+            for _ in range(100):
+                last = {"Last-Event-ID": seen[-1][0]} if seen else {}
+                cut_after = draw.randint(1, 3)
+                async with client.stream("GET", f"/api/runs/{id_}/events", headers=last) as response:
+                    async for event in events_of(response):
+                        seen.append(event)
+                        if len(seen) == 2:
+                            await models.open()
+                        cut_after -= 1
+                        if not cut_after:
+                            break
+                if seen[-1][1] == "finished":
+                    break
+            whole = await client.get(f"/api/runs/{id_}/events")
+            assert [event async for event in events_of(whole)] == seen
+
+
+async def test_a_run_can_be_ended() -> None:
+    app = scripted_app(Models(gate=asyncio.Event()))
+    with client_of(app) as client:
+        id_ = (await client.post("/api/runs", json={"question": QUESTION})).json()["id"]
+        assert (await client.delete(f"/api/runs/{id_}")).json()["state"] == "cancelled"
+        assert (await client.get(f"/api/runs/{id_}/picture.svg")).status_code == 409
+
+
+async def test_a_client_that_goes_away_ends_its_question_unless_it_was_started_to_outlive_it() -> None:
+    models = Models(gate=asyncio.Event())
+    app = scripted_app(models)
+    runs = app.state.service.runs
+    with listening(app) as address:
+        async with httpx.AsyncClient(base_url=address) as client:
+            await client.post("/api/runs", json={"question": "outlives"})
+            chat = {"model": "self-rag", "messages": [{"role": "user", "content": QUESTION}]}
+            for path, body in (
+                ("/api/ask", {"question": QUESTION}),
+                ("/v1/chat/completions", chat),
+                ("/v1/chat/completions", {**chat, "stream": True}),
+            ):
+                with pytest.raises(httpx.ReadTimeout):
+                    async with client.stream("POST", path, json=body, timeout=0.2) as response:
+                        await response.aread()
+                await until(lambda: runs.of()[0].state == "cancelled")
+            assert [run.state for run in runs.of()] == ["cancelled"] * 3 + ["running"]
+
+
+async def test_one_more_than_the_queue_holds_is_told_when_to_come_again() -> None:
+    models = Models(gate=asyncio.Event())
+    app = scripted_app(models, at_once=2, queue=3)
+    with client_of(app) as client:
+        for _ in range(5):
+            assert (await client.post("/api/runs", json={"question": QUESTION})).status_code == 202
+        for path, body in (
+            ("/api/ask", {"question": QUESTION}),
+            ("/v1/chat/completions", {"model": "self-rag", "messages": [{"role": "user", "content": QUESTION}]}),
+        ):
+            refused = await client.post(path, json=body)
+            assert (refused.status_code, refused.json()["error"]["type"]) == (429, "rate_limit_error")
+            assert int(refused.headers["retry-after"]) >= 1
+        await until(lambda: app.state.service.runs.count("running") == 2)
+        assert (await client.get("/healthz")).json() == {"status": "ok", "running": 2, "queued": 3}
+        await ended(app)
+
+
+async def test_answers_of_many_at_once_are_not_mixed() -> None:
+    with client_of(scripted_app(at_once=8, queue=50)) as client:
+        questions = [f"{QUESTION} {number}" for number in range(50)]
+        answers = await asyncio.gather(*(client.post("/api/ask", json={"question": one}) for one in questions))
+    assert [answer.json()["question"] for answer in answers] == questions
+
+
+async def test_a_model_that_fails_is_an_outcome_with_its_reason() -> None:
+    with client_of(scripted_app(Models(failing="draft"))) as client:
+        answer = await client.post("/api/ask", json={"question": QUESTION})
+    assert (answer.status_code, answer.json()["outcome"]) == (200, "stopped")
+    assert "The model is gone." in answer.text
+
+
+async def test_what_goes_wrong_inside_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
+    app = scripted_app()
+
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("inside")
+
+    app.state.service.rag.astream = broken
+    with client_of(app) as client:
+        answer = await client.post("/api/ask", json={"question": QUESTION})
+    assert answer.status_code == 500
+    assert "inside" not in answer.text
+    assert "KeyError: 'inside'" in caplog.text
+
+
+async def test_an_answer_can_be_exported_with_its_evidence_and_drawn() -> None:
+    with client_of(scripted_app()) as client:
+        id_ = (await client.post("/api/ask", json={"question": "Why is <script>alert(1)</script> blue?"})).headers[
+            "x-run-id"
+        ]
+        forms = {
+            form: await client.get(f"/api/runs/{id_}/export?format={form}") for form in ("markdown", "json", "html")
+        }
+        for form in ("markdown", "html"):
+            assert AIR in forms[form].text
+            assert "<script" not in forms[form].text
+            assert "grounded (accepted)" in forms[form].text
+        assert "http" not in forms["html"].text.replace("http://www.w3.org/", "")
+        assert forms["json"].json()["citations"][0]["quote"] == AIR
+        assert 'filename="answer.md"' in forms["markdown"].headers["content-disposition"]
+        picture = await client.get(f"/api/runs/{id_}/picture.svg")
+        assert picture.headers["content-type"] == "image/svg+xml"
+        assert picture.text.startswith("<svg")
+        assert (await client.get(f"/api/runs/{id_}/export?format=exe")).status_code == 400
+
+
+async def test_counters_tell_what_was_asked_and_what_it_cost() -> None:
+    with client_of(scripted_app()) as client:
+        await client.post("/api/ask", json={"question": QUESTION})
+        text = (await client.get("/metrics")).text
+    assert 'selfrag_runs_total{outcome="grounded"} 1.0' in text
+    assert "selfrag_runs_running 0.0" in text
+    assert QUESTION not in text
+
+
+async def test_the_api_is_described_on_a_page_of_the_servers_own_files() -> None:
+    with client_of(scripted_app()) as client:
+        described = (await client.get("/openapi.json")).json()
+        assert {"/api/ask", "/api/runs/{id_}/events", "/v1/chat/completions"} <= described["paths"].keys()
+        for path in ("/", "/docs", "/static/api.js", "/static/api.css"):
+            page = await client.get(path)
+            assert page.status_code == 200
+            assert "//" not in page.text.replace("// Lists", "").replace("// Replaces", "")
+            assert "<script>" not in page.text

@@ -1,0 +1,344 @@
+"""OpenAI's API, as its own client, LangChain's and Open WebUI's way of reading a stream see it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from langchain_core.messages import AIMessageChunk, HumanMessage
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI
+from pydantic import SecretStr
+
+from app.server import openai_api
+from app.server.openai_api import task_answer
+from tests.integration.graph.sky import critic
+from tests.integration.server.scripted_server import (
+    AIR,
+    GOOD,
+    QUESTION,
+    Models,
+    client_of,
+    listening,
+    scripted_app,
+    until,
+)
+
+ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
+BODY = {"model": "self-rag", "messages": ASKED}
+TITLE = """### Task:
+Generate a concise, 3-5 word title summarizing the chat history.
+### Output:
+JSON format: { "title": "your concise title here" }
+### Chat History:
+<chat_history>
+USER: Why is the sky blue?
+ASSISTANT: Air scatters blue light.
+</chat_history>"""
+TAGS = '### Task:\nGenerate 1-3 broad tags.\n### Output:\nJSON format: { "tags": ["tag1", "tag2"] }'
+FOLLOW_UPS = '### Task:\nSuggest 3-5 follow-up questions.\n### Output:\nJSON format: { "follow_ups": ["Question 1?"] }'
+
+
+def irrelevant_models() -> Models:
+    """Models that find nothing relevant, so that the answer is an abstention."""
+    return Models(judge=critic(relevance="irrelevant"))
+
+
+@pytest.fixture
+def models() -> Models:
+    return Models()
+
+
+@pytest.fixture
+def address(models: Models) -> Iterator[str]:
+    with listening(scripted_app(models)) as address:
+        yield address
+
+
+@pytest.fixture
+async def client(address: str) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+async def streamed(client: AsyncOpenAI, **more: Any) -> list[Any]:
+    stream = await client.chat.completions.create(model="self-rag", messages=ASKED, stream=True, **more)
+    return [chunk async for chunk in stream]
+
+
+def content_of(chunks: list[Any]) -> str:
+    return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+
+async def test_the_official_client_lists_the_model(client: AsyncOpenAI) -> None:
+    assert [model.id async for model in client.models.list()] == ["self-rag"]
+    assert (await client.models.retrieve("self-rag")).object == "model"
+
+
+async def test_an_answer_has_citations_that_open_the_quote_and_its_evidence(client: AsyncOpenAI, address: str) -> None:
+    answer: Any = await client.chat.completions.create(model="self-rag", messages=ASKED)
+    (choice,) = answer.choices
+    assert (choice.finish_reason, choice.message.role) == ("stop", "assistant")
+    content = choice.message.content
+    assert content.startswith(f"{GOOD} [1]\n")
+    assert f"[1] notes.txt p. 3: “{AIR}”" in content
+    (annotation,) = choice.message.annotations
+    cited = annotation.url_citation
+    assert content[cited.start_index : cited.end_index] == GOOD
+    assert cited.url == f"{address}/#/runs/{answer.self_rag['run_id']}/citations/1"
+    assert (answer.self_rag["outcome"], answer.self_rag["claims"][0]["label"]) == ("grounded", "fully supported")
+    assert "retrieve: 2 passages" in choice.message.reasoning_content
+    usage = answer.self_rag["usage"]
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (
+        usage["input_tokens"],
+        usage["output_tokens"],
+    )
+    assert answer.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"] > 0
+
+
+async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_usage(client: AsyncOpenAI) -> None:
+    chunks = await streamed(client, stream_options={"include_usage": True})
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert all(chunk.usage is None for chunk in chunks[:-1])
+    assert (chunks[-1].choices, chunks[-1].usage.total_tokens > 0) == ([], True)
+    ends = [chunk.choices[0].finish_reason for chunk in chunks[:-1]]
+    assert (ends[-1], set(ends[:-1])) == ("stop", {None})
+    assert chunks[-2].choices[0].delta.annotations[0]["url_citation"]["title"] == "notes.txt p. 3"
+    assert chunks[-2].self_rag["outcome"] == "grounded"
+    whole: Any = await client.chat.completions.create(model="self-rag", messages=ASKED)
+    assert content_of(chunks) == whole.choices[0].message.content
+    assert not [chunk for chunk in await streamed(client) if chunk.usage or not chunk.choices]
+
+
+async def test_the_bytes_of_a_stream_end_with_done(address: str) -> None:
+    async with httpx.AsyncClient(base_url=address) as client:
+        answer = await client.post("/v1/chat/completions", json={**BODY, "stream": True})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text.endswith("data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("stream", [False, None])
+async def test_without_stream_the_answer_comes_in_one_piece(address: str, stream: bool | None) -> None:
+    async with httpx.AsyncClient(base_url=address) as client:
+        body = BODY if stream is None else {**BODY, "stream": stream}
+        assert (await client.post("/v1/chat/completions", json=body)).json()["object"] == "chat.completion"
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_langchains_client_reads_answers_both_ways(address: str, streaming: bool) -> None:
+    chat = ChatOpenAI(model="self-rag", base_url=f"{address}/v1", api_key=SecretStr("none"), max_retries=0)
+    if streaming:
+        chunks: list[AIMessageChunk] = [
+            chunk async for chunk in chat.astream([HumanMessage(QUESTION)], stream_usage=True)
+        ]
+        usage = [chunk.usage_metadata for chunk in chunks if chunk.usage_metadata]
+        text = "".join(chunk.text for chunk in chunks)
+    else:
+        message = await chat.ainvoke([HumanMessage(QUESTION)])
+        usage, text = [message.usage_metadata], message.text
+    assert text.startswith(f"{GOOD} [1]")
+    assert len(usage) == 1
+    assert usage[0]
+    assert usage[0]["total_tokens"] > 0
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_an_abstention_ends_with_stop_and_cites_nothing(streaming: bool) -> None:
+    with listening(scripted_app(irrelevant_models())) as address:
+        async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+            if streaming:
+                chunks = await streamed(client)
+                content, last = content_of(chunks), chunks[-1].choices[0]
+                cited = [chunk for chunk in chunks if "annotations" in chunk.to_dict()["choices"][0]["delta"]]  # type: ignore[index]
+            else:
+                answer = await client.chat.completions.create(model="self-rag", messages=ASKED)
+                content, last = str(answer.choices[0].message.content), answer.choices[0]
+                cited = answer.choices[0].message.annotations or []
+    assert content == f"The documents do not answer “{QUESTION}”: nothing found in them answers it."
+    assert (last.finish_reason, cited) == ("stop", [])
+
+
+async def test_a_model_that_fails_in_mid_answer_is_an_error_in_openais_shape() -> None:
+    with listening(scripted_app(Models(failing="draft"))) as address:
+        async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+            with pytest.raises(openai.InternalServerError, match="The model is gone") as refused:
+                await client.chat.completions.create(model="self-rag", messages=ASKED)
+            assert refused.value.status_code == 502
+            with pytest.raises(openai.APIError, match="The model is gone"):
+                await streamed(client)
+            chat = ChatOpenAI(model="self-rag", base_url=f"{address}/v1", api_key=SecretStr("none"), max_retries=0)
+            with pytest.raises(openai.APIError, match="The model is gone"):
+                [chunk async for chunk in chat.astream([HumanMessage(QUESTION)])]
+        async with httpx.AsyncClient(base_url=address) as raw:
+            text = (await raw.post("/v1/chat/completions", json={**BODY, "stream": True})).text
+    assert text.split("\n\n")[-2].startswith('event: error\ndata: {"error": {"message": "The model is gone.')
+
+
+@pytest.mark.parametrize("prompt", [TITLE, TAGS, FOLLOW_UPS, "### Task:\nSay something."])
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_prompts_for_titles_and_the_like_run_nothing(
+    models: Models, client: AsyncOpenAI, prompt: str, streaming: bool
+) -> None:
+    asked: list[Any] = [{"role": "user", "content": prompt}]
+    if streaming:
+        stream = await client.chat.completions.create(
+            model="self-rag", messages=asked, stream=True, stream_options={"include_usage": True}
+        )
+        chunks = [chunk async for chunk in stream]
+        content, usage = content_of(chunks), chunks[-1].usage
+    else:
+        answer = await client.chat.completions.create(model="self-rag", messages=asked)
+        content, usage = str(answer.choices[0].message.content), answer.usage
+    assert json.loads(content) == json.loads(task_answer(prompt))
+    assert (models.calls, models.searches, usage and usage.total_tokens) == ([], [], 0)
+
+
+def test_a_title_is_the_question_and_there_are_no_tags() -> None:
+    assert json.loads(task_answer(TITLE)) == {"title": QUESTION}
+    assert json.loads(task_answer(TAGS)) == {"tags": []}
+    assert json.loads(task_answer(FOLLOW_UPS)) == {"follow_ups": []}
+
+
+@pytest.mark.parametrize(
+    ("messages", "question"),
+    [
+        ([{"role": "system", "content": "Be brief."}, {"role": "user", "content": " why? "}], "why?"),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "why"}, {"type": "image_url", "image_url": {}}]}],
+            "why",
+        ),
+        (
+            [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}],
+            "c",
+        ),
+        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": []}], "a"),
+        ([{"role": "user", "content": "### Task:\nAnswer.\n<context>\nSalt.\n</context>\n\nwhy?"}], "why?"),
+        (
+            [{"role": "user", "content": "### Task:\n<context>x</context>\n<user_query>\nwhy?\n</user_query>"}],
+            "why?",
+        ),
+    ],
+)
+async def test_the_question_is_the_text_of_the_users_last_message(messages: list[Any], question: str) -> None:
+    with client_of(scripted_app()) as client:
+        answer = await client.post("/v1/chat/completions", json={"model": "self-rag", "messages": messages})
+        run = await client.get(f"/api/runs/{answer.headers['x-run-id']}")
+    assert run.json()["question"] == question
+
+
+@pytest.mark.parametrize(
+    ("changed", "param"),
+    [
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "robot", "content": "why"}]}, "messages.0.role"),
+        ({"messages": [{"role": "system", "content": "why"}]}, None),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, None),
+        ({"messages": "why"}, "messages"),
+        ({"stream": "yes"}, "stream"),
+        ({"temperature": 3}, "temperature"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"n": 2}, "n"),
+        ({"stream_options": {"include_usage": "yes"}}, "stream_options.include_usage"),
+        ({"self_rag": {"k": 0}}, "self_rag.k"),
+    ],
+)
+async def test_what_is_wrong_is_refused_in_openais_shape(changed: dict[str, Any], param: str | None) -> None:
+    models = Models()
+    with client_of(scripted_app(models)) as client:
+        refused = await client.post("/v1/chat/completions", json={**BODY, **changed})
+    error = refused.json()["error"]
+    assert (refused.status_code, error["type"], error["param"]) == (400, "invalid_request_error", param)
+    assert error["message"].endswith((".", "something."))
+    assert models.calls == []
+
+
+async def test_another_model_is_not_found(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.NotFoundError, match="There is no model gpt-4o: name self-rag") as refused:
+        await client.chat.completions.create(model="gpt-4o", messages=ASKED)
+    assert refused.value.code == "model_not_found"
+
+
+async def test_unknown_parameters_are_ignored_and_known_ones_reach_the_graph(models: Models) -> None:
+    app = scripted_app(models)
+    with client_of(app) as client:
+        more = {
+            "seed": 1,
+            "tools": [],
+            "user": "me",
+            "temperature": 0.5,
+            "max_tokens": 64,
+            "self_rag": {"mode": "always"},
+        }
+        answer = await client.post("/v1/chat/completions", json={**BODY, **more})
+    assert answer.status_code == 200
+    assert (64, 0.5) in models.bounds
+    assert "retrieve" not in models.calls, "with mode always nobody asks whether to search"
+
+
+async def test_the_list_of_sources_can_be_left_out() -> None:
+    with client_of(scripted_app(lists_sources=False)) as client:
+        message = (await client.post("/v1/chat/completions", json=BODY)).json()["choices"][0]["message"]
+    assert message["content"] == GOOD
+    cited = message["annotations"][0]["url_citation"]
+    assert (cited["start_index"], cited["end_index"]) == (0, len(GOOD))
+
+
+async def test_a_silent_stream_is_kept_alive_by_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_api, "KEEP_ALIVE", 0.01)
+    models = Models(gate=asyncio.Event())
+    with listening(scripted_app(models)) as address:
+        async with (
+            httpx.AsyncClient(base_url=address) as client,
+            client.stream("POST", "/v1/chat/completions", json={**BODY, "stream": True}) as response,
+        ):
+            lines: list[str] = []
+            async for line in response.aiter_lines():
+                lines.append(line)
+                if lines.count(": thinking") == 3:
+                    await models.open()
+    assert lines[-2:] == ["data: [DONE]", ""]
+
+
+async def test_open_webui_sees_what_goes_on_and_the_sources(address: str) -> None:
+    """Its backend reads lines of data as JSON, hands ``event`` on as it is, and takes the rest for chunks."""
+    shown: list[dict[str, Any]] = []
+    content, reasoning = "", ""
+    async with (
+        httpx.AsyncClient(base_url=address) as client,
+        client.stream("POST", "/v1/chat/completions", json={**BODY, "stream": True}) as response,
+    ):
+        async for line in response.aiter_lines():
+            if not line.strip() or not line.startswith("data:"):
+                continue
+            data = line.removeprefix("data:").strip()
+            if data == "[DONE]":
+                break
+            chunk = json.loads(data)
+            if "event" in chunk:
+                shown.append(chunk["event"])
+            (choice,) = chunk["choices"]
+            content += choice["delta"].get("content") or ""
+            reasoning += choice["delta"].get("reasoning_content") or ""
+    states = [event["data"] for event in shown if event["type"] == "status"]
+    assert states[0]["description"].startswith("decide: retrieve")
+    assert [state["done"] for state in states] == [False] * (len(states) - 1) + [True]
+    (source,) = [event["data"] for event in shown if event["type"] == "source"]
+    assert (source["document"], source["source"]["name"]) == ([AIR], "notes.txt p. 3")
+    assert content.startswith(f"{GOOD} [1]")
+    assert len(reasoning.splitlines()) == len(states) - 1
+
+
+async def test_a_question_that_is_ended_while_it_is_streamed_ends_with_an_error() -> None:
+    models = Models(gate=asyncio.Event())
+    app = scripted_app(models)
+    runs = app.state.service.runs
+    with client_of(app) as client:
+        asking = asyncio.create_task(client.post("/v1/chat/completions", json={**BODY, "stream": True}))
+        await until(lambda: runs.count("running"))
+        await client.delete(f"/api/runs/{runs.of()[0].id}")
+        assert "The question was ended before it was answered." in (await asking).text

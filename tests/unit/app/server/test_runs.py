@@ -1,0 +1,173 @@
+"""Runs: bounded, queued, followed from any event on, and ended with their clients."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+
+from app.front_door import DraftToken, Event, NodeStarted
+from app.server.runs import INTERNAL, QueueFullError, Run, RunEvent, Runs, UnknownRunError
+from core.errors import ModelError
+
+
+def asking(
+    *events: Event, gate: asyncio.Event | None = None, error: Exception | None = None
+) -> Callable[[], AsyncGenerator[Event, None]]:
+    """Events one by one; those of a run with a ``gate`` come when it opens."""
+
+    async def ask() -> AsyncGenerator[Event, None]:
+        if gate:
+            await gate.wait()
+        for event in events:
+            yield event
+            await asyncio.sleep(0)
+        if error:
+            raise error
+
+    return ask
+
+
+def kinds(run: Run) -> list[str]:
+    return [event.kind for event in run.events]
+
+
+async def followed(run: Run, after: int = 0) -> list[RunEvent]:
+    return [event async for event in run.follow(after) if event]
+
+
+async def test_a_run_is_queued_runs_and_keeps_its_events_with_their_numbers() -> None:
+    runs = Runs(at_once=1, queue=0)
+    run = runs.start("why", asking(NodeStarted("decide"), DraftToken("Because")))
+    await run.wait()
+    assert kinds(run)[:4] == ["queued", "running", "node_started", "draft_token"]
+    assert [event.number for event in run.events] == list(range(1, len(run.events) + 1))
+    assert run.events[2].data == {"node": "decide"}
+
+
+async def test_no_more_run_at_once_than_may_and_those_that_wait_come_in_order() -> None:
+    runs, gate = Runs(at_once=2, queue=10), asyncio.Event()
+    started = [runs.start(str(number), asking(gate=gate)) for number in range(5)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [run.state for run in started] == ["running", "running", "queued", "queued", "queued"]
+    gate.set()
+    for run in started:
+        await run.wait()
+    assert runs.count("running") == runs.count("queued") == 0
+
+
+async def test_one_more_than_the_queue_holds_is_refused_and_told_when_to_come_again() -> None:
+    runs, gate = Runs(at_once=1, queue=2), asyncio.Event()
+    for number in range(3):
+        runs.start(str(number), asking(gate=gate))
+    with pytest.raises(QueueFullError, match="ask again in 10 seconds") as refused:
+        runs.start("3", asking())
+    assert refused.value.retry_after == 10
+    await runs.aclose()
+    runs.start("4", asking())
+    await runs.aclose()
+
+
+async def test_a_stream_that_is_cut_anywhere_goes_on_where_it_was_cut() -> None:
+    draw = random.Random(1)
+    runs = Runs(at_once=1, queue=0)
+    run = runs.start("why", asking(*(DraftToken(str(number)) for number in range(300))))
+    seen: list[RunEvent] = []
+    cuts = 0
+    while not (run.ended and len(seen) == len(run.events)):
+        stream = run.follow(len(seen))
+        for _ in range(draw.randint(1, 5)):
+            event = await anext(stream, None)
+            if event:
+                seen.append(event)
+        await stream.aclose()
+        cuts += 1
+    assert cuts > 50
+    assert seen == run.events
+
+
+async def test_followers_see_the_same_whenever_they_come() -> None:
+    runs, gate = Runs(at_once=1, queue=0), asyncio.Event()
+    run = runs.start("why", asking(DraftToken("a"), DraftToken("b"), gate=gate))
+    early = asyncio.create_task(followed(run))
+    await asyncio.sleep(0)
+    gate.set()
+    assert await early == await followed(run) == run.events
+    assert await followed(run, 3) == run.events[3:]
+    assert await followed(run, 10_000) == []
+
+
+async def test_who_follows_an_idle_run_is_told_so() -> None:
+    runs, gate = Runs(at_once=1, queue=0), asyncio.Event()
+    run = runs.start("why", asking(gate=gate))
+    async for event in run.follow(2, idle=0.001):
+        assert event is None or gate.is_set()
+        gate.set()
+
+
+async def test_a_run_ends_when_its_client_goes_away_unless_it_outlives_it() -> None:
+    runs, gate = Runs(at_once=2, queue=0), asyncio.Event()
+    bound, free = (runs.start("why", asking(gate=gate), outlives=outlives) for outlives in (False, True))
+    for run in (bound, free):
+        await asyncio.sleep(0)
+        with runs.attended(run):
+            pass
+    await bound.wait()
+    assert (bound.state, kinds(bound)[-1]) == ("cancelled", "cancelled")
+    assert free.state == "running"
+    await runs.aclose()
+    assert free.state == "cancelled"
+
+
+async def test_a_run_that_is_cancelled_before_it_begins_gives_its_place_back() -> None:
+    runs = Runs(at_once=1, queue=0)
+    for _ in range(3):
+        run = runs.start("why", asking())
+        run.cancel()
+        await run.wait()
+        assert kinds(run) == ["queued", "cancelled"]
+    run = runs.start("why", asking(DraftToken("a")))
+    await run.wait()
+    assert "draft_token" in kinds(run)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(ModelError("The model is gone."), "The model is gone."), (KeyError("secret"), INTERNAL)]
+)
+async def test_a_run_that_fails_says_so_in_a_sentence_without_insides(error: Exception, said: str) -> None:
+    runs = Runs(at_once=1, queue=0)
+    run = runs.start("why", asking(error=error))
+    await run.wait()
+    assert (run.state, run.error, run.events[-1].data) == ("failed", error, {"message": said})
+
+
+async def test_a_run_is_its_owners_alone() -> None:
+    runs = Runs(at_once=1, queue=0)
+    run = runs.start("why", asking(), owner="ann")
+    await run.wait()
+    assert runs.get(run.id, "ann") is run
+    assert runs.of("ann") == [run]
+    assert runs.of("bob") == runs.of() == []
+    for owner in ("bob", ""):
+        with pytest.raises(UnknownRunError):
+            runs.get(run.id, owner)
+
+
+async def test_the_oldest_ended_runs_of_an_owner_are_forgotten() -> None:
+    runs = Runs(at_once=1, queue=0, kept=2)
+    other = runs.start("other", asking(), owner="bob")
+    await runs.aclose()
+    for number in range(4):
+        await runs.start(str(number), asking(), owner="ann").wait()
+        await asyncio.sleep(0)
+    assert [run.question for run in runs.of("ann")] == ["3", "2"]
+    assert runs.get(other.id, "bob") is other
+
+
+def test_ids_cannot_be_guessed() -> None:
+    ids = {Run("why").id for _ in range(1000)}
+    assert len(ids) == 1000
+    assert min(map(len, ids)) >= 22
