@@ -39,7 +39,7 @@ from PIL import Image, ImageDraw
 from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, show_progress
 from grounding.sentences import sentences
 from retrieval.documents.load import documents_of
-from retrieval.documents.quote_places import PageQuote
+from retrieval.documents.page_views import PageQuote
 from retrieval.sandbox.pages import PageReader
 from retrieval.sandbox.pool import Readers
 from retrieval.splitter import split

@@ -10,14 +10,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from core.text import clean
+from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.documents.pdf import LIGATURES, LINE_END_HYPHEN
 
-MOST_PIXELS = 8_000_000
 _WIDEST = 4_000  # pixels
 _CHECKED = 2.0  # pixels for a point, in which text must be visible
 _CONTRAST = 16  # of 255, between the lightest and the darkest pixel of a word that can be seen
@@ -25,36 +24,6 @@ _EXACT = 1_000_000  # steps in which pdfium, which counts in whole ones, tells a
 _OVERHANG = 0.004  # of the page, by which a glyph may reach beyond its edge
 _GAP = 3.0  # heights of a line, within which its next character is
 _LOST = re.compile(r"[\s-]+")
-
-
-class Rectangle(NamedTuple):
-    """The edges, as shares of the page as it is displayed, from its left and its top."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-@dataclass(frozen=True)
-class PageQuote:
-    """Where a quote stands on a page of this size in points, as it is displayed: rotated and cropped.
-
-    There is a rectangle for each line of text, in the order of the text.
-    """
-
-    width: float
-    height: float
-    rectangles: tuple[Rectangle, ...]
-
-
-@dataclass(frozen=True)
-class PagePicture:
-    """A page as it is displayed; three bytes for a pixel, red, green and blue, row by row from the top."""
-
-    width: int
-    height: int
-    pixels: bytes
 
 
 class _Glyph(NamedTuple):

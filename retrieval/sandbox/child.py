@@ -27,7 +27,6 @@ from typing import IO, Any, Literal, NamedTuple
 from core.errors import EmptyDocument, UnreadableDocument
 from core.text import shown
 from retrieval.documents.load import Loaded, Section, parse, read, read_opened
-from retrieval.documents.quote_places import draw_page, place_quote
 from retrieval.sandbox.confinement import confine
 
 try:
@@ -255,6 +254,8 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
 
 def _page(name: str, data: bytes, task: Task) -> list[bytes]:
     """Return the place of a quote, or the size and the pixels of a page, as frames."""
+    from retrieval.documents.quote_places import draw_page, place_quote  # imported here, as few readers need it
+
     if isinstance(task, PlaceQuote):
         found = place_quote(data, *task[1:])
         if found is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from retrieval.documents.quote_places import PagePicture, PageQuote
+from retrieval.documents.page_views import PagePicture, PageQuote
 from retrieval.sandbox.child import DrawPage, PlaceQuote
 from retrieval.sandbox.process import ReaderProcess
 from retrieval.sandbox.replies import ReadLimits

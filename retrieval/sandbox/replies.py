@@ -8,7 +8,7 @@ from typing import IO, Any, Literal, NoReturn
 from core.text import clean
 from retrieval.documents.headings import DEEPEST, MOST_HEADINGS, Heading, is_heading_list, plain_title
 from retrieval.documents.load import Loaded, Section
-from retrieval.documents.quote_places import MOST_PIXELS, PagePicture, PageQuote, Rectangle
+from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.sandbox.child import FRAME, SECTION, receive
 
 _REASON = 2_000  # characters

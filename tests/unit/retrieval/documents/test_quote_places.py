@@ -12,7 +12,8 @@ from pypdfium2 import PdfiumError
 
 from grounding.sentences import sentences
 from retrieval.documents.load import parse
-from retrieval.documents.quote_places import MOST_PIXELS, PageQuote, Rectangle, draw_page, place_quote
+from retrieval.documents.page_views import MOST_PIXELS, PageQuote, Rectangle
+from retrieval.documents.quote_places import draw_page, place_quote
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
 
 SAMPLE = Path(__file__).resolve().parents[4] / "data" / "library" / "artificial-intelligence-and-society.pdf"

@@ -108,7 +108,8 @@ def test_what_a_hostile_document_does_to_its_reader_costs_the_page_alone(
     path: Path, tmp_path: Path, misdeed: str
 ) -> None:
     body = f"""
-        honest = reader.place_quote
+        from retrieval.documents import quote_places
+        honest = quote_places.place_quote
         honest_page = reader._read_and_reply
         def bad(data, page, *rest):
             if page == 2: return honest(data, page, *rest)
@@ -117,7 +118,7 @@ def test_what_a_hostile_document_does_to_its_reader_costs_the_page_alone(
             global replies
             replies = out
             return honest_page(request, descriptor, rules, out)
-        reader.place_quote = bad
+        quote_places.place_quote = bad
         reader._read_and_reply = note
     """
     with PageReader(ReadLimits(seconds=2.0, memory=1_000_000_000), command=child(tmp_path, body)) as reader:

@@ -8,7 +8,7 @@ import pytest
 
 from retrieval.documents.headings import Heading
 from retrieval.documents.load import Loaded, Section
-from retrieval.documents.quote_places import MOST_PIXELS, PagePicture, PageQuote, Rectangle
+from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.sandbox.child import send
 from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_page, read_start
 
