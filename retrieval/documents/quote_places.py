@@ -193,8 +193,8 @@ def _lines(glyphs: Sequence[_Glyph]) -> list[list[_Glyph]]:
 def _continues(line: Rectangle, last: _Glyph, glyph: _Glyph) -> bool:
     """True if a glyph stands beside a line's last one or, in text that runs up or down the page, above or below it.
 
-    It has nearly the same baseline, or it is raised or lowered within the line. Where pdfium sees the end of a line,
-    which it does after raised and lowered characters as well, it must be next to the last one on its baseline.
+    It has nearly the same baseline, or it is raised or lowered within the line. pdfium sees the end of a line after
+    raised and lowered characters as well, so its word alone does not end one.
     """
     broken = glyph.line != last.line
     known, box = last.box if broken else line, glyph.box
@@ -203,8 +203,6 @@ def _continues(line: Rectangle, last: _Glyph, glyph: _Glyph) -> bool:
     across = 1 - along
     height = max(known[across + 2] - known[across], box[across + 2] - box[across])
     gap = max(box[along] - known[along + 2], known[along] - box[along + 2])
-    if broken:
-        return steps[across] <= height / 2 and gap <= height
     beside = steps[across] <= height / 2 or known[across] <= _middle(box, across) <= known[across + 2]
     return beside and gap <= _GAP * height
 

@@ -95,9 +95,11 @@ def test_the_other_column_is_not_marked(interleaved: bool) -> None:
         assert len(marked(" ".join(order), "that the evidence is in the appendix.")) == 2
 
 
-def test_text_that_runs_up_the_page_has_one_rectangle() -> None:
-    (box,) = marked("BT /F1 12 Tf 0 1 -1 0 300 400 Tm [[Upwards it goes.]] Tj ET", "Upwards it goes.")
-    assert (box.bottom - box.top) * 800 > 3 * (box.right - box.left) * 600
+def test_lines_that_run_up_the_page_have_a_rectangle_each() -> None:
+    text = "[[Upwards it goes,]] Tj T* [[and once more.]] Tj ET"
+    boxes = marked(f"BT /F1 12 Tf 14 TL 0 1 -1 0 300 400 Tm {text}", "Upwards it goes, and once more.")
+    assert len(boxes) == 2
+    assert all((box.bottom - box.top) * 800 > 3 * (box.right - box.left) * 600 for box in boxes)
 
 
 def test_raised_lowered_and_underlined_characters_stay_in_their_line() -> None:
@@ -173,6 +175,16 @@ def test_text_that_cannot_be_seen_is_not_marked(content: str) -> None:
     data = drawn(content)
     assert parse(Path("a.pdf"), data).sections[0].text == "The evidence."
     assert place_quote(data, 1, "The evidence.") is None
+
+
+def test_both_halves_of_a_broken_word_must_be_seen() -> None:
+    halves = "BT /F1 12 Tf 14 TL 100 600 Td (The very first evi-) Tj T* {} (dence.) Tj ET"
+    assert place_quote(drawn(halves.format("")), 1, "The very first evidence.")
+    assert place_quote(drawn(halves.format("1 g")), 1, "The very first evidence.") is None
+
+
+def test_stacked_characters_are_lines_of_their_own() -> None:
+    assert len(marked("BT /F1 12 Tf 14 TL 100 600 Td [[a]] Tj T* [[b]] Tj T* [[c]] Tj ET", "a b c")) == 3
 
 
 def test_the_text_that_ocr_lays_over_a_scan_is_marked() -> None:
