@@ -15,8 +15,9 @@ auto-multiple-choice-doc-pdf (English and Japanese, xdvipdfmx), bzip2-doc (Passi
 debian-policy (its fhs-3.0.pdf, Apache FOP), debmake-doc (German), expeyes-doc-en (en-eyes.pdf), fasta3-doc,
 ghostscript-doc (MiKTeX), gm-assistant-doc (French), groff (automake.pdf of gropdf, pdfmark.pdf of Ghostscript),
 gutenprint-doc (LibreOffice), python-reportlab-doc (ReportLab), yorick-doc (refs.pdf, in columns). Of the source
-archive of pypdf 7.1.0 in its folder ``resources``: GeoBase_NHNC1_Data_Model_UML_EN.pdf (Word),
-Seige_of_Vicksburg_Sample_OCR.pdf and indirect-rotation.pdf (scans with OCR), issue-604.pdf (InDesign).
+archives of pypdf 7.1.0 and tabula-py 2.10.0 on PyPI: GeoBase_NHNC1_Data_Model_UML_EN.pdf (Word),
+Seige_of_Vicksburg_Sample_OCR.pdf (a scan with OCR), indirect-rotation.pdf (one whose OCR is beside the words it read),
+12s0324.pdf (InDesign).
 """
 
 from __future__ import annotations

@@ -239,12 +239,15 @@ def _holds(box: Rectangle, glyph: _Glyph) -> bool:
 def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
     """True if in the place of each word the drawn page is not of one colour.
 
-    So text in the colour of its background is not, but the invisible text that OCR lays over a scan is.
+    So text in the colour of its background is not, but the invisible text that OCR lays over a scan is. A row of signs,
+    such as the dots in a table of contents, is one word: pdfium places its characters evenly where the file states
+    their text by itself, and so not exactly.
     """
     scale = _scale(page, _CHECKED)
     bitmap = page.render(scale=scale, grayscale=True)
     rows = memoryview(bitmap.buffer).cast("B")
-    for _, word in groupby(glyphs, key=lambda glyph: (glyph.word, glyph.line)):
+    words = {glyph.word for glyph in glyphs if glyph.letters.isalnum()}
+    for _, word in groupby(glyphs, key=lambda glyph: (glyph.line, glyph.word if glyph.word in words else None)):
         box = _around(list(word))
         left, top = (max(0, math.floor(edge * scale)) for edge in (box.left, box.top))
         right, bottom = math.ceil(box.right * scale), math.ceil(box.bottom * scale)

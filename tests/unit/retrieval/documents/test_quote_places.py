@@ -183,6 +183,14 @@ def test_both_halves_of_a_broken_word_must_be_seen() -> None:
     assert place_quote(drawn(halves.format("1 g")), 1, "The very first evidence.") is None
 
 
+def test_dots_that_are_not_where_pdfium_says_are_seen() -> None:
+    dots = "/Span << /ActualText (. . . . . .) >> BDC [(...) -3000 (...)] TJ EMC"
+    content = f"BT /F1 6 Tf 100 600 Td (Burglary ) Tj {dots} ( 234,551) Tj ET"
+    quote = "Burglary . . . . . . 234,551"
+    assert place_quote(drawn(content), 1, quote)
+    assert place_quote(drawn(content.replace("/Span", "1 g /Span").replace("EMC", "EMC 0 g")), 1, quote) is None
+
+
 def test_stacked_characters_are_lines_of_their_own() -> None:
     assert len(marked("BT /F1 12 Tf 14 TL 100 600 Td [[a]] Tj T* [[b]] Tj T* [[c]] Tj ET", "a b c")) == 3
 
