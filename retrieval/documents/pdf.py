@@ -40,7 +40,8 @@ class DamagedError(ValueError):
     """The document cannot be opened."""
 
 
-_HYPHEN = re.compile(r"(?<=\w)\x02(?=\w)")  # pdfium's mark for a hyphen at the end of a line
+LINE_END_HYPHEN = "\x02"  # pdfium's mark
+_HYPHEN = re.compile(rf"(?<=\w){LINE_END_HYPHEN}(?=\w)")
 _PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 
@@ -201,7 +202,7 @@ _RECHECKED = 50  # empty pages at most that are read again to see whether they a
 _MARK = b"%PDF-"
 _HEAD = 1_024  # bytes at the beginning in which readers search for the mark
 _TAIL = 2_048  # bytes at the end in which a complete file has its end mark
-_LIGATURES = str.maketrans(
+LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
 )
 _DAMAGED = "is damaged: save it anew as PDF"
@@ -222,7 +223,7 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, Pages]:
         if _MARK not in data[:_HEAD]:
             raise ValueError("is no PDF: name it after what it is, or leave it out") from error
         raise ValueError(_TRUNCATED if not complete else _DAMAGED) from error
-    texts = [clean(text.translate(_LIGATURES)).strip() for text in pages.texts]
+    texts = [clean(text.translate(LIGATURES)).strip() for text in pages.texts]
     # A file without its end mark may still be complete, if every page has text.
     if not complete and (pages.broken or not all(texts)):
         raise ValueError(_TRUNCATED)

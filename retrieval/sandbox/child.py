@@ -1,10 +1,10 @@
 """The child's side of the sandbox: parse documents in a separate process, which a hostile one can at most crash.
 
 Parent and child exchange frames: four bytes of length, then the payload. A frame is JSON, except that a batch of
-sections is two frames, the sections' metadata as JSON and then their text. The child first says ``ready`` and how it
-is confined. For each path, whose open file comes over a socket where the system supports it, it sends the hash and
-size of the bytes first, so that these are known even if it then crashes, next the sections in batches, and last the
-outcome.
+sections is two frames, the sections' metadata as JSON and then their text, and the picture of a page is its size and
+then its pixels. The child first says ``ready`` and how it is confined. For each path, whose open file comes over a
+socket where the system supports it, it sends the hash and size of the bytes first, so that these are known even if it
+then crashes, next the sections in batches or what was asked of a page, and last the outcome.
 """
 
 import base64
@@ -58,6 +58,41 @@ class Rules(NamedTuple):
     path: list[str]
     system_calls: str
     files: int | None
+
+
+class PlaceQuote(NamedTuple):
+    """A request to find a quote on a page, if the file's hash is ``sha256``: see ``quote_places.place_quote``."""
+
+    sha256: str
+    page: int
+    quote: str
+    before: str
+    after: str
+
+
+class DrawPage(NamedTuple):
+    """A request to draw a page ``width`` pixels wide, if the file's hash is ``sha256``."""
+
+    sha256: str
+    page: int
+    width: int
+
+
+Task = PlaceQuote | DrawPage
+_TASKS = {kind.__name__: kind for kind in (PlaceQuote, DrawPage)}
+
+
+def as_request(path: bytes, task: Task | None) -> bytes:
+    """Return the frame that asks for a file's sections or, with a task, for that; the path must be absolute."""
+    return path if task is None else json.dumps([type(task).__name__, task]).encode() + b"\0" + path
+
+
+def _parts_of(request: bytes) -> tuple[bytes, Task | None]:
+    if not request.startswith(b"["):  # which no absolute path does
+        return request, None
+    described, _, path = request.partition(b"\0")  # JSON has no zero byte
+    name, values = json.loads(described)
+    return path, _TASKS[name](*values)
 
 
 def send(stream: IO[bytes], payload: bytes) -> None:
@@ -188,8 +223,9 @@ def _dying_with_parent(requests: IO[bytes]) -> Iterator[None]:
 
 
 def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
-    """Send the hash and the sections of a file, and return its outcome."""
-    path = Path(os.fsdecode(request))
+    """Send the hash of a file and its sections, or what is asked of a page, and return the outcome."""
+    location, task = _parts_of(request)
+    path = Path(os.fsdecode(location))
     name = shown(path.name)
     try:
         data = read(path) if descriptor is None else read_opened(descriptor, path)
@@ -198,16 +234,37 @@ def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replie
         return {"status": status, "reason": reason, "worn": False}
     except MemoryError:
         return {"status": "failed", "reason": needs_memory(name, rules.memory), "worn": True}
-    _reply(replies, {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)})
+    sha256 = hashlib.sha256(data).hexdigest()
+    _reply(replies, {"sha256": sha256, "size": len(data)})
     try:
-        loaded = parse(path, data)
-        batches = list(_batches(name, loaded, rules))
+        if task is None:
+            loaded = parse(path, data)
+            frames = [frame for batch in _batches(name, loaded, rules) for frame in batch]
+            known = {"note": loaded.note, "date": loaded.date, "title": loaded.title}
+        elif task.sha256 != sha256:
+            raise UnreadableDocument(f"{name} has changed since it was indexed: index it again.")
+        else:
+            frames, known = _page(name, data, task), {}
     except Exception as error:  # noqa: BLE001 - a hostile document can make a parser raise anything
         return _failure(name, error, rules)
-    for header, text in batches:
-        send(replies, header)
-        send(replies, text)
-    return {"status": "read", "note": loaded.note, "date": loaded.date, "title": loaded.title}
+    for frame in frames:
+        send(replies, frame)
+    return {"status": "read", **known}
+
+
+def _page(name: str, data: bytes, task: Task) -> list[bytes]:
+    """Return the place of a quote, or the size and the pixels of a page, as frames."""
+    from retrieval.documents.quote_places import draw_page, place_quote  # imported here, as few readers need it
+
+    if isinstance(task, PlaceQuote):
+        found = place_quote(data, *task[1:])
+        if found is None:
+            raise EmptyDocument(f"The quote cannot be marked on page {task.page} of {name}: search for it there.")
+        return [json.dumps({"page": [found.width, found.height], "rectangles": found.rectangles}).encode()]
+    drawn = draw_page(data, *task[1:])
+    if drawn is None:
+        raise EmptyDocument(f"{name} has no page {task.page}: index it again.")
+    return [json.dumps({"pixels": [drawn.width, drawn.height]}).encode(), drawn.pixels]
 
 
 def not_opened(name: str, error: Exception) -> tuple[Literal["failed", "unopened"], str]:

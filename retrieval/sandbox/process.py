@@ -18,9 +18,9 @@ from typing import IO, NoReturn, cast
 from core.errors import RequestError, UnreadableDocument
 from core.text import shown
 from retrieval.documents.load import open_document
-from retrieval.sandbox.child import NO_MEMORY, Rules, needs_memory, not_opened, send
+from retrieval.sandbox.child import NO_MEMORY, Rules, Task, as_request, needs_memory, not_opened, send
 from retrieval.sandbox.confinement import reading_calls
-from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_start
+from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_page, read_start
 
 _CHECKOUT = str(Path(__file__).resolve().parents[2])
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from retrieval.sandbox.child import main; main()"
@@ -56,10 +56,10 @@ class ReaderProcess:
         self._opening: Future[int] = Future()
         self._files = 0
 
-    def read(self, path: bytes) -> Reading:
+    def read(self, path: bytes, task: Task | None = None) -> Reading:
         """Return the outcome of a file, also when it crashes the process or makes it hang.
 
-        Raises ``RequestError`` when no process can be started.
+        It is that of a page with a task, else of all sections. Raises ``RequestError`` when no process can be started.
         """
         try:
             descriptor = self._open(path) if _PASSES_DESCRIPTORS else None
@@ -69,11 +69,11 @@ class ReaderProcess:
             return Reading(path, *not_opened(_name(path), error))
         try:
             used = self._process is not None
-            reading = self._request(path, descriptor)
+            reading = self._request(path, task, descriptor)
             if reading is None and used:  # it died before it had the file: an earlier file may be the cause
                 if descriptor is not None:
                     os.lseek(descriptor, 0, os.SEEK_SET)
-                reading = self._request(path, descriptor)
+                reading = self._request(path, task, descriptor)
         finally:
             if descriptor is not None:
                 os.close(descriptor)
@@ -120,7 +120,7 @@ class ReaderProcess:
         opening.cancel()
         return opening.result()
 
-    def _request(self, path: bytes, descriptor: int | None) -> Reading | None:
+    def _request(self, path: bytes, task: Task | None, descriptor: int | None) -> Reading | None:
         """Have the process read a file; return None if it died before it had read the file's bytes."""
         process = self._start_if_needed()
         requests, replies = _pipes(process)
@@ -129,13 +129,16 @@ class ReaderProcess:
         timeout = _Timeout(process, self._limits.seconds)
         try:
             with timeout:
-                send(requests, _absolute(path))
+                send(requests, as_request(_absolute(path), task))
                 # Last, as a write to the pipe may still signal a reader that has been answered: see _dying_with_parent.
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
                 first = read_message(replies)
                 reading = read_start(reading, first)
-                reading, worn = read_outcome(reading, first, replies, self._limits)
+                if task is None:
+                    reading, worn = read_outcome(reading, first, replies, self._limits)
+                else:
+                    reading, worn = read_page(reading, first, replies)
         except (OSError, EOFError):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_EXIT)

@@ -8,12 +8,16 @@ from typing import IO, Any, Literal, NoReturn
 from core.text import clean
 from retrieval.documents.headings import DEEPEST, MOST_HEADINGS, Heading, is_heading_list, plain_title
 from retrieval.documents.load import Loaded, Section
+from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.sandbox.child import FRAME, SECTION, receive
 
 _REASON = 2_000  # characters
 _PAGES = 1 << 53
 _BYTES = 1 << 62
 _HASH = re.compile(r"[0-9a-f]{64}")
+_RECTANGLES = 1_000
+_POINTS = 1e9
+_PIXELS = MOST_PIXELS * 1.01  # as its edges are rounded up, a picture may have a few more
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -43,6 +47,7 @@ class Reading:
     sha256: str | None = None
     size: int = 0
     loaded: Loaded | None = None
+    page: PageQuote | PagePicture | None = None
 
 
 def read_message(stream: IO[bytes]) -> dict[str, Any]:
@@ -88,16 +93,76 @@ def read_outcome(
     """Read a file's sections and outcome; return also whether the reader is worn and must be replaced."""
     sections: list[Section] = []
     last = first if "status" in first else _read_sections(sections, stream, limits)
-    worn = last.get("worn") is not False
-    status, reason = last["status"], _sentence(last.get("reason", ""))
-    if status == "read" and sections:
+    if last["status"] == "read" and sections:
         loaded = Loaded(
             sections, _sentence(last.get("note")), _date(last.get("date")), plain_title(_sentence(last.get("title")))
         )
-        return replace(reading, status=status, loaded=loaded), worn
+        return replace(reading, status="read", loaded=loaded), _worn(last)
+    return _without(reading, last)
+
+
+def read_page(reading: Reading, first: dict[str, Any], stream: IO[bytes]) -> tuple[Reading, bool]:
+    """Read what was asked of a page, and the outcome; return also whether the reader is worn and must be replaced."""
+    last, page = first, None
+    if "status" not in first:
+        last = read_message(stream)
+        if "status" not in last:
+            page = _quote(last) if "rectangles" in last else _picture(last, stream)
+            last = read_message(stream)
+    if last.get("status") == "read" and page:
+        return replace(reading, status="read", page=page), _worn(last)
+    return _without(reading, last)
+
+
+def _worn(last: dict[str, Any]) -> bool:
+    return last.get("worn") is not False
+
+
+def _without(reading: Reading, last: dict[str, Any]) -> tuple[Reading, bool]:
+    """Return the outcome of a file that was not read."""
+    status, reason = last.get("status"), _sentence(last.get("reason", ""))
     if status in ("empty", "failed", "unopened") and reason:
-        return replace(reading, status=status, reason=reason), worn
+        return replace(reading, status=status, reason=reason), _worn(last)
     raise ValueError("no such outcome")
+
+
+def _quote(message: dict[str, Any]) -> PageQuote:
+    rectangles = message["rectangles"]
+    if not isinstance(rectangles, list) or not 0 < len(rectangles) <= _RECTANGLES:
+        raise ValueError("no rectangles")
+    width, height = _pair(message.get("page"))
+    return PageQuote(_length(width), _length(height), tuple(map(_rectangle, rectangles)))
+
+
+def _picture(message: dict[str, Any], stream: IO[bytes]) -> PagePicture:
+    width, height = (_count(length, MOST_PIXELS) for length in _pair(message.get("pixels")))
+    if not 0 < width * height <= _PIXELS:
+        raise ValueError("too large a picture")
+    pixels = _frame(stream, 3 * width * height)
+    if len(pixels) != 3 * width * height:
+        raise ValueError("pixels that do not add up")
+    return PagePicture(width, height, pixels)
+
+
+def _pair(value: object) -> list[Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("not a size")
+    return value
+
+
+def _length(value: object) -> float:
+    if type(value) is not float or not 0 < value < _POINTS:
+        raise ValueError("not a length")
+    return value
+
+
+def _rectangle(value: object) -> Rectangle:
+    if not isinstance(value, list) or len(value) != 4 or not all(type(edge) is float for edge in value):
+        raise ValueError("not a rectangle")
+    rectangle = Rectangle(*value)
+    if not (0 <= rectangle.left < rectangle.right <= 1 and 0 <= rectangle.top < rectangle.bottom <= 1):
+        raise ValueError("a rectangle beyond the page")
+    return rectangle
 
 
 def _read_sections(sections: list[Section], stream: IO[bytes], limits: ReadLimits) -> dict[str, Any]:

@@ -37,22 +37,36 @@ def dated(text: str, created: str | None, modified: str | None) -> bytes:
     return out.getvalue()
 
 
-def drawn(content: str, width: int = 600, height: int = 800) -> bytes:
-    """Return a PDF of one page whose content stream is given."""
+def drawn(
+    content: str,
+    width: int = 600,
+    height: int = 800,
+    *,
+    page: str = "",
+    resources: str = "",
+    objects: Iterable[str] = (),
+) -> bytes:
+    """Return a PDF of one page whose content stream is given, perhaps with further entries and objects, from 5."""
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    objects = [
+    every = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents 4 0 R"
-        f" /Resources << /Font << /F1 {font} >> >> >>",
-        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents 4 0 R {page}"
+        f" /Resources << /Font << /F1 {font} >> {resources} >> >>",
+        stream(content),
+        *objects,
     ]
     out = "%PDF-1.4\n"
     places = []
-    for number, value in enumerate(objects, 1):
+    for number, value in enumerate(every, 1):
         places.append(len(out))
         out += f"{number} 0 obj\n{value}\nendobj\n"
     table = "".join(f"{place:010} 00000 n \n" for place in places)
-    count = len(objects) + 1
+    count = len(every) + 1
     out += f"xref\n0 {count}\n0000000000 65535 f \n{table}trailer\n<< /Size {count} /Root 1 0 R >>\n"
     return (out + f"startxref\n{out.index('xref')}\n%%EOF\n").encode("latin-1")
+
+
+def stream(content: str, entries: str = "") -> str:
+    """Return a stream object with these entries in its dictionary."""
+    return f"<< {entries} /Length {len(content)} >>\nstream\n{content}\nendstream"

@@ -8,8 +8,9 @@ import pytest
 
 from retrieval.documents.headings import Heading
 from retrieval.documents.load import Loaded, Section
+from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.sandbox.child import send
-from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_start
+from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_page, read_start
 
 HASH = "0" * 64
 START = {"sha256": HASH, "size": 5}
@@ -160,3 +161,57 @@ def test_batches_add_up_to_what_is_allowed() -> None:
 def test_a_reader_that_is_gone_has_not_replied(frames: tuple[Any, ...]) -> None:
     with pytest.raises(EOFError):
         take(*frames)
+
+
+DONE = {"status": "read", "worn": False}
+
+
+def take_page(*frames: Any) -> tuple[Reading, bool]:
+    replies = stream(*frames)
+    first = read_message(replies)
+    return read_page(read_start(FIRST, first), first, replies)
+
+
+def quoted(*rectangles: Any, page: Any = (600.0, 800.0)) -> dict[str, Any]:
+    return {"page": page, "rectangles": rectangles}
+
+
+def test_a_place_and_a_picture_keep_what_is_known_of_them() -> None:
+    reading, worn = take_page(START, quoted([0.0, 0.25, 0.5, 1.0]), DONE)
+    assert reading.page == PageQuote(600.0, 800.0, (Rectangle(0.0, 0.25, 0.5, 1.0),))
+    assert (reading.status, reading.sha256, worn) == ("read", HASH, False)
+    reading, _ = take_page(START, {"pixels": [2, 1]}, b"rgbRGB", DONE)
+    assert reading.page == PagePicture(2, 1, b"rgbRGB")
+
+
+@pytest.mark.parametrize("start", [(), (START,)])
+def test_a_page_without_a_place_has_a_reason(start: tuple[Any, ...]) -> None:
+    reading, worn = take_page(*start, {"status": "empty", "reason": "It is not there.", "worn": True})
+    assert (reading.status, reading.reason, reading.page, worn) == ("empty", "It is not there.", None, True)
+
+
+BOX = [0.1, 0.1, 0.2, 0.2]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (DONE,),
+        ({"status": "empty"},),
+        (quoted(), DONE),
+        (quoted(*[BOX] * 1_001), DONE),
+        *((quoted(box), DONE) for box in (None, "abcd", [0.1] * 3, [0.1, 0.1, 0.2, "1"], [0, 0.1, 0.2, 0.2])),
+        *((quoted(box), DONE) for box in ([-0.1, 0.1, 0.2, 0.2], [0.1, 0.1, 0.1, 0.2], [0.1, 0.2, 0.2, 0.1])),
+        (quoted([0.1, 0.1, 1.1, 0.2]), DONE),
+        *((quoted(BOX, page=page), DONE) for page in (None, [600.0], [600, 800], [0.0, 800.0], [1e300, 800.0])),
+        (b'{"page": [600.0, 800.0], "rectangles": [[0.1, 0.1, NaN, 0.2]]}', DONE),
+        (b'{"page": [600.0, 800.0], "rectangles": [[0.1, 0.1, 1e999, 0.2]]}', DONE),
+        *(({"pixels": size}, b"rgb", DONE) for size in (None, [1], [1, 2], [0, 1], [-1, -1], [1.0, 1], [True, 1])),
+        ({"pixels": [MOST_PIXELS, 2]}, b"rgb", DONE),
+        ({"pixels": [1, 1]}, b"rgbrgb", DONE),
+        (quoted(BOX), quoted(BOX)),
+    ],
+)
+def test_what_is_no_page_is_refused(frames: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        take_page(START, *frames)

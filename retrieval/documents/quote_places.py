@@ -1,0 +1,266 @@
+"""Find a quote on a page of a PDF, and draw the page, with pdfium.
+
+A passage is cleaned text: its lines are joined, hyphens at their ends perhaps removed, ligatures and spaces replaced.
+What of a character survives all that, its *letters*, is the same in the quote and on the page, so they are compared.
+The passages of a PDF are of one page each, and so are their quotes.
+"""
+
+import ctypes
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from core.text import clean
+from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
+from retrieval.documents.pdf import LIGATURES, LINE_END_HYPHEN
+
+_WIDEST = 4_000  # pixels
+_CHECKED = 2.0  # pixels for a point, in which text must be visible
+_CONTRAST = 16  # of 255, between the lightest and the darkest pixel of a word that can be seen
+_EXACT = 1_000_000  # steps in which pdfium, which counts in whole ones, tells a place on the page
+_OVERHANG = 0.004  # of the page, by which a glyph may reach beyond its edge
+_GAP = 3.0  # heights of a line, within which its next character is
+_LOST = re.compile(r"[\s-]+")
+
+
+class _Glyph(NamedTuple):
+    """A character that stands on the page; ``x`` and ``y`` are of its origin on the baseline.
+
+    Lengths are in points, from the left and the top of the page as it is displayed; ``word`` and ``line`` count.
+    """
+
+    letters: str
+    box: Rectangle
+    x: float
+    y: float
+    word: int
+    line: int
+
+
+def place_quote(data: bytes, page: int, quote: str, before: str = "", after: str = "") -> PageQuote | None:
+    """Return where a quote stands on a page, counted from 1.
+
+    ``before`` and ``after`` are the rest of its passage, which tell which one is meant if the page has it more than
+    once. None when unsure: it is not there or more than once, reaches beyond the page, cannot be seen, or shares its
+    lines with other text. Raises ``PdfiumError``.
+    """
+    with _opened(data, page) as opened:
+        if opened is None:
+            return None
+        glyphs = _glyphs(opened)
+        span = _find(glyphs, quote, before, after)
+        if span is None:
+            return None
+        width, height = opened.get_size()
+        quoted = glyphs[span.start : span.stop]
+        others = glyphs[: span.start] + glyphs[span.stop :]
+        lines = [_around(line) for line in _lines(quoted)]
+        if any(not _within(glyph.box, width, height) for glyph in quoted) or _covers(lines, others, quoted):
+            return None
+        if not _visible(opened, quoted):
+            return None
+    shares = (
+        Rectangle(*(min(1.0, max(0.0, edge / size)) for edge, size in zip(line, (width, height) * 2, strict=True)))
+        for line in lines
+    )
+    return PageQuote(width, height, tuple(shares))
+
+
+def draw_page(data: bytes, page: int, width: int) -> PagePicture | None:
+    """Return a page ``width`` pixels wide, or less where that is too large a picture; None if there is no such page.
+
+    Raises ``PdfiumError``.
+    """
+    with _opened(data, page) as opened:
+        if opened is None:
+            return None
+        bitmap = opened.render(
+            scale=_scale(opened, min(max(width, 1), _WIDEST) / opened.get_width()), rev_byteorder=True
+        )
+        if bitmap.n_channels != 3:
+            raise ValueError("a bitmap of another format")
+        rows = memoryview(bitmap.buffer).cast("B")
+        pixels = b"".join(rows[top : top + 3 * bitmap.width] for top in range(0, len(rows), bitmap.stride))
+        return PagePicture(bitmap.width, bitmap.height, pixels)
+
+
+@contextmanager
+def _opened(data: bytes, page: int) -> Iterator[Any]:
+    """Yield a page, or None if the document has no page of this number."""
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
+
+    with PdfDocument(data) as document:
+        if not 1 <= page <= len(document):
+            yield None
+            return
+        opened = document[page - 1]
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+def _glyphs(page: Any) -> list[_Glyph]:
+    """Return the characters on the page that are no white space, as ``pages_by_pdfium`` reads them: none beside it."""
+    from pypdfium2 import raw
+
+    left, bottom, right, top = page.get_bbox()
+    displayed = _display_of(page)
+    text = page.get_textpage()
+    x, y = ctypes.c_double(), ctypes.c_double()
+    glyphs: list[_Glyph] = []
+    word = line = high = 0
+    try:
+        for index in range(text.count_chars()):
+            code = raw.FPDFText_GetUnicode(text, index)
+            if 0xD800 <= code < 0xDC00:  # half of a character
+                high = code
+                continue
+            if 0xDC00 <= code < 0xE000 and high:
+                code = 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00)
+            high = 0
+            character = chr(code)
+            if character.isspace():
+                word += 1
+                line += character in "\r\n"
+                continue
+            box = text.get_charbox(index)
+            if min(box[2], right) <= max(box[0], left) or min(box[3], top) <= max(box[1], bottom):
+                continue
+            raw.FPDFText_GetCharOrigin(text, index, x, y)
+            corners = displayed(box[0], box[1]), displayed(box[2], box[3])
+            edges = Rectangle(*map(min, *corners), *map(max, *corners))
+            across, down = displayed(x.value, y.value)
+            glyphs.append(_Glyph(_letters(character), edges, across, down, word, line))
+            line += character == LINE_END_HYPHEN
+    finally:
+        text.close()
+    return glyphs
+
+
+def _display_of(page: Any) -> Callable[[float, float], tuple[float, float]]:
+    """Return the function from a page's own coordinates to points from the left and top, as it is displayed."""
+    from pypdfium2 import PdfPosConv
+
+    width, height = page.get_size()
+    convert = PdfPosConv(page, (0, 0, _EXACT, _EXACT, 0)).to_bitmap
+
+    def displayed(x: float, y: float) -> tuple[float, float]:
+        across, down = convert(x, y)
+        return across * width / _EXACT, down * height / _EXACT
+
+    return displayed
+
+
+def _letters(text: str) -> str:
+    return _LOST.sub("", clean(text.translate(LIGATURES)))
+
+
+def _find(glyphs: Sequence[_Glyph], quote: str, before: str, after: str) -> range | None:
+    """Return the range of the quote's glyphs, None unless it is the only one."""
+    wanted, ahead, behind = map(_letters, (quote, before, after))
+    on_page = "".join(glyph.letters for glyph in glyphs)
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(wanted)})", on_page)] if wanted else []
+    if len(starts) > 1:
+        starts = [
+            start
+            for start in starts
+            if on_page.endswith(ahead, 0, start) and on_page.startswith(behind, start + len(wanted))
+        ]
+    if len(starts) != 1:
+        return None
+    owners = [number for number, glyph in enumerate(glyphs) for _ in glyph.letters]
+    return range(owners[starts[0]], owners[starts[0] + len(wanted) - 1] + 1)
+
+
+def _lines(glyphs: Sequence[_Glyph]) -> list[list[_Glyph]]:
+    """Divide the glyphs into lines, where the next glyph does not continue the one before."""
+    lines: list[list[_Glyph]] = []
+    edges = glyphs[0].box
+    for glyph in glyphs:
+        if lines and _continues(edges, lines[-1][-1], glyph):
+            lines[-1].append(glyph)
+            edges = _enclosing([edges, glyph.box])
+        else:
+            lines.append([glyph])
+            edges = glyph.box
+    return lines
+
+
+def _continues(line: Rectangle, last: _Glyph, glyph: _Glyph) -> bool:
+    """True if a glyph stands beside a line's last one or, in text that runs up or down the page, above or below it.
+
+    It has nearly the same baseline, or it is raised or lowered within the line. pdfium sees the end of a line after
+    raised and lowered characters as well, so its word alone does not end one.
+    """
+    broken = glyph.line != last.line
+    known, box = last.box if broken else line, glyph.box
+    steps = abs(glyph.x - last.x), abs(glyph.y - last.y)
+    along = 0 if broken or steps[0] >= steps[1] else 1
+    across = 1 - along
+    height = max(known[across + 2] - known[across], box[across + 2] - box[across])
+    gap = max(box[along] - known[along + 2], known[along] - box[along + 2])
+    beside = steps[across] <= height / 2 or known[across] <= _middle(box, across) <= known[across + 2]
+    return beside and gap <= _GAP * height
+
+
+def _around(glyphs: Sequence[_Glyph]) -> Rectangle:
+    return _enclosing([glyph.box for glyph in glyphs])
+
+
+def _enclosing(boxes: Sequence[Rectangle]) -> Rectangle:
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return Rectangle(min(left), min(top), max(right), max(bottom))
+
+
+def _middle(box: Rectangle, axis: int) -> float:
+    return (box[axis] + box[axis + 2]) / 2
+
+
+def _within(box: Rectangle, width: float, height: float) -> bool:
+    across, down = _OVERHANG * width, _OVERHANG * height
+    return box.left >= -across and box.top >= -down and box.right <= width + across and box.bottom <= height + down
+
+
+def _covers(lines: Sequence[Rectangle], others: Sequence[_Glyph], quoted: Sequence[_Glyph]) -> bool:
+    """True if a line's rectangle has other text in it; a glyph of the quote drawn twice, for a shadow, is none."""
+    inside = [other for other in others if other.letters and any(_holds(line, other) for line in lines)]
+    return any(not any(one.letters == other.letters and _holds(one.box, other) for one in quoted) for other in inside)
+
+
+def _holds(box: Rectangle, glyph: _Glyph) -> bool:
+    """True if the middle of a glyph is in a box."""
+    return box.left < _middle(glyph.box, 0) < box.right and box.top < _middle(glyph.box, 1) < box.bottom
+
+
+def _visible(page: Any, glyphs: Sequence[_Glyph]) -> bool:
+    """True if in the place of each word the drawn page is not of one colour.
+
+    So text in the colour of its background is not, but the invisible text that OCR lays over a scan is. A row of signs,
+    such as the dots in a table of contents, is one word: pdfium places its characters evenly where the file states
+    their text by itself, and so not exactly.
+    """
+    scale = _scale(page, _CHECKED)
+    bitmap = page.render(scale=scale, grayscale=True)
+    rows = memoryview(bitmap.buffer).cast("B")
+    words = {glyph.word for glyph in glyphs if glyph.letters.isalnum()}
+    for _, word in groupby(glyphs, key=lambda glyph: (glyph.line, glyph.word if glyph.word in words else None)):
+        box = _around(list(word))
+        left, top = (max(0, math.floor(edge * scale)) for edge in (box.left, box.top))
+        right, bottom = math.ceil(box.right * scale), math.ceil(box.bottom * scale)
+        shades = b"".join(
+            rows[row * bitmap.stride + left : row * bitmap.stride + min(right, bitmap.width)]
+            for row in range(top, min(bottom, bitmap.height))
+        )
+        if not shades or max(shades) - min(shades) < _CONTRAST:
+            return False
+    return True
+
+
+def _scale(page: Any, scale: float) -> float:
+    """Return the scale, or the largest that keeps the picture of a page within ``MOST_PIXELS``."""
+    width, height = map(float, page.get_size())
+    return min(scale, math.sqrt(MOST_PIXELS / (width * height)), MOST_PIXELS / 1_000 / max(width, height))

@@ -1,0 +1,73 @@
+"""Show the pages of PDFs, and where quotes stand on them, from a sandboxed process."""
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Self
+
+from retrieval.documents.page_views import PagePicture, PageQuote
+from retrieval.sandbox.child import DrawPage, PlaceQuote
+from retrieval.sandbox.process import ReaderProcess
+from retrieval.sandbox.replies import ReadLimits
+
+_LIMITS = ReadLimits(seconds=20.0, memory=1_000_000_000)
+
+
+class PageReader:
+    """A process that reads single pages; it starts with the first one and is killed on exit. Thread-safe.
+
+    Pages are read one at a time, as pdfium can do no more. A page is of the file whose SHA-256 is ``checksum``, and
+    counts from 1: nothing is returned for a file that has changed since, is gone, is no PDF or takes too long.
+    """
+
+    def __init__(self, limits: ReadLimits = _LIMITS, *, command: Sequence[str] | None = None) -> None:
+        """Read within limits for each page; ``command`` replaces the process's command in tests."""
+        self._lock = Lock()
+        self._process = ReaderProcess(limits, command)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, also while it reads a page."""
+        self._process.kill()
+        with self._lock:
+            self._process.close()
+
+    def place_quote(
+        self, path: Path, page: int, quote: str, checksum: str, *, before: str = "", after: str = ""
+    ) -> PageQuote | None:
+        """Return where a quote stands on its page; None when unsure.
+
+        A passage never spans two pages, and so no quote does. ``before`` and ``after`` are the rest of its passage,
+        which tell where it is on a page that has it more than once. Raises ``RequestError`` when no process can be
+        started.
+        """
+        found = self._read(path, PlaceQuote(checksum, page, quote, before, after))
+        return found if isinstance(found, PageQuote) else None
+
+    def render_page(self, path: Path, page: int, checksum: str, width: int) -> bytes | None:
+        """Return a page as a PNG ``width`` pixels wide, or less where it would have more than 8 million pixels.
+
+        Raises ``RequestError`` when no process can be started.
+        """
+        drawn = self._read(path, DrawPage(checksum, page, width))
+        return _png(drawn) if isinstance(drawn, PagePicture) else None
+
+    def _read(self, path: Path, task: PlaceQuote | DrawPage) -> PageQuote | PagePicture | None:
+        with self._lock:
+            return self._process.read(os.fsencode(path), task).page
+
+
+def _png(picture: PagePicture) -> bytes:
+    """Encode a picture here, not in the process, so that no viewer decodes what a hostile document wrote."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.frombytes("RGB", (picture.width, picture.height), picture.pixels).save(file, "PNG")
+    return file.getvalue()

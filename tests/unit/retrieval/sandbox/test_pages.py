@@ -1,0 +1,139 @@
+"""A page is read in a process that a hostile document can only end, and of the file that was indexed alone."""
+
+import hashlib
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from core.errors import RequestError
+from retrieval.sandbox.pages import PageReader
+from retrieval.sandbox.replies import ReadLimits
+from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
+from tests.unit.retrieval.sandbox.children import child, children
+
+QUOTE = "The evidence is here."
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf(["The first page.", f"Before it. {QUOTE} After it."]))
+    return path
+
+
+def hash_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_quote_is_placed_and_its_page_shown(path: Path) -> None:
+    before = children()
+    with PageReader() as reader:
+        place = reader.place_quote(path, 2, QUOTE, hash_of(path))
+        png = reader.render_page(path, 2, hash_of(path), 300)
+        assert len(children() - before) == 1
+    assert children() == before
+    assert place
+    assert png
+    page = Image.open(io.BytesIO(png))
+    assert (page.format, page.width) == ("PNG", 300)
+    assert page.height / page.width == pytest.approx(place.height / place.width, abs=0.01)
+    (box,) = place.rectangles
+    ink = page.convert("L").point(lambda shade: 255 if shade < 128 else 0)
+    assert ink.crop((int(box.left * page.width), int(box.top * page.height), page.width, page.height)).getbbox()
+
+
+def test_a_changed_file_is_not_shown(path: Path) -> None:
+    indexed = hash_of(path)
+    path.write_bytes(path.read_bytes() + b"\n")
+    with PageReader() as reader:
+        assert reader.place_quote(path, 2, QUOTE, indexed) is None
+        assert reader.render_page(path, 2, indexed, 300) is None
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
+
+
+def test_what_is_gone_or_no_pdf_or_not_on_the_page_is_nothing(path: Path, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text(QUOTE)
+    with PageReader() as reader:
+        assert reader.place_quote(tmp_path / "gone.pdf", 2, QUOTE, hash_of(path)) is None
+        assert reader.place_quote(tmp_path, 2, QUOTE, hash_of(path)) is None
+        assert reader.place_quote(text, 1, QUOTE, hash_of(text)) is None
+        assert reader.place_quote(path, 1, QUOTE, hash_of(path)) is None
+        assert reader.render_page(path, 3, hash_of(path), 300) is None
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
+
+
+def test_a_repeated_quote_is_told_by_the_rest_of_its_passage(path: Path) -> None:
+    path.write_bytes(pdf(["One [is so]. Two [is so]."]))
+    with PageReader() as reader:
+        assert reader.place_quote(path, 1, "[is so].", hash_of(path)) is None
+        assert reader.place_quote(path, 1, "[is so].", hash_of(path), before="One ", after=" Two [is so].")
+
+
+def forms(depth: int) -> bytes:
+    """Return a page with a form that draws another ten times, and so on: 10 ** depth words."""
+    objects = [
+        stream(
+            "/Fm1 Do " * 10 if number < depth else "BT /F1 12 Tf 100 600 Td (Word) Tj ET",
+            f"/Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << /XObject << /Fm1 {number + 6} 0 R >>"
+            " /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>",
+        )
+        for number in range(depth + 1)
+    ]
+    return drawn("/Fm1 Do", resources="/XObject << /Fm1 5 0 R >>", objects=objects)
+
+
+def test_a_page_without_end_is_given_up_and_the_next_one_read(path: Path, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.pdf"
+    bomb.write_bytes(forms(9))
+    with PageReader(ReadLimits(seconds=1.0)) as reader:
+        assert reader.place_quote(bomb, 1, QUOTE, hash_of(bomb)) is None
+        assert reader.render_page(bomb, 1, hash_of(bomb), 300) is None
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
+
+
+MISDEEDS = {
+    "hangs": "while True: pass",
+    "aborts": "os.abort()",
+    "fills the memory": "bytearray(3_000_000_000)",
+    "answers nonsense": "replies.write(b'nonsense' * 99); replies.flush(); os._exit(0)",
+    "raises": "raise KeyError",
+}
+
+
+@pytest.mark.parametrize("misdeed", MISDEEDS.values(), ids=MISDEEDS)
+def test_what_a_hostile_document_does_to_its_reader_costs_the_page_alone(
+    path: Path, tmp_path: Path, misdeed: str
+) -> None:
+    body = f"""
+        from retrieval.documents import quote_places
+        honest = quote_places.place_quote
+        honest_page = reader._read_and_reply
+        def bad(data, page, *rest):
+            if page == 2: return honest(data, page, *rest)
+            {misdeed}
+        def note(request, descriptor, rules, out):
+            global replies
+            replies = out
+            return honest_page(request, descriptor, rules, out)
+        quote_places.place_quote = bad
+        reader._read_and_reply = note
+    """
+    with PageReader(ReadLimits(seconds=2.0, memory=1_000_000_000), command=child(tmp_path, body)) as reader:
+        assert reader.place_quote(path, 1, QUOTE, hash_of(path)) is None
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
+
+
+def test_without_a_process_the_error_says_so(path: Path) -> None:
+    with PageReader(command=["/no/such/program"]) as reader, pytest.raises(RequestError, match="cannot be started"):
+        reader.place_quote(path, 2, QUOTE, hash_of(path))
+
+
+def test_a_closed_reader_shows_nothing_and_starts_no_process(path: Path) -> None:
+    before = children()
+    with PageReader() as reader:
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
+    assert reader.place_quote(path, 2, QUOTE, hash_of(path)) is None
+    assert children() == before
