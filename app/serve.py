@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
+    from core.types import Citation
+    from retrieval.index.surroundings import Surroundings
+
 HOST, PORT = "127.0.0.1", 8321
 AT_ONCE = 8
 EMBEDDED_AT_ONCE = 1  # the embedded model reads one prompt at a time
@@ -74,6 +77,9 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     from app.server.application import create_app
     from app.server.documents import Documents
     from app.server.service import ServerOptions
+    from app.server.sources import Sources
+    from retrieval.index.surroundings import surroundings
+    from retrieval.sandbox.pages import PageReader
 
     tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
     uploads = settings.uploads_folder.with_name("uploads-of-tokens") if tokens else settings.uploads_folder
@@ -97,7 +103,14 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         largest_upload=settings.selfrag_upload_mb * 1_000_000,
         lists_sources=settings.selfrag_server_sources == "on",
     )
-    return create_app(rag, served, Documents(rag, library, uploads, sample))
+    documents = Documents(rag, library, uploads, sample)
+
+    def around(cited: Citation) -> Surroundings:
+        database, passage = documents.asked.store.database, cited["passage"]
+        start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
+        return surroundings(database, cited["source"], passage, start, end, page=page, row=row)
+
+    return create_app(rag, served, documents, Sources(around, PageReader()))
 
 
 def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:

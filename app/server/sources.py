@@ -3,58 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from app.server.errors import NotFoundError
 from core.passages import section_of
 from core.text import location
 from core.types import Citation
 
-
-class Surrounded(Protocol):
-    """A quote with the text around it; the file it is from, and the hash of what was indexed, are None if unknown."""
-
-    @property
-    def before(self) -> str: ...
-    @property
-    def quote(self) -> str: ...
-    @property
-    def after(self) -> str: ...
-    @property
-    def path(self) -> Path | None: ...
-    @property
-    def sha256(self) -> str | None: ...
+if TYPE_CHECKING:
+    from retrieval.index.surroundings import Surroundings
+    from retrieval.sandbox.pages import PageReader
 
 
-class Placed(Protocol):
-    """The size of a page, and the rectangles of a quote on it as shares of the page."""
-
-    @property
-    def width(self) -> float: ...
-    @property
-    def height(self) -> float: ...
-    @property
-    def rectangles(self) -> Sequence[tuple[float, float, float, float]]: ...
-
-
-class Pages(Protocol):
-    """Reads pages of PDFs; nothing comes of a file that is not the one that was indexed, or when unsure."""
-
-    def place_quote(
-        self, path: Path, page: int, quote: str, checksum: str, *, before: str = "", after: str = ""
-    ) -> Placed | None: ...
-
-    def render_page(self, path: Path, page: int, checksum: str, width: int) -> bytes | None: ...
-
-    def close(self) -> None: ...
+Around = Callable[[Citation], "Surroundings"]
 
 
 class Sources:
     """Shows citations in their documents; ``around`` finds the text around one, ``pages`` reads PDFs."""
 
-    def __init__(self, around: Callable[[Citation], Surrounded] | None = None, pages: Pages | None = None) -> None:
+    def __init__(self, around: Around | None = None, pages: PageReader | None = None) -> None:
         self.pages = pages
         self._around = around
         self._reading = asyncio.Lock()  # one page at a time, and no thread that waits for its turn
@@ -99,7 +68,7 @@ class Sources:
         return drawn
 
 
-def _page_of(citation: Citation, around: Surrounded) -> tuple[Path, int, str] | None:
+def _page_of(citation: Citation, around: Surroundings) -> tuple[Path, int, str] | None:
     """The file, the page and the hash of what was indexed, of a citation in a PDF."""
     path, page = around.path, citation["page"]
     if path is None or page is None or around.sha256 is None or path.suffix.lower() != ".pdf":
