@@ -10,7 +10,6 @@ Route = Literal["retrieve", "direct", "fallback"]
 Fallback = Literal["abstain", "direct", "passages"]
 Rewriting = Literal["names", "model"]
 Ratings = Literal["direct", "all"]
-Token = tuple[str, float]  # a piece of a model's reply, and its natural log-probability
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
 StopReason = Literal[
     "accepted",
@@ -85,13 +84,12 @@ class Claim(TypedDict):
 
 
 class Draft(TypedDict):
-    """A candidate answer and the passages that the generator read; its ``tokens`` where a calibration reads them."""
+    """A candidate answer and the passages that the generator read."""
 
     text: str
     passages: list[Passage]
     relevance: float
     declined: bool
-    tokens: NotRequired[list[Token]]
 
 
 class Drafted(TypedDict):

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.types import Fallback, Ratings, Rewriting, Token, Verdict
+from core.types import Fallback, Ratings, Rewriting, Verdict
 from models.calibration import Fits
 from models.usage import NodeBudget
 from prompts.choice import Choice
@@ -141,20 +141,6 @@ class GeneratorLike(Protocol):
         hidden: bool = False,
         **inputs: Any,
     ) -> str: ...
-
-
-class ScoringGenerator(Protocol):
-    """A generator that reports the probabilities of what it writes, as `Fits.reads_tokens` needs."""
-
-    async def write_scored(
-        self,
-        messages: ChatPromptTemplate,
-        *,
-        max_tokens: int,
-        temperature: float | None = None,
-        hidden: bool = False,
-        **inputs: Any,
-    ) -> tuple[str, list[Token]]: ...
 
 
 class CriticLike(Protocol):

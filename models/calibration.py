@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from core.passages import stated_by
-from core.types import Passage, Token, Verdict
+from core.types import Passage, Verdict
 from grounding.stems import stems
 
 CLIP = 1e-4
 # The most that a passage's missing question words can count against it: it may say the same in other words, or with a
 # pronoun, and a passage near in meaning must not be ruled out by its wording.
 MAX_COVERAGE_BEHIND = 0.3
-LEAST_CERTAIN = -5.0  # a log-probability: less is all the same a guess
 
 
 class Fit(BaseModel):
@@ -61,11 +59,6 @@ class Fits(BaseModel):
         # The word that the critic replied explains its own label alone.
         same = changed["label"] == verdict["label"]
         return {**changed, "reply": verdict["reply"]} if same and "reply" in verdict else changed
-
-    @property
-    def reads_tokens(self) -> bool:
-        """Whether the support regression needs the log-probabilities of a draft's tokens."""
-        return self.support is not None and "certainty" in self.support.coefficients
 
     def unlikely(self, question: str, passages: Sequence[Passage], min_p: float, min_cosine: float) -> set[str]:
         """Return the ids of the passages of one search that are `too_unlikely` to hold the answer.
@@ -159,31 +152,12 @@ def too_unlikely(
     ]
 
 
-def support_features(verdict: Verdict, grades: Sequence[Verdict], certainty: float = 0.0) -> dict[str, float]:
-    """Return the features of a claim: its log-odds, the best of its draft's passages, and the generator's certainty."""
+def support_features(verdict: Verdict, grades: Sequence[Verdict]) -> dict[str, float]:
+    """Return the features of a claim: its own log-odds, and the best of the passages its draft was written from."""
     return {
         "log_odds": log_odds(verdict, "fully supported", "partially supported"),
         "relevance": max((log_odds(grade, "relevant") for grade in grades), default=0.0),
-        "certainty": certainty,
     }
-
-
-def certainty_of(claim: str, tokens: Sequence[Token], question: str) -> float:
-    """Return the lowest log-probability, at least -5, of the claim's tokens that the question does not have.
-
-    A generator that guesses is unsure of just these. 0 without any; of all tokens if the claim is not found in them.
-    """
-    starts = [0, *accumulate(len(text) for text, _ in tokens)]
-    begin = "".join(text for text, _ in tokens).find(claim)
-    end = begin + len(claim) if begin >= 0 else starts[-1]
-    asked = question.casefold()
-    own = [
-        logprob
-        for (text, logprob), start in zip(tokens, starts, strict=False)
-        if start < end and start + len(text) > begin
-        if any(map(str.isalnum, text)) and text.strip().casefold() not in asked
-    ]
-    return max(min(own, default=0.0), LEAST_CERTAIN)
 
 
 def log_odds(verdict: Verdict, *positive: str) -> float:

@@ -7,7 +7,7 @@ since in an attack the liars are the majority.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -19,24 +19,14 @@ from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState
 from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
-from models.calibration import certainty_of
 from models.usage import LimitReachedError
 from nodes.concurrency import gather, off_loop
-from nodes.generate import written
 from nodes.hallucination_check import support_of
 from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
 from prompts.delimiters import as_data, numbered, readable
 
 MOST_DOCUMENTS = 8  # that are asked by themselves
-
-
-class Found(NamedTuple):
-    """A passage's own answer, the span that has it, and how sure the generator was of it."""
-
-    passage: Passage
-    answer: str
-    quote: Quote
-    certainty: float
+Found = tuple[Passage, str, Quote]
 
 
 async def compare_answers(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -56,16 +46,16 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         asked = others[:MOST_DOCUMENTS]
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
         found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
-        alike = [agree(one.answer, claim["text"], question) is True for one in found]
+        alike = [agree(answer, claim["text"], question) is True for _, answer, _ in found]
         # A draft with words of several documents may join their answers: these are then compared with each other.
         # An answer that only repeats the question shows nothing of that.
         joined = not agreeing and any(
-            same and own_words(one.answer, question) for same, one in zip(alike, found, strict=True)
+            same and own_words(answer, question) for same, (_, answer, _) in zip(alike, found, strict=True)
         )
         groups = [] if joined else [[drafted]]
         new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
         cited = _document_with(claim["quote"], documents)
-        new = [one for one in new if joined or document_of(one.passage) != cited]
+        new = [one for one in new if joined or document_of(one[0]) != cited]
         checked = await gather(_checked(one, state, services, runtime.context) for one in new)
         await _group([one for one in checked if one], groups, question, services)
     differing = groups if len(groups) > 1 else []
@@ -97,8 +87,7 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
     """Return the passage's own answer and the span that has it; None if it gives none that can be found in it."""
     question = state["question"]
     try:
-        reply, tokens = await written(
-            services,
+        reply = await services.generator.write(
             BRIEF_ANSWER,
             max_tokens=MAX_TOKENS,
             hidden=True,
@@ -111,14 +100,14 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
     if not answer or len(answer) > LONGEST_ANSWER or answer.casefold() == NO_ANSWER:
         return None
     quote = await off_loop(len(passage["text"]), quoted_answer, answer, passage, question)
-    return Found(passage, answer, quote, certainty_of(answer, tokens, question)) if quote else None
+    return (passage, answer, quote) if quote else None
 
 
 async def _checked(found: Found, state: SelfRAGState, services: Services, context: Context) -> DocumentAnswer | None:
     """Return the answer if the critic finds it fully supported by its passage."""
-    passage, answer, quote, certainty = found
+    passage, answer, quote = found
     claim = {"question": as_data(state["question"]), "passages": numbered([passage]), "claim": as_data(answer)}
-    verdict = await support_of(claim, [state["verdicts"][passage["id"]]], services, context, certainty)
+    verdict = await support_of(claim, [state["verdicts"][passage["id"]]], services, context)
     if verdict["label"] != "fully supported":
         return None
     return DocumentAnswer(answer=shortened(answer, LONGEST_ANSWER), verdict=verdict, quote=quote)

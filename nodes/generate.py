@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
-from core.types import Candidate, Claim, Draft, Drafted, Passage, Token
+from core.types import Candidate, Claim, Draft, Drafted, Passage
 from graph.candidates import best_of, round_of
-from graph.context import Context, ScoringGenerator, Services
+from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import with_lead_in
 from grounding.refusals import declines
@@ -99,8 +99,7 @@ async def _write(
     passages: list[Passage],
     **inputs: Any,
 ) -> Draft:
-    text, tokens = await written(
-        services,
+    text = await services.generator.write(
         messages,
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
@@ -109,15 +108,7 @@ async def _write(
     )
     declined = await off_loop(len(text), declines, text)
     scores = [RELEVANCE.score(state["verdicts"][passage["id"]]) for passage in passages]
-    draft = Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declined)
-    return {**draft, "tokens": tokens} if tokens else draft
-
-
-async def written(services: Services, messages: ChatPromptTemplate, **asked: Any) -> tuple[str, list[Token]]:
-    """Return what the generator writes, with its tokens where the calibration of support reads them."""
-    if services.fits.reads_tokens:
-        return await cast("ScoringGenerator", services.generator).write_scored(messages, **asked)
-    return await services.generator.write(messages, **asked), []
+    return Draft(text=text, passages=passages, relevance=sum(scores) / len(scores), declined=declined)
 
 
 def _ids(passages: list[Passage]) -> list[str]:

@@ -13,7 +13,7 @@ from graph.context import Context, Services
 from graph.state import SelfRAGState
 from grounding.claims import LONGEST_CLAIM, Statement, statements, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
-from models.calibration import certainty_of, support_features
+from models.calibration import support_features
 from nodes.concurrency import gather, off_loop
 from nodes.generate import inputs_of
 from nodes.reasons import explained, of_support
@@ -54,8 +54,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         shown = with_lead_in(one.text, one.context)
         shown = shown if shown != one.text else f"{one.context} {shown}".strip()
         asked = inputs | {"claim": as_data(shown)}
-        certainty = certainty_of(one.text, draft.get("tokens", []), state["question"])
-        verdict = await support_of(asked, graded, services, context, certainty)
+        verdict = await support_of(asked, graded, services, context)
         if context.explain:
             whole = with_lead_in(one.text, one.context)
             known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled, passages)
@@ -83,11 +82,11 @@ def rule(one: Statement, passages: list[Passage], question: str, elsewhere: list
 
 
 async def support_of(
-    asked: Mapping[str, Any], grades: Sequence[Verdict], services: Services, context: Context, certainty: float
+    asked: Mapping[str, Any], grades: Sequence[Verdict], services: Services, context: Context
 ) -> Verdict:
-    """Return the critic's verdict on a claim by the threshold, calibrated by the passages' grades and the certainty."""
+    """Return the critic's verdict on a claim, calibrated by the grades of the passages, by the threshold."""
     verdict = await services.critic.choose(SUPPORT, **asked)
-    fitted = services.fits.supported(verdict, support_features(verdict, grades, certainty))
+    fitted = services.fits.supported(verdict, support_features(verdict, grades))
     return apply_support_threshold(fitted, context.effective_thresholds.supported)
 
 

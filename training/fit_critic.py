@@ -36,13 +36,11 @@ from evaluation.measures.statistics import auc
 from evaluation.records import Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, certainty_of, relevance_features, support_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_features, support_features
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
-SUPPORT = ("log_odds", "relevance", "certainty")
-# Leaves every verdict as it is, and has the drafts' tokens kept.
-IDENTITY = Fits(support=Fit(intercept=0.0, coefficients={"log_odds": 1.0, "certainty": 0.0}))
+SUPPORT = ("log_odds", "relevance")
 KEPT = 0.88  # of the right drafts, which the thresholds must let through
 # A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
 LENIENT = 0.7
@@ -106,7 +104,7 @@ async def collect(examples: Sequence[Example], out: Path, replies: Replies) -> d
         )
         async with open_docs([out / "documents"]) as rag:
             services, _ = recorded(rag.services, replies, Clock())
-            graph = build_graph(replace(services, fits=IDENTITY))
+            graph = build_graph(replace(services, fits=Fits()))
             for number, example in enumerate(left, 1):
                 state: Any = await graph.ainvoke({"question": example.question}, context=context)
                 row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}
@@ -165,8 +163,7 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) 
         right = example.answerable is True and right_answer(
             trace["drafts"][0]["text"], example.references, example.question
         )
-        certainty = certainty_of(judged["text"], trace["drafts"][0].get("tokens", []), example.question)
-        rows.evidence.append(support_features(judged["verdict"], read, certainty))
+        rows.evidence.append(support_features(judged["verdict"], read))
         rows.labels.append(right)
         rows.groups.append(group_of(example, traces))
         rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")

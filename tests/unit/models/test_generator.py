@@ -2,7 +2,6 @@ import pytest
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
-from core.types import Token
 from models.chat import Chat
 from models.generator import Generator
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget
@@ -53,24 +52,3 @@ async def test_a_failure_is_raised() -> None:
 async def test_a_generator_can_be_tried_alone() -> None:
     writer = Generator(Chat(lambda: ScriptedChat(script=["Blue."]), "the writer"))
     assert await writer.write(ASK, max_tokens=9, thing="the sky") == "Blue."
-
-
-@pytest.mark.parametrize(
-    ("content", "tokens"),
-    [
-        ([{"token": "Bl", "logprob": -0.5}, {"token": "ue.", "logprob": 0}], [("Bl", -0.5), ("ue.", 0.0)]),
-        ([{"token": "Blue.", "logprob": None}], []),
-        ([{"token": "Blue.", "logprob": 3.0}], []),
-        ([{"logprob": -1.0}], []),
-        ("Blue.", []),
-        (None, []),
-    ],
-)
-async def test_with_its_tokens_a_text_is_given_with_the_probabilities_that_the_server_reports(
-    content: object, tokens: list[Token]
-) -> None:
-    said = reply("Blue.")
-    said.response_metadata = {"logprobs": {"content": content}} if content is not None else {}
-    writer, model = generator(said)
-    assert await writer.write_scored(ASK, max_tokens=9, thing="the sky") == ("Blue.", tokens)
-    assert model.calls[0][1] == {"max_tokens": 9, "logprobs": True}

@@ -2,12 +2,11 @@ import math
 
 import pytest
 
-from core.types import Passage, Token, Verdict
+from core.types import Passage, Verdict
 from models.calibration import (
     MAX_COVERAGE_BEHIND,
     Fit,
     Fits,
-    certainty_of,
     coverage,
     expit,
     log_odds,
@@ -138,29 +137,8 @@ def test_a_passage_is_hopeless_when_the_gate_knows_it_and_gives_it_too_little(
 
 def test_what_is_known_of_a_claim() -> None:
     support = verdict(fully_supported=0.5, partially_supported=0.0, no_support=0.5)
-    features = support_features(support, [NO, YES, UNASKED], -0.5)
-    assert features == pytest.approx({"log_odds": 0, "relevance": math.log(9), "certainty": -0.5})
-    assert support_features(support, []) == {"log_odds": 0, "relevance": 0, "certainty": 0}
-
-
-SAID = [("The", -2.0), (" rent", -0.1), (" is", -0.2), (" ", -3.0), ("900", -0.7), (".", -4.0), (" It rose", -1.5)]
-
-
-@pytest.mark.parametrize(
-    ("claim", "tokens", "certainty"),
-    [
-        ("The rent is 900.", SAID, -0.7),  # "the", "rent" and "is" stand in the question, " " and "." are no words
-        ("It rose", SAID, -1.5),
-        ("not in it", SAID, -1.5),
-        ("The rent is 900.", [], 0.0),
-        ("rent is", SAID, 0.0),
-        ("900", [("900", -30.0)], -5.0),
-    ],
-)
-def test_a_claim_is_as_certain_as_the_least_certain_word_that_it_adds_to_the_question(
-    claim: str, tokens: list[Token], certainty: float
-) -> None:
-    assert certainty_of(claim, tokens, "What is the rent?") == certainty
+    assert support_features(support, [NO, YES, UNASKED]) == pytest.approx({"log_odds": 0, "relevance": math.log(9)})
+    assert support_features(support, [])["relevance"] == 0
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

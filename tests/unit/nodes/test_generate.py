@@ -1,16 +1,12 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
-from core.types import Token
 from graph.candidates import candidate, rank
-from graph.context import GeneratorLike, Limits
-from models.calibration import Fit, Fits
+from graph.context import Limits
 from models.failures import TransientModelError
-from models.usage import LimitReachedError, NodeBudget
+from models.usage import LimitReachedError
 from nodes.generate import MOST_COMPLAINTS, generate
 from tests.scripted import ScriptedGenerator, claim, draft, passage, roomy_budget, runtime, services, state, verdict
 
@@ -57,27 +53,6 @@ async def test_the_first_draft_reads_all_relevant_passages_and_only_those() -> N
             "passages": '<passage id="1">\na\n</passage>\n<passage id="2">\nc\n</passage>',
         }
     ]
-
-
-class Scored(ScriptedGenerator):
-    """A generator that is sure of nothing."""
-
-    def with_budget(self, budget: NodeBudget) -> GeneratorLike:
-        return Scored(**{**self.__dict__, "budget": budget})
-
-    async def write_scored(self, messages: ChatPromptTemplate, **asked: Any) -> tuple[str, list[Token]]:
-        text = await self.write(messages, **asked)
-        return text, [(text, -1.0)]
-
-
-@pytest.mark.parametrize(("feature", "tokens"), [("certainty", [("It scatters.", -1.0)]), ("relevance", None)])
-async def test_a_draft_keeps_its_tokens_where_the_calibration_reads_them(
-    feature: str, tokens: list[Token] | None
-) -> None:
-    made = services(Scored(drafts=["It scatters."]), budget=roomy_budget())
-    fits = Fits(support=Fit(intercept=0.0, coefficients={feature: 1.0}))
-    update = await generate(state(**FOUND), replace(made, fits=fits), runtime())
-    assert update["drafts"][0].get("tokens") == tokens
 
 
 async def test_per_passage_writes_one_draft_for_each() -> None:

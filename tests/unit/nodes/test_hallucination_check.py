@@ -141,19 +141,6 @@ async def test_the_trained_critic_weighs_the_relevance_of_what_was_read() -> Non
     assert labels == ["fully supported", "no support"]
 
 
-async def test_the_trained_critic_weighs_how_sure_the_generator_was() -> None:
-    labels = []
-    for logprob in (-0.1, -0.9):
-        one = {**draft("Air scatters blue light.", [SKY]), "tokens": [("Air scatters blue light.", logprob)]}
-        fits = Fits(support=Fit(intercept=0.5, coefficients={"certainty": 1.0}))
-        critic = ScriptedCritic(otherwise={"support": LIKELY})
-        bound = replace(services(critic=critic, budget=roomy_budget()), fits=fits)
-        context = runtime(thresholds=Thresholds(supported=0.5))
-        update = await hallucination_check(state(drafts=[one], drafts_left=0), bound, context)
-        labels.append(update["claims"][0][0]["verdict"]["label"])
-    assert labels == ["fully supported", "no support"]
-
-
 async def test_each_draft_has_its_own_claims_and_one_that_declines_none() -> None:
     critic = ScriptedCritic({"Air scatters blue light.": "fully supported"})
     begun = state(
