@@ -144,8 +144,9 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
     if name == EMBEDDED:
         from models.embedded import serve
 
-        endpoint = serve(chat_file(settings, progress), prefixes_of(settings)).start()
-        return openai_chat(
+        server = serve(chat_file(settings, progress), prefixes_of(settings))
+        endpoint = server.start()
+        chat = openai_chat(
             EMBEDDED,
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
@@ -153,6 +154,8 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
             concurrency=most or EMBEDDED_CONCURRENCY,
             name="the embedded model",
         )
+        chat.on_ask = server.note
+        return chat
     seconds, most = seconds or REMOTE_CALL_SECONDS, most or CONCURRENCY
     url, key = settings.openai_base_url, settings.key
     if not url and ":" in name:

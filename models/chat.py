@@ -87,7 +87,7 @@ class Chat:
 
     ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
     opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``arguments``
-    returns those of a call that limit the tokens of its reply and set its temperature.
+    returns those of a call that limit the tokens of its reply and set its temperature. ``on_ask`` hears what is asked.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class Chat:
         self.retries = retries
         self.secrets = secrets or Secrets()
         self.remedies = remedies or Remedies()
+        self.on_ask: Callable[[Sequence[BaseMessage]], None] | None = None
         self._make = make
         self._concurrency = concurrency
         self._arguments = arguments
@@ -134,6 +135,8 @@ class Chat:
         retry would mend.
         """
         model, slots = self._client()
+        if self.on_ask:
+            self.on_ask(messages)
         arguments = {**self._arguments(max_tokens, temperature), **(bind or {})}
         bound = max_call_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):

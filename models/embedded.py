@@ -9,12 +9,14 @@ import secrets
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+
+from langchain_core.messages import BaseMessage
 
 from core.errors import ModelError
 from models.prefix_cache import Prefixes, file_identity
@@ -65,6 +67,11 @@ class EmbeddedServer:
         self._server: Any = None
         self._endpoint: Endpoint | None = None
         self._client: _ServerClient | None = None
+
+    def note(self, messages: Sequence[BaseMessage]) -> None:
+        """Note what a client asks, so that the prefixes in use are saved."""
+        if self._prefixes:
+            self._prefixes.note(messages)
 
     def start(self) -> Endpoint:
         """Load the model if it is not loaded, and return its endpoint. Raises ModelError if it cannot be loaded.

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import convert_to_openai_messages
+from langchain_core.messages import BaseMessage, convert_to_openai_messages
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.files import NotRegularFileError, make_contents_private, make_private_folder, open_private, open_regular
@@ -39,6 +39,11 @@ class Prefixes:
         self._prompts = prompts
         self._max_bytes = max_bytes
         self._missing: list[tuple[str, ChatPromptTemplate]] = []
+        self._used: set[str] = set()
+
+    def note(self, messages: Sequence[BaseMessage]) -> None:
+        """Remember that the server was asked with a prompt, which is known by its first message."""
+        self._used.add(messages[0].text)
 
     def open(self) -> bool:
         """Create the folder if need be; return True if it is writable."""
@@ -72,9 +77,10 @@ class Prefixes:
                 continue
 
     def keep(self, request: Request) -> None:
-        """Save the prefixes that `restore` missed, if the server has read them; it must be idle."""
+        """Save the prefixes that `restore` missed and that were used, if the server has read them; it must be idle."""
         with suppress(OSError, ValueError, KeyError):
-            fixed = [(key, fixed_tokens(prompt, request)) for key, prompt in self._missing]
+            used = [(key, prompt) for key, prompt in self._missing if _first_text(prompt) in self._used]
+            fixed = [(key, fixed_tokens(prompt, request)) for key, prompt in used]
             if _tokens_read(request) < sum(len(tokens) for _, tokens in fixed):
                 return
             for key, tokens in fixed:
@@ -134,6 +140,10 @@ def file_identity(path: Path) -> str:
 
 def _filled(prompt: ChatPromptTemplate, filler: str) -> Any:
     return convert_to_openai_messages(prompt.format_messages(**dict.fromkeys(prompt.input_variables, filler)))
+
+
+def _first_text(prompt: ChatPromptTemplate) -> str:
+    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
 
 
 def _key(identity: str, prompt: ChatPromptTemplate) -> str:

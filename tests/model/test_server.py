@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
@@ -124,6 +125,8 @@ def asked_of_a_new_server(chat_model: Path, folder: Path) -> list[dict[str, Any]
     vowels = [{"role": "system", "content": "Count the vowels of the text, as a number. " * 20}]
     with EmbeddedServer(chat_model, context_tokens=4096, prefixes=kept_in(folder)) as server:
         endpoint = server.start()
+        for system in (SHOTS[0]["content"], vowels[0]["content"]):
+            server.note([SystemMessage(system)])
         return [grade(endpoint, "Berlin lies in Germany."), grade(endpoint, "Berlin", vowels)]
 
 

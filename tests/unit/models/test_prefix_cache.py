@@ -59,6 +59,8 @@ def kept(folder: Path, server: Server, identity: str = "model", most_bytes: int 
     prefixes = Prefixes(folder, PROMPTS, most_bytes)
     assert prefixes.open()
     prefixes.restore(server, identity)
+    for prompt in PROMPTS:
+        prefixes.note(prompt.format_messages(text="the sky"))
     prefixes.keep(server)
     return prefixes
 
@@ -177,8 +179,20 @@ def test_it_stops_at_a_prefix_that_had_to_be_read(tmp_path: Path) -> None:
     prefixes = Prefixes(tmp_path, long)
     server = Server(tmp_path, cached=0)
     prefixes.restore(server, "model")
+    for prompt in long:
+        prefixes.note(prompt.format_messages(text="the sky"))
     prefixes.keep(server)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_prompt_that_was_not_used_is_neither_read_nor_waited_for(tmp_path: Path) -> None:
+    server = Server(tmp_path, read=60)  # of the two that were used, not of all three
+    prefixes = Prefixes(tmp_path, PROMPTS)
+    prefixes.restore(server, "model")
+    for prompt in (PROMPTS[0], PROMPTS[2]):
+        prefixes.note(prompt.format_messages(text="the sky"))
+    prefixes.keep(server)
+    assert restored(tmp_path) == ["<system>Rule 0.<user>About ", "<system>Rule 2.<user>About "]
 
 
 @pytest.mark.parametrize("broken", ["/metrics", "/tokenize", "/completion", "/slots/0?action=save"])
