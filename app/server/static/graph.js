@@ -1,0 +1,111 @@
+// Draws the graph, and lights up what a run visits.
+
+import { byId, shortened, svg } from "./dom.js";
+import { json } from "./server.js";
+
+const CHECKS = ["hallucination_check", "answer_check"];
+const LONGEST = 17; // characters of a decision that fit in a node
+
+export class Graph {
+  static async load() {
+    return new Graph(await json("/api/graph"));
+  }
+
+  constructor(drawing) {
+    this.nodes = new Map();
+    this.edges = new Map();
+    this.picture = svg("svg", { viewBox: drawing.view.join(" "), class: "graph", role: "img" });
+    for (const edge of drawing.edges) this.#addEdge(edge);
+    for (const node of drawing.nodes) this.#addNode(node);
+    byId("graph").replaceChildren(this.picture);
+    this.clear();
+  }
+
+  clear() {
+    this.groups = [["__start__"]];
+    this.order = [];
+    for (const node of this.nodes.values()) {
+      node.group.setAttribute("class", `node ${node.pill ? "pill" : ""}`);
+      node.said.textContent = "";
+      node.title.textContent = node.purpose;
+      node.visits = 0;
+    }
+    for (const group of this.edges.values()) group.classList.remove("taken");
+    this.#describe();
+  }
+
+  start(name) {
+    const node = this.nodes.get(name);
+    if (!node) return;
+    this.nodes.get("__start__").group.classList.add("visited");
+    const group = this.groups.at(-1);
+    // The two checks of a draft run side by side.
+    if (CHECKS.includes(name) && group.length === 1 && CHECKS.includes(group[0]) && group[0] !== name) {
+      group.push(name);
+      this.#take(this.groups.at(-2), name);
+    } else {
+      this.groups.push([name]);
+      this.#take(group, name);
+    }
+    node.group.classList.add("running");
+    this.order.push(name);
+    this.#describe();
+  }
+
+  finish(name, summary, { stopped = false } = {}) {
+    const node = this.nodes.get(name);
+    if (!node) return;
+    node.visits += 1;
+    node.group.classList.remove("running");
+    node.group.classList.add("visited");
+    node.group.classList.toggle("stopped", stopped);
+    node.said.textContent = shortened(summary, LONGEST);
+    node.title.textContent = `${name}: ${summary}`;
+    node.times.textContent = node.visits > 1 ? `×${node.visits}` : "";
+    if (name === "finish") {
+      this.nodes.get("__end__").group.classList.add("visited");
+      this.#take(["finish"], "__end__");
+    }
+  }
+
+  // No node runs any more: the run has ended, perhaps early.
+  end() {
+    for (const node of this.nodes.values()) node.group.classList.remove("running");
+  }
+
+  #take(sources, target) {
+    for (const source of sources) this.edges.get(`${source} ${target}`)?.classList.add("taken");
+  }
+
+  #describe() {
+    const way = this.order.length ? `The way so far: ${this.order.join(", ")}.` : "Nothing is asked yet.";
+    this.picture.setAttribute("aria-label", `The graph of Self-RAG. ${way}`);
+  }
+
+  #addEdge({ source, target, label, loop, line, tip }) {
+    const group = svg(
+      "g",
+      { class: `edge ${loop ? "back" : ""}` },
+      svg("path", { class: "line", d: line }, label && svg("title", {}, label)),
+      svg("path", { class: "tip", d: tip }),
+    );
+    this.edges.set(`${source} ${target}`, group);
+    this.picture.append(group);
+  }
+
+  #addNode({ name, purpose, left, top, width, height }) {
+    const pill = name.startsWith("__");
+    const middle = left + width / 2;
+    const words = pill ? [name.replaceAll("_", "")] : name.split("_");
+    const first = pill ? top + height / 2 + 4 : top + (words.length > 1 ? 15 : 22);
+    const text = (said, y, kind) => svg("text", { x: middle, y, class: kind }, said);
+    const parts = words.map((word, row) => text(word, first + 13 * row, "name"));
+    const said = text("", top + height - 8, "said");
+    const title = svg("title", {}, purpose);
+    const times = svg("text", { x: left + width - 6, y: top + 13, class: "times" });
+    const box = svg("rect", { x: left, y: top, width, height, rx: pill ? height / 2 : 8 });
+    const group = svg("g", { "data-node": name }, title, box, ...parts, said, times);
+    this.nodes.set(name, { group, said, title, times, purpose, pill, visits: 0 });
+    this.picture.append(group);
+  }
+}
