@@ -1,6 +1,6 @@
 // No answer: what was searched for, the nearest passage, why it was not enough, and what to try.
 
-import { button, el, placeOf, sectionOf, shortened } from "./dom.js";
+import { button, byId, el, placeOf, sectionOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";
 
 const LONGEST = 600; // characters of the nearest passage
@@ -73,7 +73,7 @@ function whatToTry({ stop_reason: reason, question }, onAgain) {
   if (!failed && !limited) {
     tries.push(say("Ask in the words that your documents use, or name what is meant."));
     tries.push(again("Search for more passages (k = 12)", { k: 12 }));
-    tries.push(say("Add a document that says it."));
+    tries.push(el("li", {}, button("Add a document that says it", () => byId("open-documents").click(), { class: "link" })));
     tries.push(again("Answer without documents", { mode: "never" }));
   }
   return el("ul", { class: "tries" }, ...tries);

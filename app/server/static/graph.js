@@ -1,10 +1,10 @@
 // Draws the graph, and lights up what a run visits.
 
-import { byId, shortened, svg } from "./dom.js";
+import { byId, counted, shortened, svg } from "./dom.js";
 import { json } from "./server.js";
 
 const CHECKS = ["hallucination_check", "answer_check"];
-const LONGEST = 17; // characters of a decision that fit in a node
+const LONGEST = 18; // characters of a decision that fit in a node
 
 export class Graph {
   static async load() {
@@ -26,7 +26,8 @@ export class Graph {
     this.order = [];
     for (const node of this.nodes.values()) {
       node.group.setAttribute("class", `node ${node.pill ? "pill" : ""}`);
-      node.said.textContent = "";
+      this.#say(node, "");
+      node.times.textContent = "";
       node.title.textContent = node.purpose;
       node.visits = 0;
     }
@@ -52,14 +53,15 @@ export class Graph {
     this.#describe();
   }
 
-  finish(name, summary, { stopped = false } = {}) {
+  finish({ node: name, summary, decided }) {
     const node = this.nodes.get(name);
     if (!node) return;
+    const short = decided.stop ? "stopped" : inShort(name, decided, summary);
     node.visits += 1;
     node.group.classList.remove("running");
     node.group.classList.add("visited");
-    node.group.classList.toggle("stopped", stopped);
-    node.said.textContent = shortened(summary, LONGEST);
+    node.group.classList.toggle("stopped", Boolean(decided.stop));
+    this.#say(node, shortened(short, LONGEST));
     node.title.textContent = `${name}: ${summary}`;
     node.times.textContent = node.visits > 1 ? `×${node.visits}` : "";
     if (name === "finish") {
@@ -74,7 +76,18 @@ export class Graph {
   }
 
   #take(sources, target) {
-    for (const source of sources) this.edges.get(`${source} ${target}`)?.classList.add("taken");
+    for (const source of sources) {
+      const edge = this.edges.get(`${source} ${target}`);
+      if (!edge) continue;
+      edge.classList.add("taken");
+      this.picture.insertBefore(edge, this.nodes.get("__start__").group); // above those that are not taken
+    }
+  }
+
+  // The name stands in the middle of its box, until what was decided stands below it.
+  #say(node, text) {
+    node.said.textContent = text;
+    node.words.forEach((word, row) => word.setAttribute("y", node.middle + 13 * (row - node.words.length / 2) + (text ? 4 : 10.5)));
   }
 
   #describe() {
@@ -96,16 +109,34 @@ export class Graph {
   #addNode({ name, purpose, left, top, width, height }) {
     const pill = name.startsWith("__");
     const middle = left + width / 2;
-    const words = pill ? [name.replaceAll("_", "")] : name.split("_");
-    const first = pill ? top + height / 2 + 4 : top + (words.length > 1 ? 15 : 22);
-    const text = (said, y, kind) => svg("text", { x: middle, y, class: kind }, said);
-    const parts = words.map((word, row) => text(word, first + 13 * row, "name"));
-    const said = text("", top + height - 8, "said");
+    const text = (said, kind) => svg("text", { x: middle, y: top + height - 7, class: kind }, said);
+    const words = (pill ? [name.replaceAll("_", "")] : name.split("_")).map((word) => text(word, "name"));
+    const said = text("", "said");
     const title = svg("title", {}, purpose);
-    const times = svg("text", { x: left + width - 6, y: top + 13, class: "times" });
+    const times = svg("text", { x: left + width + 3, y: top + 9, class: "times" });
     const box = svg("rect", { x: left, y: top, width, height, rx: pill ? height / 2 : 8 });
-    const group = svg("g", { "data-node": name }, title, box, ...parts, said, times);
-    this.nodes.set(name, { group, said, title, times, purpose, pill, visits: 0 });
+    const group = svg("g", { "data-node": name }, title, box, ...words, said, times);
+    this.nodes.set(name, { group, words, said, title, times, purpose, pill, middle: top + height / 2, visits: 0 });
     this.picture.append(group);
+  }
+}
+
+// What a node decided, in the few characters that it has room for; the list of steps says it whole.
+function inShort(name, decided, summary) {
+  switch (name) {
+    case "retrieve":
+      return counted(decided.retrieved, "passage");
+    case "grade_documents":
+      return `${decided.relevant} of ${decided.grades.length} relevant`;
+    case "generate":
+      return decided.declined ? "declines" : decided.redraft ? "redraft" : decided.drafts > 1 ? `${decided.drafts} drafts` : "draft";
+    case "direct_generate":
+      return "draft";
+    case "compare_answers":
+      return decided.answers.length ? `${decided.answers.length} answers` : "they agree";
+    case "finish":
+      return decided.outcome.replaceAll("_", " ");
+    default:
+      return summary;
   }
 }

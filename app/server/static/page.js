@@ -70,7 +70,7 @@ function askAgain(options, question) {
 
 async function show(id, question) {
   document.title = `${question} · Self-RAG`;
-  document.body.classList.add("asked");
+  document.body.classList.add("has-run");
   try {
     await view.show(id, question);
   } catch (error) {
@@ -83,7 +83,7 @@ async function route() {
   const [, id, citation] = ADDRESS.exec(location.hash) ?? [];
   if (!id) {
     closePassage();
-    document.body.classList.remove("asked");
+    document.body.classList.remove("has-run");
     document.title = "Self-RAG";
     view.clear();
     return;

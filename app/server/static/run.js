@@ -70,7 +70,7 @@ export class RunView {
         break;
       case "node_finished":
         this.running.delete(data.node);
-        this.graph?.finish(data.node, data.summary, { stopped: Boolean(data.decided.stop) });
+        this.graph?.finish(data);
         this.steps.finish(data);
         // What was streamed, or else the whole: a model need not stream.
         if (["generate", "direct_generate"].includes(data.node)) this.#setDraft(draftOf(data.decided));
