@@ -13,12 +13,13 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -r requirements-dev.txt")
 
-from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.world import World, served  # noqa: E402
+from tests.browser.world import World, served
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 360, "height": 780}
+expect.set_options(timeout=30_000)
 NOWHERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
@@ -67,7 +68,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
             context = browser.new_context(viewport=width, color_scheme=scheme, reduced_motion="reduce", **more)
             stack.callback(context.close)
             page = context.new_page()
-            page.set_default_timeout(15_000)
+            page.set_default_timeout(30_000)
             return page, Seen(page)
 
         yield opened

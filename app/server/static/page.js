@@ -20,15 +20,35 @@ const CHOICES = {
 
 const view = new RunView(null, new Steps(), { onEnd: listLast, onAgain: askAgain });
 let settings = null;
+let preparing = null;
+
+// What is needed before a question can be asked; tried again where it failed.
+function prepared() {
+  preparing ??= prepare().catch((error) => {
+    preparing = null;
+    throw error;
+  });
+  return preparing;
+}
+
+async function prepare() {
+  settings = await json("/api/settings");
+  prepareChoices();
+  view.graph = await Graph.load();
+}
 
 function prepareChoices() {
   const made = Object.entries(CHOICES).map(([name, [told, words]]) => {
     const options = (settings.choices[name] ?? []).map((value) => el("option", { value, selected: value === settings.defaults[name] }, words[value] ?? value));
-    return el("label", {}, told, el("select", { name }, ...options));
+    return choice(told, el("select", { name, id: `choice-${name}` }, ...options));
   });
   const [least, most] = settings.choices.k;
-  const k = el("input", { type: "number", name: "k", min: least, max: most, value: settings.defaults.k, required: true });
-  byId("choices").replaceChildren(...made, el("label", {}, "Passages of a search (k)", k));
+  const k = el("input", { type: "number", name: "k", id: "choice-k", min: least, max: most, value: settings.defaults.k, required: true });
+  byId("choices").replaceChildren(...made, choice("Passages of a search (k)", k));
+}
+
+function choice(told, field) {
+  return el("div", {}, el("label", { for: field.id }, told), field);
 }
 
 // What differs from the server's defaults.
@@ -41,13 +61,14 @@ function chosenOptions() {
   return chosen;
 }
 
-async function ask(question, options) {
+async function ask(question, more = {}) {
   const send = byId("send");
   send.disabled = true;
   byId("problem").replaceChildren();
   try {
+    await prepared();
     const sources = chosenSources();
-    const { id } = await post("/api/runs", { question, ...options, ...(sources.length ? { sources } : {}) });
+    const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...(sources.length ? { sources } : {}) });
     history.pushState(null, "", `/#/runs/${id}`);
     show(id, question);
     listLast();
@@ -65,7 +86,7 @@ function askAgain(options, question) {
     if (field) field.value = value;
   }
   scrollTo(0, 0);
-  return ask(question, { ...chosenOptions(), ...options });
+  return ask(question, options);
 }
 
 async function show(id, question) {
@@ -127,7 +148,7 @@ async function listLast() {
 byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const question = byId("question").value.trim();
-  if (question && settings) ask(question, chosenOptions());
+  if (question) ask(question);
 });
 byId("question").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -140,13 +161,12 @@ for (const close of document.querySelectorAll("dialog .close")) {
 addEventListener("hashchange", route);
 addEventListener("popstate", route);
 
+// A question in the address is filled in, not asked: a link on another site must not spend what an answer costs.
+const linked = new URLSearchParams(location.search).get("q");
+if (linked) byId("question").value = linked;
+if (!location.hash) byId("question").focus();
 try {
-  settings = await json("/api/settings");
-  prepareChoices();
-  view.graph = await Graph.load();
-  // A question in the address is filled in, not asked: a link on another site must not spend what an answer costs.
-  byId("question").value = new URLSearchParams(location.search).get("q") ?? "";
-  if (!location.hash) byId("question").focus();
+  await prepared();
   await Promise.all([route(), listLast(), prepareDocuments(settings.uploads)]);
 } catch (error) {
   showProblem(byId("problem"), error);
