@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
 
 from app import VERSION
 from app.server.access import Guard
@@ -20,33 +21,46 @@ from app.server.metrics import Metrics
 from app.server.openai_api import openai_api
 from app.server.runs import Runs
 from app.server.service import ServerOptions, Service
+from app.server.sources import Sources
 
 if TYPE_CHECKING:
     from app.front_door import SelfRAG
 
+# FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 STATIC = Path(__file__).parent / "static"
 
 
-def create_app(rag: SelfRAG, options: ServerOptions | None = None, documents: Documents | None = None) -> FastAPI:
+def create_app(
+    rag: SelfRAG,
+    options: ServerOptions | None = None,
+    documents: Documents | None = None,
+    sources: Sources | None = None,
+) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
-    When it shuts down it ends what is still running and closes the models and the documents.
+    ``sources`` shows citations in their documents; without it in their passages. When the application shuts down it
+    ends what is still running and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
-    service = Service(rag, runs, options, documents)
+    service = Service(rag, runs, options, documents, sources or Sources())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
         yield
         await runs.aclose()
         await rag.aclose()
+        if service.sources.pages:
+            service.sources.pages.close()
         if documents:
             documents.close()
 
-    app = FastAPI(title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=NO_TELEMETRY
+    )
     app.state.service = service
     app.add_middleware(
         Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request

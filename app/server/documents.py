@@ -49,16 +49,16 @@ class Documents:
         key = (owner, self._asks_sample)
         if key not in self._rags:
             only = {"visible": self._visible_to(owner)} if owner else {}
-            self._rags[key] = self._rag.over(self._asked, self._asked.store.as_retriever(search_kwargs=only))
+            self._rags[key] = self._rag.over(self.asked, self.asked.store.as_retriever(search_kwargs=only))
         return self._rags[key]
 
     async def require_fitting(self, owner: str, within: Filter) -> None:
         """Raise `RequestError` if nothing that the owner may see fits a filter."""
-        await asyncio.to_thread(self._asked.require_passages, within, self._visible_to(owner) if owner else None)
+        await asyncio.to_thread(self.asked.require_passages, within, self._visible_to(owner) if owner else None)
 
     async def listed(self, owner: str) -> list[dict[str, Any]]:
         """Return the documents that the owner may see, with those that are being indexed."""
-        sources = await asyncio.to_thread(self._asked.sources)
+        sources = await asyncio.to_thread(self.asked.sources)
         visible = self._visible_to(owner)
         listed = [self._entry(one, owner) for one in sources if visible(os.fsencode(one.path))]
         own = [path for path in sorted(self.indexing) if path.parent == self.folder_of(owner)]
@@ -122,7 +122,8 @@ class Documents:
             self._sample.close()
 
     @property
-    def _asked(self) -> Library:
+    def asked(self) -> Library:
+        """The library that is asked now."""
         return self._sample if self._sample and self._asks_sample else self.library
 
     def _visible_to(self, owner: str) -> Callable[[bytes], bool]:

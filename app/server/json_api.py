@@ -18,9 +18,9 @@ from app.server.export import TYPES, exported
 from app.server.graph_drawing import graph_drawing
 from app.server.runs import Run
 from app.server.service import CHOICES, AskOptions, Service
-from app.server.sources import source_of
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
 from core.text import as_json
+from core.types import Citation
 from retrieval.documents.load import SUFFIXES
 
 RAW_BODY = {
@@ -147,13 +147,24 @@ def json_api(service: Service) -> APIRouter:
         name = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
         return Response(exported(run, result_of(run), form), media_type=media_type, headers=name)
 
-    @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
-    async def citation(id_: str, number: int, request: Request) -> Response:
-        """Return where a quote stands, with what is around it."""
+    def cited(id_: str, number: int, request: Request) -> Citation:
         found = result_of(runs.get(id_, owner_of(request))).citations
         if not 1 <= number <= len(found):
             raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
-        return json_response(source_of(found[number - 1]))
+        return found[number - 1]
+
+    @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
+    async def citation(id_: str, number: int, request: Request) -> Response:
+        """Return where a quote stands: the text around it and, for a PDF, its rectangles on its page."""
+        one = cited(id_, number, request)
+        return json_response(await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png"))
+
+    @router.get("/runs/{id_}/citations/{number}/page.png", tags=["answers"])
+    async def page_picture(
+        id_: str, number: int, request: Request, width: Annotated[int, Query(ge=100, le=3_000)] = 1_200
+    ) -> Response:
+        """Draw the page of a PDF on which a quote stands."""
+        return Response(await service.sources.picture(cited(id_, number, request), width), media_type="image/png")
 
     @router.get("/settings", tags=["server"])
     async def settings(request: Request) -> Response:

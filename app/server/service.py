@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.server.access import Access
+from app.server.sources import Sources
 from core.errors import RequestError
 from core.types import Fallback
 from graph.context import Constraints, Context
@@ -82,6 +83,7 @@ class Service:
     runs: Runs
     options: ServerOptions
     documents: Documents | None = None
+    sources: Sources = field(default_factory=Sources)
 
     async def start(self, question: str, context: Context | None, owner: str, *, outlives: bool = False) -> Run:
         """Start a run, with drafts streamed if it outlives its client, who then follows its events.

@@ -1,26 +1,107 @@
-"""Where a quote stands: in its passage with what is around it, and on the page of a PDF."""
+"""Where a quote stands: in the text around it and, for a PDF, on a picture of its page."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
+from app.server.errors import NotFoundError
 from core.passages import section_of
 from core.text import location
 from core.types import Citation
 
 
-def source_of(citation: Citation) -> dict[str, Any]:
-    """Return a citation's quote in its passage; ``before`` and ``after`` are the passage's own text around it."""
-    passage, start, end = citation["passage"], citation["start"], citation["end"]
-    return {
-        "kind": "text",
-        "before": passage[:start],
-        "quote": passage[start:end],
-        "after": passage[end:],
-        "section": section_of(citation),
-        "place": location(citation["source"], citation["page"], citation["row"]),
-        "source": citation["source"],
-        "page": citation["page"],
-        "row": citation["row"],
-        "date": citation.get("date"),
-    }
+class Surrounded(Protocol):
+    """A quote with the text around it; the file it is from, and the hash of what was indexed, are None if unknown."""
+
+    @property
+    def before(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+    @property
+    def path(self) -> Path | None: ...
+    @property
+    def sha256(self) -> str | None: ...
+
+
+class Placed(Protocol):
+    """The size of a page, and the rectangles of a quote on it as shares of the page."""
+
+    @property
+    def width(self) -> float: ...
+    @property
+    def height(self) -> float: ...
+    @property
+    def rectangles(self) -> Sequence[tuple[float, float, float, float]]: ...
+
+
+class Pages(Protocol):
+    """Reads pages of PDFs; nothing comes of a file that is not the one that was indexed, or when unsure."""
+
+    def place_quote(
+        self, path: Path, page: int, quote: str, checksum: str, *, before: str = "", after: str = ""
+    ) -> Placed | None: ...
+
+    def render_page(self, path: Path, page: int, checksum: str, width: int) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
+class Sources:
+    """Shows citations in their documents; ``around`` finds the text around one, ``pages`` reads PDFs."""
+
+    def __init__(self, around: Callable[[Citation], Surrounded] | None = None, pages: Pages | None = None) -> None:
+        self.pages = pages
+        self._around = around
+        self._reading = asyncio.Lock()  # one page at a time, and no thread that waits for its turn
+
+    async def place(self, citation: Citation, address: str) -> dict[str, Any]:
+        """Return a quote in its surroundings, and where it is on its page, whose picture is at ``address``."""
+        passage, start, end = citation["passage"], citation["start"], citation["end"]
+        told: dict[str, Any] = {
+            "kind": "text",
+            "before": passage[:start],
+            "quote": passage[start:end],
+            "after": passage[end:],
+            "section": section_of(citation),
+            "place": location(citation["source"], citation["page"], citation["row"]),
+            **{key: citation.get(key) for key in ("source", "page", "row", "date")},
+        }
+        if self._around is None:
+            return told
+        around = await asyncio.to_thread(self._around, citation)
+        told |= {"before": around.before, "quote": around.quote, "after": around.after}
+        if self.pages and (indexed := _page_of(citation, around)):
+            path, page, checksum = indexed
+            rest = {"before": passage[:start], "after": passage[end:]}
+            async with self._reading:
+                placed = await asyncio.to_thread(self.pages.place_quote, path, page, around.quote, checksum, **rest)
+            if placed:
+                rectangles = [list(rectangle) for rectangle in placed.rectangles]
+                told |= {"kind": "page", "page_image": address, "rectangles": rectangles}
+                told |= {"width": placed.width, "height": placed.height}
+        return told
+
+    async def picture(self, citation: Citation, width: int) -> bytes:
+        """Draw the page of a citation. Raises `NotFoundError` where there is none, or the file has changed."""
+        around = await asyncio.to_thread(self._around, citation) if self._around else None
+        drawn = None
+        if self.pages and around and (indexed := _page_of(citation, around)):
+            path, page, checksum = indexed
+            async with self._reading:
+                drawn = await asyncio.to_thread(self.pages.render_page, path, page, checksum, width)
+        if drawn is None:
+            raise NotFoundError("There is no picture of the page: the file is no PDF, or not the one that was indexed.")
+        return drawn
+
+
+def _page_of(citation: Citation, around: Surrounded) -> tuple[Path, int, str] | None:
+    """The file, the page and the hash of what was indexed, of a citation in a PDF."""
+    path, page = around.path, citation["page"]
+    if path is None or page is None or around.sha256 is None or path.suffix.lower() != ".pdf":
+        return None
+    return path, page, around.sha256

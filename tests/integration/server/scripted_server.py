@@ -23,6 +23,7 @@ from app.server.access import Access
 from app.server.application import create_app
 from app.server.documents import Documents
 from app.server.service import ServerOptions
+from app.server.sources import Sources
 from app.settings import Settings
 from core.errors import ModelError
 from graph.builder import build_graph
@@ -82,9 +83,9 @@ class Models:
         return rag
 
 
-def scripted_app(models: Models | None = None, **options: Any) -> FastAPI:
+def scripted_app(models: Models | None = None, *, sources: Sources | None = None, **options: Any) -> FastAPI:
     """The application over scripted models."""
-    return create_app((models or Models()).rag(), ServerOptions(**options))
+    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources)
 
 
 def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:

@@ -271,3 +271,23 @@ def test_every_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatc
         compared.clear()
         given.owner_of(Headers(headers)["authorization"])
         assert compared == [token for _, token in given.tokens]
+
+
+async def test_nothing_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Recording:
+        def __getattr__(self, name: str) -> object:
+            told.append(name)
+            raise AttributeError(name)
+
+    for provider in ("trace.get_tracer_provider", "metrics.get_meter_provider", "_logs.get_logger_provider"):
+        monkeypatch.setattr(f"opentelemetry.{provider}", Recording)
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    app = scripted_app()
+    with client_of(app) as client:
+        async with app.router.lifespan_context(app):
+            assert (await client.post("/api/ask", json={"question": QUESTION})).status_code == 200
+            assert (await client.post("/api/ask", json={})).status_code == 400
+    assert told == []

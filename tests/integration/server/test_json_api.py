@@ -233,16 +233,6 @@ async def test_an_answer_can_be_exported_with_its_evidence_and_drawn() -> None:
         assert (await client.get(f"/api/runs/{id_}/export?format=exe")).status_code == 400
 
 
-async def test_a_citation_stands_in_its_passage() -> None:
-    with client_of(scripted_app()) as client:
-        id_ = (await client.post("/api/ask", json={"question": QUESTION})).headers["x-run-id"]
-        place = (await client.get(f"/api/runs/{id_}/citations/1")).json()
-        assert (place["kind"], place["before"], place["quote"], place["after"]) == ("text", "", AIR, "")
-        assert (place["place"], place["page"]) == ("notes.txt p. 3", 3)
-        for number in ("0", "2", "x"):
-            assert (await client.get(f"/api/runs/{id_}/citations/{number}")).status_code in (400, 404)
-
-
 async def test_counters_tell_what_was_asked_and_what_it_cost() -> None:
     with client_of(scripted_app()) as client:
         await client.post("/api/ask", json={"question": QUESTION})
