@@ -1,7 +1,7 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 SQUAD ?= ../shared/data/squad2_computational_complexity.json
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit check
+.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit test-browser check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ test: ## the unit and integration tests, and one real question to the embedded m
 
 test-model: ## the tests that run the embedded model
 	$(PYTHON) -m pytest tests/model
+
+test-browser: ## the tests of the page in a Chromium, where there is one: about five minutes
+	$(PYTHON) -m pytest tests/browser
 
 unit: ## the unit tests alone
 	$(PYTHON) -m pytest -n 2 --dist worksteal tests/unit

@@ -29,7 +29,8 @@ export async function showPassage(id, citation, citations = count) {
   on.hidden = number >= count;
   try {
     const found = await json(`/api/runs/${encodeURIComponent(id)}/citations/${citation}`);
-    const picture = found.page_image && found.rectangles?.length ? await pageOf(found) : null;
+    // Without its page, which may have changed since it was indexed, the text is shown.
+    const picture = found.page_image && found.rectangles?.length ? await pageOf(found).catch(() => null) : null;
     if (run !== id || number !== citation) return;
     byId("passage-title").textContent = `Quote ${citation} · ${found.place ?? placeOf(found)}`;
     body.replaceChildren(
@@ -60,7 +61,7 @@ async function pageOf({ page_image: path, rectangles, width, height, page, quote
     svg("rect", { class: "region", x: left, y: top, width: right - left, height: bottom - top }),
   );
   const overlay = svg("svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, ...regions);
-  const image = el("img", { src: pictured, alt: `Page ${page} with the quote marked: ${quote}`, width, height });
+  const image = el("img", { src: pictured, alt: `Page ${page} with the quote marked: ${quote}`, width: Math.round(width), height: Math.round(height) });
   return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The page" }, el("div", { class: "sheet" }, image, overlay));
 }
 
