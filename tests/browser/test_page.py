@@ -276,6 +276,7 @@ def test_the_last_questions_can_be_opened_again(world: World, open_page: Open) -
     answered(page, DEPOSIT)
     page.get_by_role("region", name="Last questions").get_by_role("link", name=BREAK).click()
     expect(page.locator(".outcome")).to_contain_text("Partly supported")
+    expect(page.locator("h2.asked")).to_be_focused()
     expect(page.locator('[data-node="finish"]')).to_have_class(re.compile("visited"))
     page.go_back()
     expect(page.locator("h2.asked")).to_have_text(DEPOSIT)

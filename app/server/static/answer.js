@@ -1,7 +1,7 @@
 // The answer with each claim marked by its verdict; or, where there is none, what was tried and what may help.
 
 import { showAbstention } from "./abstention.js";
-import { button, byId, counted, el, fileName, placeOf, sectionOf } from "./dom.js";
+import { button, byId, counted, el, fileName, placeOf, replaceContent, sectionOf } from "./dom.js";
 import { openPassage } from "./passage.js";
 import { attachPeek } from "./peek.js";
 import { download, objectUrl } from "./server.js";
@@ -19,7 +19,7 @@ export function showAnswer(id, result, onAgain) {
   const answered = ["grounded", "partially_grounded", "direct"].includes(result.outcome);
   const parts = answered ? answerParts(id, result) : showAbstention(result, onAgain);
   const title = el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, result.question);
-  byId("outcome").replaceChildren(title, badge, ...parts, costLine(id, result), exportBar(id));
+  replaceContent(byId("outcome"), title, badge, ...parts, costLine(id, result), exportBar(id));
 }
 
 function answerParts(id, result) {

@@ -42,9 +42,11 @@ function isChosen(one) {
 }
 
 async function refresh() {
+  const before = JSON.stringify(documents);
   try {
     documents = (await json("/api/documents")).documents;
     byId("documents-problem").replaceChildren();
+    if (before === JSON.stringify(documents)) return; // what is focused stays
   } catch (error) {
     showProblem(byId("documents-problem"), error);
   }
@@ -175,6 +177,7 @@ addEventListener("dragover", (event) => {
 });
 addEventListener("dragleave", (event) => !event.relatedTarget && document.body.classList.remove("dropping"));
 addEventListener("drop", (event) => {
+  if (!event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
   upload([...event.dataTransfer.files]);

@@ -33,6 +33,13 @@ export function announce(text) {
   byId("status").textContent = text;
 }
 
+// Replaces what a region shows; a focus in it moves to its heading, lest it is lost.
+export function replaceContent(region, ...parts) {
+  const focused = region.contains(document.activeElement);
+  region.replaceChildren(...parts);
+  if (focused) region.querySelector("[tabindex='-1']")?.focus();
+}
+
 export function showProblem(place, error) {
   place.replaceChildren(el("p", { class: "failure" }, error.message));
 }

@@ -2,7 +2,7 @@
 
 import { byId, counted, shortened, svg } from "./dom.js";
 import { json } from "./server.js";
-import { sureness } from "./verdicts.js";
+import { shownVerdict } from "./verdicts.js";
 
 const CHECKS = ["hallucination_check", "answer_check"];
 const LONGEST = 18; // characters of a decision that fit in a node
@@ -133,9 +133,10 @@ function inShort(name, decided, summary) {
       return decided.declined ? "declines" : decided.redraft ? "redraft" : decided.drafts > 1 ? `${decided.drafts} drafts` : "draft";
     case "direct_generate":
       return "draft";
-    case "answer_check": {
-      const [verdict] = decided.usefulness;
-      return verdict ? `${verdict.label} of 5  ${sureness(verdict)?.toFixed(2) ?? ""}` : summary;
+    case "hallucination_check": {
+      const signs = decided.claims.map((claim) => shownVerdict(claim.verdict.label).sign);
+      const counts = [...new Set(signs)].map((sign) => `${sign} ${signs.filter((one) => one === sign).length}`);
+      return counts.length > 1 ? counts.join("  ") : summary;
     }
     case "compare_answers":
       return decided.answers.length ? `${decided.answers.length} answers` : "they agree";

@@ -159,7 +159,6 @@ for (const close of document.querySelectorAll("dialog .close")) {
   close.addEventListener("click", () => close.closest("dialog").close());
 }
 addEventListener("hashchange", route);
-addEventListener("popstate", route);
 
 // A question in the address is filled in, not asked: a link on another site must not spend what an answer costs.
 const linked = new URLSearchParams(location.search).get("q");

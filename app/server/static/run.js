@@ -1,7 +1,7 @@
 // Follows one run: the graph, the steps, the draft while it is not checked, and then the answer.
 
 import { showAnswer } from "./answer.js";
-import { announce, button, byId, el } from "./dom.js";
+import { announce, button, byId, el, replaceContent } from "./dom.js";
 import { eventsOf, request } from "./server.js";
 import { DOING } from "./steps.js";
 import { shownOutcome } from "./verdicts.js";
@@ -19,6 +19,7 @@ export class RunView {
 
   // Show a run from its first event on; returns when it has ended, or another run is shown.
   async show(id, question) {
+    const asking = document.activeElement === byId("question");
     this.clear();
     this.id = id;
     const { signal } = this.following;
@@ -32,7 +33,7 @@ export class RunView {
       el("div", { class: "working" }, this.told, this.stop),
       this.drafting,
     );
-    this.running = new Set();
+    if (!asking && !document.querySelector("dialog[open]")) outcome.querySelector(".asked").focus();
     for await (const event of eventsOf(id, signal)) {
       if (signal.aborted) return;
       this.#take(event, question);
@@ -63,13 +64,11 @@ export class RunView {
         break;
       case "node_started":
         if (["generate", "direct_generate", "finish"].includes(data.node)) this.#setDraft("");
-        this.running.add(data.node);
         this.graph?.start(data.node);
         this.steps.start(data.node);
         this.#say(DOING[data.node] ?? data.node);
         break;
       case "node_finished":
-        this.running.delete(data.node);
         this.graph?.finish(data);
         this.steps.finish(data);
         // What was streamed, or else the whole: a model need not stream.
@@ -114,7 +113,8 @@ export class RunView {
   #fail(message, question) {
     this.#end();
     byId("doing").textContent = "The run ended early.";
-    byId("outcome").replaceChildren(
+    replaceContent(
+      byId("outcome"),
       el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, question),
       el(
         "div",
