@@ -20,8 +20,11 @@ from playwright.sync_api import Page, expect
 
 from app.server import json_api
 from app.server.access import Access
+from app.server.sources import Sources
+from core.types import Citation
+from retrieval.library.library import Library
 from tests.browser.conftest import NARROW, WIDE, Seen
-from tests.browser.world import BREAK, CLAIMS, DEPOSIT, TWO, UNANSWERED, World
+from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, TWO, UNANSWERED, World
 
 Open = Callable[..., tuple[Page, Seen]]
 BUDGET = 200_000  # bytes of the page and all that it loads
@@ -387,6 +390,37 @@ def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(world: 
     assert (region["y"] - whole["y"]) / whole["height"] == pytest.approx(0.2, abs=0.01)
     assert region["width"] / whole["width"] == pytest.approx(0.4, abs=0.01)
     assert not violations(page)
+    assert not seen.errors
+
+
+def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_page: Open) -> None:
+    told = "the readers of pages are not there"
+    surroundings = pytest.importorskip("retrieval.index.surroundings", reason=told).surroundings
+    reader = pytest.importorskip("retrieval.sandbox.pages", reason=told).PageReader
+
+    def sources(library: Library) -> Sources:
+        def around(one: Citation) -> Any:
+            place = (one["source"], one["passage"], one["start"], one["end"])
+            return surroundings(library.store.database, *place, page=one["page"], row=one["row"])
+
+        return Sources(around, reader())
+
+    world = serve(sources=sources)
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page, PARKING)
+    page.locator(".claim").click()
+    dialog = page.get_by_role("dialog", name="Quote 1 · parking-plan.pdf p. 1")
+    image = dialog.get_by_role("img", name="Page 1 with the quote marked")
+    expect(image).to_be_visible()
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1_200
+    whole, region = image.bounding_box(), page.locator(".region").first.bounding_box()
+    assert whole
+    assert region
+    assert region["x"] > whole["x"]
+    assert region["y"] > whole["y"]
+    dialog.get_by_text("The passage as text").click()
+    expect(dialog.locator("mark")).to_have_text(PLAN)
     assert not seen.errors
 
 

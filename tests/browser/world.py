@@ -18,6 +18,7 @@ from app.front_door import SelfRAG
 from app.server.application import create_app
 from app.server.documents import Documents
 from app.server.service import ServerOptions
+from app.server.sources import Sources
 from app.settings import Settings
 from graph.context import Limits
 from retrieval.library.library import Library
@@ -41,6 +42,7 @@ HEADS = f"""# Heads of terms
 
 Before the lease was signed, the parties agreed on a deposit of {TWO}, payable on signature.
 """
+PARKING = "Which numbers do the parking spaces have?"
 PLAN = "The eight parking spaces are numbered 21 to 28 and lie behind the mill."
 LEASE = Path(__file__).parents[2] / "data" / "library" / "lease-summary.txt"
 
@@ -66,6 +68,8 @@ class Lawyer(Policy):
             return next(answer for answer in (THREE, TWO, "none") if answer in inputs["passage"] or answer == "none")
         if kind in ("draft", "mend", "improve") and inputs["question"] == BREAK:
             return " ".join(CLAIMS)
+        if kind == "draft" and inputs["question"] == PARKING:
+            return PLAN
         if kind == "draft" and inputs["question"] == DEPOSIT:
             return f"The tenant has paid a deposit of 23,250 pounds, which equals {THREE}."
         return super().text(kind, inputs)
@@ -112,8 +116,13 @@ class World:
 
 
 @contextmanager
-def served(folder: Path, arrange: Callable[[Path], None] = lambda shared: None, **options: Any) -> Iterator[World]:
-    """Serve over documents in ``folder``, to which ``arrange`` may add."""
+def served(
+    folder: Path,
+    arrange: Callable[[Path], None] = lambda shared: None,
+    sources: Callable[[Library], Sources] = lambda library: Sources(),
+    **options: Any,
+) -> Iterator[World]:
+    """Serve over documents in ``folder``, to which ``arrange`` may add; ``sources`` shows where quotes stand."""
     shared = folder / "documents"
     shared.mkdir()
     shutil.copy(LEASE, shared)
@@ -136,7 +145,7 @@ def served(folder: Path, arrange: Callable[[Path], None] = lambda shared: None, 
             retriever=library.store.as_retriever(), model=chat, settings=Settings(selfrag_embedding_model="bow")
         )
         rag.context = rag.context.model_copy(update={"limits": Limits(rewrites=1, drafts=1)})
-        app = create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"))
+        app = create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"), sources(library))
         with listening(app) as address:
             yield World(address, model, folder, app)
     finally:
