@@ -71,4 +71,4 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 audit: ## known vulnerabilities in what the requirements install, as PyPI knows them
 	$(PYTHON) -m pip_audit --requirement requirements.txt
 
-check: test lint type test-model stress-smoke ## all that CI runs
+check: test lint type test-browser test-model stress-smoke ## all that CI runs

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -r requirements-dev.txt")
-
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.world import World, served
@@ -33,6 +30,11 @@ def browser() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture(autouse=True)
+def _chromium(browser: Browser) -> None:
+    """Skip before a server is started."""
 
 
 @pytest.fixture
