@@ -159,8 +159,8 @@ def _edge(layout: Layout, edge: tuple[str, str], visits: Visits | None) -> Html:
     text_colour = "muted" if colour == "line" else colour
     return tag(
         "g",
-        tag("path", class_=f"edge {colour}{wide}", d=_rounded(points)),
-        tag("path", class_=f"tip {colour}", d=_tip(*points[-2:])),
+        tag("path", class_=f"edge {colour}{wide}", d=rounded(points)),
+        tag("path", class_=f"tip {colour}", d=arrow_tip(*points[-2:])),
         tag(
             "text",
             label,
@@ -177,7 +177,7 @@ def _edge(layout: Layout, edge: tuple[str, str], visits: Visits | None) -> Html:
     )
 
 
-def _rounded(points: Sequence[Point], radius: float = 9) -> str:
+def rounded(points: Sequence[Point], radius: float = 9) -> str:
     """A path through the points with rounded corners."""
     drawn = f"M{points[0][0]:g} {points[0][1]:g}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -194,7 +194,7 @@ def _towards(start: Point, end: Point, distance: float) -> Point:
     return start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part
 
 
-def _tip(before: Point, end: Point) -> str:
+def arrow_tip(before: Point, end: Point) -> str:
     """The head of an arrow."""
     x, y = _towards(end, before, 9)
     across = (0, 4.5) if before[1] == end[1] else (4.5, 0)

@@ -157,8 +157,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(PRIVATE):
-                    headers.setdefault("Cache-Control", "no-store")
+                # The page's files are asked for again, lest an old script meets a new server.
+                headers.setdefault("Cache-Control", "no-store" if scope["path"].startswith(PRIVATE) else "no-cache")
                 self._on_answer(message["status"])
             await send(message)
 

@@ -15,6 +15,7 @@ from app.result import Result
 from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.export import TYPES, exported
+from app.server.graph_drawing import graph_drawing
 from app.server.runs import Run
 from app.server.service import CHOICES, AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
@@ -183,6 +184,11 @@ def json_api(service: Service) -> APIRouter:
                 },
             }
         )
+
+    @router.get("/graph", tags=["server"])
+    async def graph() -> Response:
+        """Return the graph's nodes and edges as shapes to be drawn."""
+        return json_response(graph_drawing())
 
     @router.get("/documents", tags=["documents"])
     async def list_documents(request: Request) -> Response:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
 from app.show import numbered_answer
+from app.visits import summary
 from core.errors import RequestError, SelfRAGError
 from core.text import clean
 from models.redaction import Secrets
@@ -195,7 +196,8 @@ def _record(event: Event, run: Run) -> None:
         case NodeStarted():
             run.add("node_started", node=event.node)
         case NodeFinished():
-            run.add("node_finished", node=event.node, seconds=event.seconds, decided=event.decided)
+            told = summary({"node": event.node, **event.decided})
+            run.add("node_finished", node=event.node, seconds=event.seconds, decided=event.decided, summary=told)
         case DraftToken():
             run.add("draft_token", text=event.text)
         case Finished():

@@ -7,11 +7,12 @@ from itertools import combinations, pairwise
 import pytest
 
 from app.layout import EDGES, REGENERATE, REQUERY, Layout, Point
+from app.server.graph_drawing import SMALL
 from app.svg import BARE, PURPOSES, RUN
 from graph.builder import build_graph
 from tests.scripted import services
 
-both_sizes = pytest.mark.parametrize("layout", [BARE, RUN])
+every_size = pytest.mark.parametrize("layout", [BARE, RUN, SMALL])
 
 
 def segments(layout: Layout, edge: tuple[str, str]) -> list[tuple[Point, Point]]:
@@ -42,7 +43,7 @@ def test_both_loops_are_loops() -> None:
         assert {start for start, _ in loop} == {end for _, end in loop}
 
 
-@both_sizes
+@every_size
 def test_a_good_question_goes_straight_down(layout: Layout) -> None:
     way = ["__start__", "decide", "retrieve", "grade_documents", "generate", "select", "finish", "__end__"]
     boxes = [layout.boxes[name] for name in way]
@@ -50,7 +51,7 @@ def test_a_good_question_goes_straight_down(layout: Layout) -> None:
     assert all(one.y < other.y for one, other in pairwise(boxes))
 
 
-@both_sizes
+@every_size
 def test_every_edge_is_of_level_and_upright_parts_from_its_source_to_its_target(layout: Layout) -> None:
     for edge in EDGES:
         points = layout.route(*edge)
@@ -61,7 +62,7 @@ def test_every_edge_is_of_level_and_upright_parts_from_its_source_to_its_target(
         assert all(one[0] == other[0] or one[1] == other[1] for one, other in pairwise(points)), edge
 
 
-@both_sizes
+@every_size
 def test_no_node_covers_another_or_an_edge(layout: Layout) -> None:
     boxes = layout.boxes
     for one, other in combinations(boxes.values(), 2):
@@ -75,7 +76,7 @@ def test_no_node_covers_another_or_an_edge(layout: Layout) -> None:
                 assert beside or above_or_below, (edge, name)
 
 
-@both_sizes
+@every_size
 def test_few_edges_cross_and_no_loop_crosses_another(layout: Layout) -> None:
     crossings = {
         frozenset((one, other))

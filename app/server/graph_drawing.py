@@ -1,0 +1,48 @@
+"""The graph as shapes that a page can draw by itself: small, since the page tells beside it what each node decided."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from app.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout
+from app.svg import PURPOSES, arrow_tip, rounded
+
+SMALL = Layout(width=104, height=52, gap=20, aisle=58)
+TRIM = MARGIN / 2  # of the margin on each side, which no lane uses
+
+
+@cache
+def graph_drawing() -> dict[str, Any]:
+    """Return where nodes and edges stand: boxes by their left upper corner, and edges as SVG paths."""
+    left, top = -SMALL.half + TRIM, -TRIM
+    return {
+        "view": [left, top, -2 * left, SMALL.bottom - 2 * top],
+        "nodes": [
+            {
+                "name": name,
+                "purpose": PURPOSES.get(name, ""),
+                "left": box.left,
+                "top": box.top,
+                "width": box.width,
+                "height": box.height,
+            }
+            for name, box in SMALL.boxes.items()
+        ],
+        "edges": [
+            {
+                "source": source,
+                "target": target,
+                "label": edge.label,
+                "loop": LOOPS.get((source, target)),
+                "part_of": "re-query"
+                if (source, target) in REQUERY
+                else "regenerate"
+                if (source, target) in REGENERATE
+                else None,
+                "line": rounded(points := SMALL.route(source, target)),
+                "tip": arrow_tip(*points[-2:]),
+            }
+            for (source, target), edge in EDGES.items()
+        ],
+    }

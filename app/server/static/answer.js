@@ -1,0 +1,184 @@
+// The answer with each claim marked by its verdict; or, where there is none, what was tried and what may help.
+
+import { showAbstention } from "./abstention.js";
+import { button, byId, counted, el, fileName, placeOf, replaceContent, sectionOf } from "./dom.js";
+import { openPassage } from "./passage.js";
+import { attachPeek } from "./peek.js";
+import { download, objectUrl } from "./server.js";
+import { shownOutcome, shownVerdict, sureness } from "./verdicts.js";
+
+const FORMS = [
+  ["markdown", "Markdown", "md"],
+  ["json", "JSON", "json"],
+  ["html", "Web page", "html"],
+];
+
+export function showAnswer(id, result, onAgain) {
+  const { sign, kind, word } = shownOutcome(result.outcome);
+  const badge = el("p", { class: `outcome ${kind}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), word);
+  const answered = ["grounded", "partially_grounded", "direct"].includes(result.outcome);
+  const parts = answered ? answerParts(id, result) : showAbstention(result, onAgain);
+  const title = el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, result.question);
+  replaceContent(byId("outcome"), title, badge, ...parts, costLine(id, result), exportBar(id));
+}
+
+function answerParts(id, result) {
+  const [told, disagreement] = splitAnswer(result);
+  return [
+    el("div", { class: "answer", dir: "auto" }, ...claimsIn(id, told, result)),
+    summaryOfClaims(result.claims),
+    result.conflicts.length ? conflicts(id, result, disagreement) : null,
+    result.citations.length ? evidence(id, result) : null,
+  ].filter(Boolean);
+}
+
+// The documents' different answers stand in the last paragraph of the text, and are shown from the result instead.
+function splitAnswer({ answer, conflicts: differing }) {
+  const end = differing.length ? answer.lastIndexOf("\n\n") : -1;
+  return end < 0 ? [answer, ""] : [answer.slice(0, end), answer.slice(end + 2)];
+}
+
+function claimsIn(id, answer, { claims, citations }) {
+  const parts = [];
+  let position = 0;
+  for (const claim of claims) {
+    const begin = answer.indexOf(claim.text, position);
+    if (begin < 0) continue;
+    parts.push(answer.slice(position, begin), ...claimParts(id, claim, citations));
+    position = begin + claim.text.length;
+  }
+  return [...parts, answer.slice(position)];
+}
+
+function claimParts(id, claim, citations) {
+  const { sign, kind, word } = shownVerdict(claim.label);
+  const sure = sureness(claim);
+  const cited = citations.filter((one) => claim.citations.includes(one.id));
+  const text = el("span", { class: `claim ${kind}` }, claim.text);
+  const verdict = word + (sure === null ? "" : `, probability ${sure.toFixed(2)}`);
+  const buttons = (cited.length ? cited : [null]).map((citation) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: `cite ${kind}`,
+        "aria-label": citation ? `${verdict}. Quote ${citation.id}, ${placeOf(citation)}` : verdict,
+        "aria-haspopup": citation ? "dialog" : null,
+      },
+      el("span", { class: "sign", "aria-hidden": "true" }, sign),
+      citation ? String(citation.id) : "",
+    ),
+  );
+  const open = (citation) => citation && openPassage(id, citation.id, citations.length);
+  attachPeek(text, claim, cited, open, () => open(cited[0]));
+  buttons.forEach((one, index) => attachPeek(one, claim, cited.slice(index, index + 1), open, () => open(cited[index])));
+  return [text, el("span", { class: "cites" }, "\u2060", ...buttons)];
+}
+
+function summaryOfClaims(claims) {
+  if (!claims.length) return null;
+  const counts = new Map();
+  for (const claim of claims) counts.set(claim.label, (counts.get(claim.label) ?? 0) + 1);
+  const told = [...counts].map(([label, count]) => {
+    const { sign, kind, word } = shownVerdict(label);
+    return el("span", { class: `verdict ${kind}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), `${word}: ${count}`);
+  });
+  return el("p", { class: "tally", "aria-label": "Claims by verdict" }, `${counted(claims.length, "claim")} `, ...told);
+}
+
+function conflicts(id, result, disagreement) {
+  const cited = new Map(result.citations.map((citation) => [citation.id, citation]));
+  const rows = result.conflicts.map((conflict) =>
+    el(
+      "li",
+      {},
+      el("p", { class: "says", dir: "auto" }, conflict.answer),
+      ...conflict.citations.map((number) => sourceButton(id, cited.get(number), result.citations.length)),
+    ),
+  );
+  const title = disagreement.split("\n")[0].replace(/[:：]$/, "") || "The documents disagree";
+  return el(
+    "section",
+    { class: "conflicts", "aria-labelledby": "conflicts-title" },
+    el("h3", { id: "conflicts-title", dir: "auto" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), title),
+    el("ul", {}, ...rows),
+  );
+}
+
+function sourceButton(id, citation, count) {
+  const told = placeOf(citation) + (citation.date ? `, ${citation.date}` : "");
+  const label = `Quote ${citation.id}: ${told}`;
+  return button(`${citation.id} · ${told}`, () => openPassage(id, citation.id, count), { class: "source", "aria-label": label });
+}
+
+function evidence(id, { citations }) {
+  const items = citations.map((citation) =>
+    el(
+      "li",
+      { value: citation.id },
+      el("blockquote", { dir: "auto" }, citation.quote),
+      el(
+        "p",
+        { class: "from" },
+        el("span", { class: "file" }, placeOf(citation)),
+        sectionOf(citation) && el("span", { class: "muted" }, sectionOf(citation)),
+        citation.date && el("span", { class: "muted" }, citation.date),
+        button("Open in its document", () => openPassage(id, citation.id, citations.length), {
+          class: "link",
+          "aria-label": `Open quote ${citation.id} in ${fileName(citation.source)}`,
+        }),
+      ),
+    ),
+  );
+  return el("section", { class: "evidence", "aria-labelledby": "evidence-title" }, el("h3", { id: "evidence-title" }, "Evidence"), el("ol", {}, ...items));
+}
+
+function costLine(id, result) {
+  const { usage, path } = result;
+  const cached = usage.cached_input_tokens ? ` (${usage.cached_input_tokens.toLocaleString("en")} from the cache)` : "";
+  const told = [
+    `${result.outcome ?? "stopped"} (${result.stop_reason})`,
+    counted(usage.model_calls, "model call"),
+    `${usage.estimated ? "about " : ""}${usage.input_tokens.toLocaleString("en")} tokens read${cached}, ${usage.output_tokens.toLocaleString("en")} written`,
+    `${usage.seconds.toFixed(1)} s`,
+  ].join(" · ");
+  const place = el("div", { class: "picture" });
+  const details = el(
+    "details",
+    { class: "cost" },
+    el("summary", {}, el("span", {}, told), el("span", { class: "way" }, path.map((step) => step.node).join(" → "))),
+    place,
+    el("p", { class: "muted" }, `Answered by ${result.stamp.chat_model}, judged by ${result.stamp.critic_model}.`),
+  );
+  details.addEventListener("toggle", async () => {
+    if (!details.open || place.childElementCount) return;
+    try {
+      const src = await objectUrl(`/api/runs/${encodeURIComponent(id)}/picture.svg`);
+      const alt = `The way of this run through the graph: ${path.map((step) => step.node).join(", ")}`;
+      const picture = el("img", { src, alt });
+      place.replaceChildren(el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The drawn run" }, picture));
+    } catch (error) {
+      place.replaceChildren(el("p", { class: "failure" }, error.message));
+    }
+  });
+  return details;
+}
+
+function exportBar(id) {
+  const problem = el("span", { role: "alert" });
+  const buttons = FORMS.map(([form, name, suffix]) =>
+    button(
+      name,
+      async () => {
+        problem.textContent = "";
+        try {
+          await download(`/api/runs/${encodeURIComponent(id)}/export?format=${form}`, `answer.${suffix}`);
+        } catch (error) {
+          problem.textContent = error.message;
+        }
+      },
+      { class: "link", "aria-label": `Save the answer as ${name}` },
+    ),
+  );
+  return el("p", { class: "export" }, el("span", { class: "muted" }, "Save with its evidence:"), ...buttons, problem);
+}

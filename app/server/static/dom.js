@@ -1,0 +1,67 @@
+// Makes elements. Every text is a text node: nothing that a model, a document or a file's name says becomes markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+export function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+// A button that does something here, as opposed to one that sends a form.
+export function button(text, onclick, attributes = {}) {
+  return el("button", { type: "button", onclick, ...attributes }, text);
+}
+
+export function announce(text) {
+  byId("status").textContent = text;
+}
+
+// Replaces what a region shows; a focus in it moves to its heading, lest it is lost.
+export function replaceContent(region, ...parts) {
+  const focused = region.contains(document.activeElement);
+  region.replaceChildren(...parts);
+  if (focused) region.querySelector("[tabindex='-1']")?.focus();
+}
+
+export function showProblem(place, error) {
+  place.replaceChildren(el("p", { class: "failure" }, error.message));
+}
+
+export function fileName(source) {
+  return (source ?? "").split(/[\\/]/).pop() || "a passage";
+}
+
+// As the command line names a place: the file, and the page or row.
+export function placeOf({ source, page, row }) {
+  return fileName(source) + (page ? ` p. ${page}` : row ? ` row ${row}` : "");
+}
+
+export function sectionOf({ title, heading }) {
+  return [title, heading].filter(Boolean).join(" > ");
+}
+
+export function counted(count, one, many = `${one}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+export function shortened(text, most) {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+}

@@ -1,0 +1,72 @@
+// A quote in its document: on the page of a PDF where the server can tell its place, and in the text around it.
+
+import { byId, el, placeOf, showProblem, svg } from "./dom.js";
+import { json, objectUrl } from "./server.js";
+
+let run = null;
+let number = 0;
+let count = 0;
+let pictured = null;
+
+const dialog = byId("passage");
+const back = byId("passage-before");
+const on = byId("passage-after");
+
+export function openPassage(id, citation, citations) {
+  location.hash = `#/runs/${id}/citations/${citation}`;
+  count = citations;
+}
+
+// Called for the address of a citation, so that a link to a quote opens it too.
+export async function showPassage(id, citation, citations = count) {
+  [run, number, count] = [id, citation, citations];
+  const body = byId("passage-body");
+  body.replaceChildren(el("p", { class: "muted" }, "Opening …"));
+  byId("passage-title").textContent = `Quote ${citation}`;
+  if (!dialog.open) dialog.showModal();
+  byId("passage-title").focus();
+  back.hidden = number <= 1;
+  on.hidden = number >= count;
+  try {
+    const found = await json(`/api/runs/${encodeURIComponent(id)}/citations/${citation}`);
+    // Without its page, which may have changed since it was indexed, the text is shown.
+    const picture = found.page_image && found.rectangles?.length ? await pageOf(found).catch(() => null) : null;
+    if (run !== id || number !== citation) return;
+    byId("passage-title").textContent = `Quote ${citation} · ${found.place ?? placeOf(found)}`;
+    body.replaceChildren(
+      el("p", { class: "from" }, [found.section, found.date].filter(Boolean).join(" · ")),
+      ...(picture ? [picture] : []),
+      textOf(found, Boolean(picture)),
+    );
+    (picture ?? body).querySelector("mark, .region")?.scrollIntoView({ block: "center" });
+  } catch (error) {
+    showProblem(body, error);
+  }
+}
+
+export function closePassage() {
+  if (dialog.open) dialog.close();
+}
+
+function textOf({ before, quote, after, source }, folded) {
+  const text = el("blockquote", { class: "around", dir: "auto" }, before, el("mark", {}, quote), after);
+  const parts = [text, el("p", { class: "muted path", dir: "auto" }, source)];
+  return folded ? el("details", {}, el("summary", {}, "The passage as text"), ...parts) : el("div", {}, ...parts);
+}
+
+async function pageOf({ page_image: path, rectangles, width, height, page, quote }) {
+  if (pictured) URL.revokeObjectURL(pictured);
+  pictured = await objectUrl(path);
+  const regions = rectangles.map(([left, top, right, bottom]) =>
+    svg("rect", { class: "region", x: left, y: top, width: right - left, height: bottom - top }),
+  );
+  const overlay = svg("svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, ...regions);
+  const image = el("img", { src: pictured, alt: `Page ${page} with the quote marked: ${quote}`, width: Math.round(width), height: Math.round(height) });
+  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The page" }, el("div", { class: "sheet" }, image, overlay));
+}
+
+dialog.addEventListener("close", () => {
+  if (location.hash.includes("/citations/")) history.pushState(null, "", `#/runs/${run}`);
+});
+back.addEventListener("click", () => openPassage(run, number - 1, count));
+on.addEventListener("click", () => openPassage(run, number + 1, count));

@@ -1,0 +1,59 @@
+// How verdicts and outcomes are shown: a word, a sign and a class; never a colour alone.
+
+import { el } from "./dom.js";
+
+const LABELS = {
+  "fully supported": { sign: "✓", kind: "good", word: "Supported" },
+  "partially supported": { sign: "◐", kind: "part", word: "Partly supported" },
+  "no support": { sign: "✗", kind: "bad", word: "Not supported" },
+  relevant: { sign: "✓", kind: "good", word: "Relevant" },
+  irrelevant: { sign: "–", kind: "none", word: "Not relevant" },
+  retrieve: { sign: "→", kind: "none", word: "Search" },
+  direct: { sign: "→", kind: "none", word: "No documents needed" },
+};
+
+const OUTCOMES = {
+  grounded: { sign: "✓", kind: "good", word: "Supported by the documents" },
+  partially_grounded: { sign: "◐", kind: "part", word: "Partly supported by the documents" },
+  direct: { sign: "○", kind: "none", word: "Not from your documents" },
+  abstained: { sign: "—", kind: "none", word: "No answer in the documents" },
+  stopped: { sign: "✗", kind: "bad", word: "Stopped before an answer was confirmed" },
+};
+
+export function shownVerdict(label) {
+  return LABELS[label] ?? { sign: "?", kind: "none", word: label === "unknown" ? "Not checked" : label };
+}
+
+export function shownOutcome(outcome) {
+  return OUTCOMES[outcome] ?? OUTCOMES.stopped;
+}
+
+// The probability of the label that was chosen; null where the model gives none.
+export function sureness({ label, probabilities }) {
+  return probabilities?.[label] ?? null;
+}
+
+export function verdictLine(verdict, judged = null) {
+  const { sign, kind, word } = shownVerdict(verdict.label);
+  const sure = sureness(verdict);
+  const line = el(
+    "span",
+    { class: `verdict ${kind}` },
+    el("span", { class: "sign", "aria-hidden": "true" }, sign),
+    el("span", { class: "word" }, /^\d$/.test(verdict.label) ? `Usefulness ${verdict.label} of 5` : word),
+  );
+  if (sure !== null) line.append(likelihood(sure));
+  return el(
+    "span",
+    { class: "judged" },
+    line,
+    judged && el("span", { class: "what", dir: "auto" }, judged),
+    verdict.reason && el("span", { class: "why", dir: "auto" }, verdict.reason),
+  );
+}
+
+function likelihood(sure) {
+  const bar = el("span", { class: "likely", "aria-hidden": "true" }, el("span"));
+  bar.firstChild.style.width = `${Math.round(100 * sure)}%`;
+  return el("span", { class: "sure", title: "Probability of this verdict" }, sure.toFixed(2), bar);
+}

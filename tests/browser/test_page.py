@@ -1,0 +1,530 @@
+"""What a person does on the page, in a real browser against a real server, over a model that answers from a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from app.server import json_api
+from app.server.access import Access
+from app.server.sources import Sources
+from core.types import Citation
+from retrieval.library.library import Library
+from tests.browser.conftest import NARROW, WIDE, Seen
+from tests.browser.world import BREAK, CLAIMS, DEPOSIT, PARKING, PLAN, TWO, UNANSWERED, World
+
+Open = Callable[..., tuple[Page, Seen]]
+BUDGET = 200_000  # bytes of the page and all that it loads
+TOKEN = "ann-has-a-long-token"
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Your question").fill(question)
+    page.get_by_role("button", name="Ask", exact=True).click()
+
+
+def answered(page: Page, question: str = BREAK) -> None:
+    ask(page, question)
+    expect(page.locator(".export")).to_be_visible()
+
+
+def violations(page: Page) -> str:
+    """What axe-core finds wrong with the page as it is now."""
+    found = Axe().run(page)
+    return found.generate_report() if found.violations_count else ""
+
+
+def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    world.model.pause = 0.02
+    world.model.hold("support")
+    ask(page, BREAK)
+    draft = page.locator(".drafting")
+    expect(draft).to_contain_text("Draft, not checked yet")
+    expect(draft).to_contain_text("The landlord must confirm")
+    expect(page.locator('[data-node="hallucination_check"]')).to_have_class(re.compile("running"))
+    expect(page.locator('[data-node="decide"]')).to_contain_text("retrieve 0.90")
+    expect(page.locator("#outcome .answer")).to_have_count(0)
+    world.model.release()
+
+    expect(page.locator(".outcome")).to_have_text("◐Partly supported by the documents")
+    expect(draft).to_have_count(0)
+    marks = page.locator(".cite").all_inner_texts()
+    assert [mark.replace("\n", "") for mark in marks] == ["✓1", "✓2", "◐3", "✗"]
+    assert page.locator(".claim").all_inner_texts() == list(CLAIMS)
+    expect(page.locator("#status")).to_contain_text("Partly supported by the documents")
+    expect(page.locator('[data-node="finish"]')).to_have_class(re.compile("visited"))
+    page.locator("#steps summary", has_text="hallucination_check").first.click()
+    expect(page.locator("#steps details[open]")).to_contain_text("The landlord must confirm the notice within 14 days.")
+    assert not seen.errors
+
+
+def test_a_claim_shows_its_quote_and_opens_it_in_its_document(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page)
+    page.locator(".claim").first.hover()
+    peek = page.locator(".peek")
+    expect(peek).to_contain_text("Supported0.90")
+    expect(peek).to_contain_text("lease-summary.txt")
+    page.locator(".claim").first.click()
+    dialog = page.get_by_role("dialog", name="Quote 1 · lease-summary.txt")
+    expect(dialog.locator("mark")).to_have_text("The tenant may end the lease early on 31 March 2030.")
+    expect(dialog).to_contain_text("The landlord has no right to break.")
+    page.get_by_role("button", name="Next quote").click()
+    expect(page.locator("#passage mark")).to_contain_text("six months")
+    link = page.url
+    page.keyboard.press("Escape")
+    expect(page.locator("#passage")).to_be_hidden()
+
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator("#passage mark")).to_contain_text("six months")
+    assert not seen.errors
+
+
+def test_a_tap_shows_the_quote_before_it_opens(world: World, open_page: Open) -> None:
+    page, seen = open_page(NARROW, has_touch=True)
+    page.goto(world.address)
+    answered(page)
+    page.locator(".cite").first.tap()
+    expect(page.locator(".peek")).to_contain_text("lease-summary.txt")
+    expect(page.locator("#passage")).to_be_hidden()
+    page.locator(".peek").get_by_role("button", name="Open in its document").tap()
+    expect(page.locator("#passage mark")).to_be_visible()
+    assert not seen.errors
+
+
+def test_documents_that_disagree_are_shown_side_by_side(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    answered(page, DEPOSIT)
+    conflicts = page.get_by_role("region", name="The documents disagree")
+    expect(conflicts.locator("li")).to_have_count(2)
+    expect(conflicts).to_contain_text(TWO)
+    expect(page.locator(".answer")).not_to_contain_text("disagree")
+    conflicts.get_by_role("button", name="heads-of-terms.md").click()
+    expect(page.locator("#passage mark")).to_contain_text(TWO)
+
+
+def test_an_abstention_says_what_was_tried_and_what_may_help(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page, UNANSWERED)
+    expect(page.locator(".outcome")).to_contain_text("No answer in the documents")
+    facts = page.locator(".facts")
+    for told in ("Searched for", "landlord's bank account", "Nearest passage", "lease-summary.txt", "Not relevant"):
+        expect(facts).to_contain_text(told)
+    expect(facts).to_contain_text("No passage that was found was judged to hold the answer.")
+    with page.expect_request(lambda one: one.method == "POST") as sent:
+        page.get_by_role("button", name="Search for more passages").click()
+    assert sent.value.post_data_json == {"question": UNANSWERED, "k": 12}
+    assert not seen.errors
+
+
+def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    world.model.broken = True
+    answered(page)
+    expect(page.locator(".outcome")).to_contain_text("Stopped before an answer was confirmed")
+    expect(page.locator(".facts")).to_contain_text("The model failed before an answer was confirmed.")
+    world.model.broken = False
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(".outcome")).to_contain_text("Partly supported")
+
+    page.goto(f"{world.address}/#/runs/long-forgotten")
+    expect(page.locator("#problem")).to_contain_text("There is no such run")
+
+
+def test_a_full_queue_is_told_in_a_sentence(serve: Callable[..., World], open_page: Open) -> None:
+    world = serve(at_once=1, queue=0)
+    page, _ = open_page()
+    page.goto(world.address)
+    world.model.hold("retrieve")
+    ask(page, BREAK)
+    expect(page.locator('[data-node="decide"]')).to_have_class(re.compile("running"))
+    ask(page, DEPOSIT)
+    expect(page.get_by_role("alert").first).to_contain_text("as many questions as it can queue")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#outcome .failure")).to_contain_text("stopped before it was answered")
+    world.model.release()
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(".outcome")).to_contain_text("Partly supported")
+
+
+def test_a_document_is_added_seen_indexed_chosen_and_removed(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    page.get_by_role("button", name="Documents", exact=True).click()
+    files = [
+        {"name": "mill.txt", "mimeType": "text/plain", "buffer": b"The mill was built in 1821."},
+        {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"\x7fELF\x02\x01" * 50},
+        {"name": "program.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"},
+    ]
+    page.get_by_label("Add documents").set_input_files(files)
+    uploads = page.locator("#uploads")
+    expect(uploads).to_contain_text("✓added: 1 passage")
+    expect(uploads).to_contain_text("✗left out: broken.pdf is no PDF")
+    expect(uploads).to_contain_text("✗left out: program.exe is not of a kind that can be read")
+    expect(page.locator("#listed li", has_text="broken.pdf")).to_contain_text("left out: broken.pdf is no PDF")
+
+    page.get_by_role("button", name="None").click()
+    page.get_by_role("checkbox", name="mill.txt").check()
+    expect(page.locator("#chosen")).to_have_text("1 of 4 documents is asked.")
+    page.keyboard.press("Escape")
+    with page.expect_request(lambda one: one.method == "POST") as sent:
+        ask(page, "When was the mill built?")
+    assert [Path(one).name for one in sent.value.post_data_json["sources"]] == ["mill.txt"]
+    expect(page.locator(".evidence")).to_contain_text("The mill was built in 1821.")
+
+    page.get_by_role("button", name="Documents", exact=True).click()
+    page.get_by_role("button", name="Remove mill.txt").click()
+    page.get_by_role("button", name="Remove mill.txt: press again to confirm").click()
+    expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
+    assert not [error for error in seen.errors if "400" not in error]
+
+
+def test_a_document_is_shown_while_it_is_indexed(
+    world: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents, go_on = world.app.state.service.documents, threading.Event()
+    page, _ = open_page()
+    page.goto(world.address)
+    page.get_by_role("button", name="Documents", exact=True).click()
+    sync = documents._synced
+
+    async def synced() -> Any:
+        await asyncio.to_thread(go_on.wait, 30)
+        return await sync()
+
+    monkeypatch.setattr(documents, "_synced", synced)
+    page.get_by_label("Add documents").set_input_files(
+        [{"name": "mill.txt", "mimeType": "text/plain", "buffer": b"The mill was built in 1821."}]
+    )
+    expect(page.locator("#listed li", has_text="mill.txt")).to_contain_text("being indexed")
+    go_on.set()
+    expect(page.locator("#uploads")).to_contain_text("added: 1 passage")
+
+
+def test_files_that_are_dropped_on_the_page_are_added(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    expect(page.locator("#scope")).to_contain_text("3 documents")
+    page.evaluate(
+        """() => {
+          const carried = new DataTransfer();
+          carried.items.add(new File(["The mill was built in 1821."], "mill.txt", {type: "text/plain"}));
+          for (const kind of ["dragover", "drop"]) {
+            document.body.dispatchEvent(new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true}));
+          }
+        }"""
+    )
+    expect(page.get_by_role("dialog", name="Documents")).to_contain_text("added: 1 passage")
+
+
+def test_an_answer_is_saved_with_its_evidence(world: World, open_page: Open, tmp_path: Path) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    answered(page)
+    saved = {}
+    for name in ("Markdown", "JSON", "Web page"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save the answer as {name}").click()
+        saved[name] = tmp_path / download.value.suggested_filename
+        download.value.save_as(saved[name])
+    assert BREAK in saved["Markdown"].read_text(encoding="utf-8")
+    assert json.loads(saved["JSON"].read_text(encoding="utf-8"))["question"] == BREAK
+
+    alone, seen = open_page()
+    alone.goto(saved["Web page"].as_uri())
+    expect(alone.locator("blockquote").first).to_be_visible()
+    assert [one.url for one in seen.requests] == [saved["Web page"].as_uri()]
+    assert not seen.errors
+
+
+def test_the_line_of_the_cost_unfolds_into_the_drawn_run(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page)
+    line = page.locator(".cost summary")
+    expect(line).to_contain_text("partially_grounded (claims_unsupported) · ")
+    expect(line).to_contain_text("decide → retrieve → grade_documents")
+    line.click()
+    picture = page.get_by_role("img", name="The way of this run through the graph")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
+    assert not seen.errors
+
+
+def test_the_last_questions_can_be_opened_again(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    answered(page)
+    answered(page, DEPOSIT)
+    page.get_by_role("region", name="Last questions").get_by_role("link", name=BREAK).click()
+    expect(page.locator(".outcome")).to_contain_text("Partly supported")
+    expect(page.locator("h2.asked")).to_be_focused()
+    expect(page.locator('[data-node="finish"]')).to_have_class(re.compile("visited"))
+    page.go_back()
+    expect(page.locator("h2.asked")).to_have_text(DEPOSIT)
+
+
+def test_a_question_in_the_address_is_filled_in_and_not_asked(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(f"{world.address}/?q=Who+wrote+it%3F")
+    expect(page.get_by_label("Your question")).to_have_value("Who wrote it?")
+    expect(page.locator("#scope")).to_contain_text("3 documents")
+    assert not [one for one in seen.requests if one.method == "POST"]
+    page.keyboard.press("Enter")
+    expect(page.locator("h2.asked")).to_have_text("Who wrote it?")
+
+
+def test_a_question_that_is_asked_while_the_page_loads_is_not_lost(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.route("**/api/settings", lambda route: (time.sleep(1), route.continue_()))
+    page.goto(world.address)
+    answered(page, DEPOSIT)
+    expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
+
+
+def test_options_are_sent_where_they_differ_from_the_servers(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_label("Search", exact=True).select_option("always")
+    page.get_by_label("Drafts").select_option("per-passage")
+    page.get_by_label("Claims without support").select_option("hard")
+    page.get_by_label("Passages of a search").fill("7")
+    with page.expect_request(lambda one: one.method == "POST") as sent:
+        ask(page, DEPOSIT)
+    chosen = {"mode": "always", "strategy": "per-passage", "constraints": "hard", "k": 7}
+    assert sent.value.post_data_json == {"question": DEPOSIT, **chosen}
+
+
+def test_a_stream_that_is_cut_goes_on_where_it_was(
+    world: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = json_api._encoded
+
+    async def cut(run: Any, after: int) -> Any:
+        async for number, part in _numbered(encoded(run, after)):
+            yield part
+            if number == 4:
+                return
+
+    monkeypatch.setattr(json_api, "_encoded", cut)
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page, DEPOSIT)
+    after = [int(one.headers["last-event-id"]) for one in seen.requests if one.url.endswith("/events")]
+    assert len(after) > 3
+    assert after == sorted(set(after))
+    nodes = page.locator("#steps .node-name").all_inner_texts()
+    checks = ["hallucination_check", "answer_check"]
+    drafted = ["decide", "retrieve", "grade_documents", "generate", *checks, "select", "compare_answers", "finish"]
+    assert sorted(nodes) == sorted(drafted)
+
+
+async def _numbered(parts: Any) -> Any:
+    number = 0
+    async for part in parts:
+        number += 1
+        yield number, part
+
+
+def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., World], open_page: Open) -> None:
+    world = serve(access=Access((("ann", TOKEN.encode()),)))
+    page, _ = open_page()
+    page.goto(world.address)
+    dialog = page.get_by_role("dialog", name="This server asks for a token")
+    page.get_by_role("textbox", name="Token").fill("a-token-that-is-wrong")
+    page.keyboard.press("Enter")
+    expect(dialog).to_contain_text("The token was not accepted")
+    assert not violations(page)
+    page.get_by_role("textbox", name="Token").fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    answered(page)
+    with page.expect_download():
+        page.get_by_role("button", name="Save the answer as JSON").click()
+    page.reload()
+    expect(page.locator(".outcome")).to_contain_text("Partly supported")
+    expect(dialog).to_be_hidden()
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page)
+    made = BytesIO()
+    Image.new("RGB", (600, 800), "white").save(made, "PNG")
+    place = {"before": "", "quote": "the quote", "after": "", "source": "/a/plan.pdf", "page": 2, "row": None}
+    drawn = {"page_image": "/api/runs/x/citations/1/page.png", "rectangles": [[0.1, 0.2, 0.5, 0.25]]}
+    found = {"kind": "pdf", "place": "plan.pdf p. 2", "section": "", "date": None, **place, **drawn}
+    page.route("**/citations/1", lambda route: route.fulfill(json={**found, "width": 600, "height": 800}))
+    page.route("**/page.png", lambda route: route.fulfill(body=made.getvalue(), content_type="image/png"))
+    page.get_by_role("button", name="Open quote 1").click()
+    image = page.get_by_role("img", name="Page 2 with the quote marked: the quote")
+    expect(image).to_be_visible()
+    whole, region = image.bounding_box(), page.locator(".region").bounding_box()
+    assert whole
+    assert region
+    assert (region["x"] - whole["x"]) / whole["width"] == pytest.approx(0.1, abs=0.01)
+    assert (region["y"] - whole["y"]) / whole["height"] == pytest.approx(0.2, abs=0.01)
+    assert region["width"] / whole["width"] == pytest.approx(0.4, abs=0.01)
+    assert not violations(page)
+    assert not seen.errors
+
+
+def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_page: Open) -> None:
+    told = "the readers of pages are not there"
+    surroundings = pytest.importorskip("retrieval.index.surroundings", reason=told).surroundings
+    reader = pytest.importorskip("retrieval.sandbox.pages", reason=told).PageReader
+
+    def sources(library: Library) -> Sources:
+        def around(one: Citation) -> Any:
+            place = (one["source"], one["passage"], one["start"], one["end"])
+            return surroundings(library.store.database, *place, page=one["page"], row=one["row"])
+
+        return Sources(around, reader())
+
+    world = serve(sources=sources)
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page, PARKING)
+    page.locator(".claim").click()
+    dialog = page.get_by_role("dialog", name="Quote 1 · parking-plan.pdf p. 1")
+    image = dialog.get_by_role("img", name="Page 1 with the quote marked")
+    expect(image).to_be_visible()
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1_200
+    whole, region = image.bounding_box(), page.locator(".region").first.bounding_box()
+    assert whole
+    assert region
+    assert region["x"] > whole["x"]
+    assert region["y"] > whole["y"]
+    dialog.get_by_text("The passage as text").click()
+    expect(dialog.locator("mark")).to_have_text(PLAN)
+    assert not seen.errors
+
+
+def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..., World], open_page: Open) -> None:
+    def arrange(shared: Path) -> None:
+        (shared / "a <b onclick=alert(3)>.txt").write_text(f"The gate {EVIL} is green.", encoding="utf-8")
+
+    world = serve(arrange=arrange)
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page, f"What colour has the gate {EVIL}?")
+    page.get_by_role("button", name="Documents", exact=True).click()
+    expect(page.locator("#listed")).to_contain_text("a <b onclick=alert(3)>.txt")
+    page.keyboard.press("Escape")
+    expect(page.locator("h2.asked")).to_contain_text("<script>alert(2)</script>")
+    assert page.locator("[onerror], [onclick], main script").count() == 0
+    assert not seen.errors
+
+
+def test_the_page_is_small_and_asks_nothing_of_another_machine(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address, wait_until="networkidle")
+    sizes = [one.sizes() for one in seen.requests]
+    assert sum(one["responseBodySize"] + one["responseHeadersSize"] for one in sizes) < BUDGET
+    answered(page)
+    page.locator(".evidence button").first.click()
+    expect(page.locator("#passage mark")).to_be_visible()
+    own = urlsplit(world.address).netloc
+    assert {urlsplit(one.url).netloc for one in seen.requests if not one.url.startswith("blob:")} == {own}
+    assert not seen.errors
+
+
+def test_the_keyboard_alone_asks_reads_a_quote_and_returns(world: World, open_page: Open) -> None:
+    page, _ = open_page()
+    page.goto(world.address)
+    expect(page.get_by_label("Your question")).to_be_focused()
+    page.keyboard.type(BREAK)
+    page.keyboard.press("Enter")
+    expect(page.locator(".export")).to_be_visible()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('cite')"):
+            break
+    first = page.locator(".cite").first
+    expect(first).to_be_focused()
+    expect(page.locator(".peek")).to_contain_text("lease-summary.txt")
+    assert first.get_attribute("aria-describedby") == "peek"
+    page.keyboard.press("Escape")
+    expect(page.locator(".peek")).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(page.locator("#passage mark")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(first).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    for _ in range(10):
+        if page.evaluate("document.activeElement.tagName === 'SUMMARY'"):
+            break
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Drafts")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW], ids=["1400", "360"])
+def test_every_state_of_the_page_fits_and_is_accessible(
+    world: World, open_page: Open, width: dict[str, int], scheme: str
+) -> None:
+    page, seen = open_page(width, scheme)
+    page.goto(world.address)
+    expect(page.locator("#scope")).to_contain_text("3 documents")
+    looked: list[str] = []
+
+    def look(state: str) -> None:
+        looked.append(state)
+        assert not violations(page), state
+        assert page.evaluate("document.documentElement.scrollWidth") <= width["width"], state
+
+    look("start")
+    page.get_by_text("Options", exact=True).click()
+    look("options")
+    page.get_by_text("Options", exact=True).click()
+    world.model.hold("support")
+    ask(page, BREAK)
+    expect(page.locator(".draft")).to_contain_text("The landlord must confirm")
+    look("draft")
+    world.model.release()
+    expect(page.locator(".export")).to_be_visible()
+    for details in page.locator("#steps summary").all()[:3]:
+        details.click()
+    page.locator(".cost summary").click()
+    expect(page.locator(".picture img")).to_be_visible()
+    look("answer")
+    page.locator(".cite").first.focus()
+    expect(page.locator(".peek")).to_be_visible()
+    look("peek")
+    page.locator(".evidence button").first.click()
+    expect(page.locator("#passage mark")).to_be_visible()
+    look("passage")
+    page.keyboard.press("Escape")
+    answered(page, DEPOSIT)
+    look("conflict")
+    answered(page, UNANSWERED)
+    look("abstention")
+    page.get_by_role("button", name="Documents", exact=True).click()
+    look("documents")
+    assert len(looked) == 9
+    assert not seen.errors

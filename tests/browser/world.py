@@ -1,0 +1,153 @@
+"""A server as `serve` starts it, over a library of its own and a model server that answers from a script."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fpdf import FPDF
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from app.front_door import SelfRAG
+from app.server.application import create_app
+from app.server.documents import Documents
+from app.server.service import ServerOptions
+from app.server.sources import Sources
+from app.settings import Settings
+from graph.context import Limits
+from retrieval.library.library import Library
+from tests.integration.openai_server import Asked, Fault, Inputs, OpenAIServer, Policy
+from tests.integration.server.scripted_server import listening
+from tests.unit.retrieval.fakes import BagOfWords
+
+BREAK = "When may the tenant end the lease early, and what must it do first?"
+CLAIMS = {
+    "The tenant may end the lease early on 31 March 2030.": "fully supported",
+    "It must give at least six months' written notice, that is, by 30 September 2029 at the latest.": "fully supported",
+    "The break is valid only if all rent and the service charge have been paid.": "partially supported",
+    "The landlord must confirm the notice within 14 days.": "no support",
+}
+DEPOSIT = "How many months' rent is the deposit?"
+THREE, TWO = "three months' rent", "two months' rent"
+UNANSWERED = "Which bank holds the landlord's account?"
+HEADS = f"""# Heads of terms
+
+## Deposit
+
+Before the lease was signed, the parties agreed on a deposit of {TWO}, payable on signature.
+"""
+PARKING = "Which numbers do the parking spaces have?"
+PLAN = "The eight parking spaces are numbered 21 to 28 and lie behind the mill."
+LEASE = Path(__file__).parents[2] / "data" / "library" / "lease-summary.txt"
+
+
+class Lawyer(Policy):
+    """Knows the questions above; passages are relevant that share words with one of its own."""
+
+    def label(self, kind: str, inputs: Inputs) -> str:
+        if kind == "relevance":
+            words = {BREAK: ("end the lease early",), DEPOSIT: ("deposit of",)}.get(inputs["question"])
+            if words is None:
+                return super().label(kind, inputs) if inputs["question"] != UNANSWERED else "irrelevant"
+            return "relevant" if any(word in inputs["passage"] for word in words) else "irrelevant"
+        if kind == "support":
+            known = (label for claim, label in CLAIMS.items() if claim in inputs["claim"])
+            return next(known, None) or super().label(kind, inputs)
+        return super().label(kind, inputs)
+
+    def text(self, kind: str, inputs: Inputs) -> str:
+        if kind == "query":
+            return "landlord's bank account" if inputs["question"] == UNANSWERED else "break clause notice"
+        if kind == "brief":
+            return next(answer for answer in (THREE, TWO, "none") if answer in inputs["passage"] or answer == "none")
+        if kind in ("draft", "mend", "improve") and inputs["question"] == BREAK:
+            return " ".join(CLAIMS)
+        if kind == "draft" and inputs["question"] == PARKING:
+            return PLAN
+        if kind == "draft" and inputs["question"] == DEPOSIT:
+            return f"The tenant has paid a deposit of 23,250 pounds, which equals {THREE}."
+        return super().text(kind, inputs)
+
+
+class Model(OpenAIServer):
+    """The model server; it waits before a reply of a ``held`` kind until `release`, and streams with ``pause``."""
+
+    def __init__(self) -> None:
+        self.held = ""
+        self.pause = 0.0
+        self.broken = False
+        self._free = threading.Event()
+        super().__init__(policy=Lawyer())
+        self.always = self._fault
+
+    def hold(self, kind: str) -> None:
+        """Let a reply of this kind wait."""
+        self._free.clear()
+        self.held = kind
+
+    def release(self) -> None:
+        """Let it go."""
+        self.held = ""
+        self._free.set()
+
+    def _fault(self, asked: Asked) -> Fault | None:
+        if asked.kind == self.held:
+            self._free.wait(30)
+        if self.broken:
+            return Fault(carry=lambda wire: replace(wire, status=401, pieces=(b'{"error": {"message": "No."}}',)))
+        pause = self.pause
+        return Fault(carry=lambda wire: replace(wire, pause=pause)) if pause and asked.body.get("stream") else None
+
+
+@dataclass
+class World:
+    """The server's address, its model and its folders."""
+
+    address: str
+    model: Model
+    folder: Path
+    app: Any = field(repr=False)
+
+
+@contextmanager
+def served(
+    folder: Path,
+    arrange: Callable[[Path], None] = lambda shared: None,
+    sources: Callable[[Library], Sources] = lambda library: Sources(),
+    **options: Any,
+) -> Iterator[World]:
+    """Serve over documents in ``folder``, to which ``arrange`` may add; ``sources`` shows where quotes stand."""
+    shared = folder / "documents"
+    shared.mkdir()
+    shutil.copy(LEASE, shared)
+    (shared / "heads-of-terms.md").write_text(HEADS, encoding="utf-8")
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=12)
+    pdf.multi_cell(0, text=PLAN)
+    pdf.output(str(shared / "parking-plan.pdf"))
+    arrange(shared)
+    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
+    library.add([shared])
+    library.sync()
+    model = Model()
+    chat = ChatOpenAI(
+        model="gpt-4o-mini", api_key=SecretStr("none"), base_url=model.base_url, max_retries=0, stream_usage=True
+    )
+    try:
+        rag = SelfRAG(
+            retriever=library.store.as_retriever(), model=chat, settings=Settings(selfrag_embedding_model="bow")
+        )
+        rag.context = rag.context.model_copy(update={"limits": Limits(rewrites=1, drafts=1)})
+        app = create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"), sources(library))
+        with listening(app) as address:
+            yield World(address, model, folder, app)
+    finally:
+        model.release()
+        model.close()
