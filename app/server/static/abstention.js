@@ -31,12 +31,17 @@ export function showAbstention(result, onAgain) {
         {},
         el("p", {}, WHY[result.stop_reason] ?? "No answer was confirmed."),
         failure && el("p", { class: "muted", dir: "auto" }, failure),
-        drafted.length > 0 && el("ul", { class: "drafted" }, ...drafted.map((claim) => el("li", {}, verdictLine(claim, claim.text)))),
+        drafted.length > 0 &&
+          el("ul", { class: "drafted" }, ...drafted.map((claim) => el("li", {}, verdictLine(claim, claim.text)))),
       ),
     ],
     ["What to try", whatToTry(result, onAgain)],
   ];
-  const list = el("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+  const list = el(
+    "dl",
+    { class: "facts" },
+    ...facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
+  );
   return [el("p", { class: "answer", dir: "auto" }, result.answer), list];
 }
 
@@ -49,7 +54,9 @@ function queriesOf({ queries, used_retrieval, path }) {
 // The passage that the critic thinks likeliest to be relevant; without its probabilities the most similar one.
 function nearestOf({ passages }) {
   const likely = (one) => one.verdict?.probabilities?.relevant ?? (one.verdict?.label === "relevant" ? 1 : 0);
-  return [...passages].sort((one, other) => likely(other) - likely(one) || (other.similarity ?? 0) - (one.similarity ?? 0))[0];
+  return [...passages].sort(
+    (one, other) => likely(other) - likely(one) || (other.similarity ?? 0) - (one.similarity ?? 0),
+  )[0];
 }
 
 function passage(found) {
@@ -63,7 +70,12 @@ function passage(found) {
 }
 
 function whatToTry({ stop_reason: reason, question }, onAgain) {
-  const again = (text, options) => el("li", {}, button(text, () => onAgain(options, question), { class: "link" }));
+  const again = (text, options) =>
+    el(
+      "li",
+      {},
+      button(text, () => onAgain(options, question), { class: "link" }),
+    );
   const say = (text) => el("li", {}, text);
   const limited = reason?.startsWith("limit_");
   const failed = reason === "model_failed";
@@ -73,7 +85,13 @@ function whatToTry({ stop_reason: reason, question }, onAgain) {
   if (!failed && !limited) {
     tries.push(say("Ask in the words that your documents use, or name what is meant."));
     tries.push(again("Search for more passages (k = 12)", { k: 12 }));
-    tries.push(el("li", {}, button("Add a document that says it", () => byId("open-documents").click(), { class: "link" })));
+    tries.push(
+      el(
+        "li",
+        {},
+        button("Add a document that says it", () => byId("open-documents").click(), { class: "link" }),
+      ),
+    );
     tries.push(again("Answer without documents", { mode: "never" }));
   }
   return el("ul", { class: "tries" }, ...tries);

@@ -1,7 +1,7 @@
 // The answer with each claim marked by its verdict; or, where there is none, what was tried and what may help.
 
 import { showAbstention } from "./abstention.js";
-import { button, byId, counted, el, fileName, placeOf, replaceContent, sectionOf } from "./dom.js";
+import { button, byId, counted, el, fileName, placeOf, replaceContent, sectionOf, signOf } from "./dom.js";
 import { openPassage } from "./passage.js";
 import { attachPeek } from "./peek.js";
 import { download, objectUrl } from "./server.js";
@@ -15,7 +15,7 @@ const FORMS = [
 
 export function showAnswer(id, result, onAgain) {
   const { sign, kind, word } = shownOutcome(result.outcome);
-  const badge = el("p", { class: `outcome ${kind}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), word);
+  const badge = el("p", { class: `outcome ${kind}` }, signOf(sign), word);
   const answered = ["grounded", "partially_grounded", "direct"].includes(result.outcome);
   const parts = answered ? answerParts(id, result) : showAbstention(result, onAgain);
   const title = el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, result.question);
@@ -65,13 +65,15 @@ function claimParts(id, claim, citations) {
         "aria-label": citation ? `${verdict}. Quote ${citation.id}, ${placeOf(citation)}` : verdict,
         "aria-haspopup": citation ? "dialog" : null,
       },
-      el("span", { class: "sign", "aria-hidden": "true" }, sign),
+      signOf(sign),
       citation ? String(citation.id) : "",
     ),
   );
   const open = (citation) => citation && openPassage(id, citation.id, citations.length);
   attachPeek(text, claim, cited, open, () => open(cited[0]));
-  buttons.forEach((one, index) => attachPeek(one, claim, cited.slice(index, index + 1), open, () => open(cited[index])));
+  buttons.forEach((one, index) =>
+    attachPeek(one, claim, cited.slice(index, index + 1), open, () => open(cited[index])),
+  );
   return [text, el("span", { class: "cites" }, "\u2060", ...buttons)];
 }
 
@@ -81,7 +83,7 @@ function summaryOfClaims(claims) {
   for (const claim of claims) counts.set(claim.label, (counts.get(claim.label) ?? 0) + 1);
   const told = [...counts].map(([label, count]) => {
     const { sign, kind, word } = shownVerdict(label);
-    return el("span", { class: `verdict ${kind}` }, el("span", { class: "sign", "aria-hidden": "true" }, sign), `${word}: ${count}`);
+    return el("span", { class: `verdict ${kind}` }, signOf(sign), `${word}: ${count}`);
   });
   return el("p", { class: "tally", "aria-label": "Claims by verdict" }, `${counted(claims.length, "claim")} `, ...told);
 }
@@ -100,7 +102,7 @@ function conflicts(id, result, disagreement) {
   return el(
     "section",
     { class: "conflicts", "aria-labelledby": "conflicts-title" },
-    el("h3", { id: "conflicts-title", dir: "auto" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), title),
+    el("h3", { id: "conflicts-title", dir: "auto" }, signOf("≠"), title),
     el("ul", {}, ...rows),
   );
 }
@@ -108,7 +110,10 @@ function conflicts(id, result, disagreement) {
 function sourceButton(id, citation, count) {
   const told = placeOf(citation) + (citation.date ? `, ${citation.date}` : "");
   const label = `Quote ${citation.id}: ${told}`;
-  return button(`${citation.id} · ${told}`, () => openPassage(id, citation.id, count), { class: "source", "aria-label": label });
+  return button(`${citation.id} · ${told}`, () => openPassage(id, citation.id, count), {
+    class: "source",
+    "aria-label": label,
+  });
 }
 
 function evidence(id, { citations }) {
@@ -130,16 +135,22 @@ function evidence(id, { citations }) {
       ),
     ),
   );
-  return el("section", { class: "evidence", "aria-labelledby": "evidence-title" }, el("h3", { id: "evidence-title" }, "Evidence"), el("ol", {}, ...items));
+  return el(
+    "section",
+    { class: "evidence", "aria-labelledby": "evidence-title" },
+    el("h3", { id: "evidence-title" }, "Evidence"),
+    el("ol", {}, ...items),
+  );
 }
 
 function costLine(id, result) {
   const { usage, path } = result;
-  const cached = usage.cached_input_tokens ? ` (${usage.cached_input_tokens.toLocaleString("en")} from the cache)` : "";
+  const number = (count) => count.toLocaleString("en");
+  const cached = usage.cached_input_tokens ? ` (${number(usage.cached_input_tokens)} from the cache)` : "";
   const told = [
     `${result.outcome ?? "stopped"} (${result.stop_reason})`,
     counted(usage.model_calls, "model call"),
-    `${usage.estimated ? "about " : ""}${usage.input_tokens.toLocaleString("en")} tokens read${cached}, ${usage.output_tokens.toLocaleString("en")} written`,
+    `${usage.estimated ? "about " : ""}${number(usage.input_tokens)} tokens read${cached}, ${number(usage.output_tokens)} written`,
     `${usage.seconds.toFixed(1)} s`,
   ].join(" · ");
   const place = el("div", { class: "picture" });
@@ -156,7 +167,9 @@ function costLine(id, result) {
       const src = await objectUrl(`/api/runs/${encodeURIComponent(id)}/picture.svg`);
       const alt = `The way of this run through the graph: ${path.map((step) => step.node).join(", ")}`;
       const picture = el("img", { src, alt });
-      place.replaceChildren(el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The drawn run" }, picture));
+      place.replaceChildren(
+        el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The drawn run" }, picture),
+      );
     } catch (error) {
       place.replaceChildren(el("p", { class: "failure" }, error.message));
     }

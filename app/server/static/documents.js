@@ -1,6 +1,6 @@
 // The documents: which are asked, how new ones are added and read, and why some are left out.
 
-import { button, byId, counted, el, showProblem } from "./dom.js";
+import { button, byId, counted, el, showProblem, signOf } from "./dom.js";
 import { Failure, json, request } from "./server.js";
 
 const MOST_LISTED = 200;
@@ -57,7 +57,10 @@ function render() {
   const wanted = byId("narrow").value.trim().toLowerCase();
   const fitting = documents.filter((one) => one.name.toLowerCase().includes(wanted));
   const rows = fitting.slice(0, MOST_LISTED).map(row);
-  if (fitting.length > MOST_LISTED) rows.push(el("li", { class: "muted" }, `and ${counted(fitting.length - MOST_LISTED, "more", "more")}: narrow them by name`));
+  if (fitting.length > MOST_LISTED)
+    rows.push(
+      el("li", { class: "muted" }, `and ${counted(fitting.length - MOST_LISTED, "more", "more")}: narrow them by name`),
+    );
   byId("listed").replaceChildren(...rows);
   byId("listed").hidden = !rows.length;
   document.querySelector(".narrow").hidden = documents.length <= 12;
@@ -68,46 +71,67 @@ function tellChoice() {
   const readable = documents.filter((one) => one.passages > 0);
   const chosen = readable.filter(isChosen);
   const all = chosen.length === readable.length;
-  const told = all ? `All ${counted(readable.length, "document")}` : `${chosen.length} of ${counted(readable.length, "document")}`;
-  byId("scope").textContent = `Asks ${all ? `all ${counted(readable.length, "document")}` : told}`;
+  const told = all
+    ? `All ${counted(readable.length, "document")}`
+    : `${chosen.length} of ${counted(readable.length, "document")}`;
+  byId("scope").textContent = `Asks ${told.replace("All", "all")}`;
   byId("chosen").textContent = `${told} ${chosen.length === 1 ? "is" : "are"} asked.`;
 }
 
 function row(one) {
   const failed = one.status === "failed" || (one.status === "empty" && one.reason);
-  const told = one.status === "indexing" ? "being indexed …" : failed ? `left out: ${one.reason}` : one.passages ? counted(one.passages, "passage") : "left out: it holds no text";
+  const told = toldOf(one, failed);
   const name = el("span", { class: "name", title: one.source, dir: "auto" }, one.name);
-  const state = el("span", { class: failed ? "state bad" : "state muted" }, failed ? el("span", { class: "sign", "aria-hidden": "true" }, "✗") : null, told);
-  const choice = one.passages > 0 && el("input", { type: "checkbox", onchange: (event) => choose(one.source, event.target.checked) });
+  const state = el("span", { class: failed ? "state bad" : "state muted" }, failed ? signOf("✗") : null, told);
+  const choice =
+    one.passages > 0 &&
+    el("input", { type: "checkbox", onchange: (event) => choose(one.source, event.target.checked) });
   if (choice) choice.checked = isChosen(one);
-  const label = el(choice ? "label" : "span", { class: "one" }, choice || el("span", { class: "no-choice" }), el("span", {}, name, state));
+  const label = el(
+    choice ? "label" : "span",
+    { class: "one" },
+    choice || el("span", { class: "no-choice" }),
+    el("span", {}, name, state),
+  );
   return el("li", {}, label, one.removable && one.status !== "indexing" && removal(one));
 }
 
+function toldOf({ status, passages, reason }, failed) {
+  if (status === "indexing") return "being indexed …";
+  if (failed) return `left out: ${reason}`;
+  return passages ? counted(passages, "passage") : "left out: it holds no text";
+}
+
 function choose(source, wanted) {
-  if (only) wanted ? only.add(source) : only.delete(source);
-  else wanted ? left.delete(source) : left.add(source);
+  const adds = Boolean(only) === wanted;
+  const sources = only ?? left;
+  if (adds) sources.add(source);
+  else sources.delete(source);
   tellChoice();
 }
 
 // The first click asks, the second removes.
 function removal(one) {
-  const made = button("Remove", async () => {
-    if (made.dataset.sure !== "yes") {
-      made.dataset.sure = "yes";
-      made.textContent = "Remove it?";
-      made.setAttribute("aria-label", `Remove ${one.name}: press again to confirm`);
-      return;
-    }
-    made.disabled = true;
-    try {
-      await request(`/api/documents/${encodeURIComponent(one.name)}`, { method: "DELETE" });
-      await refresh();
-      byId("documents-title").focus();
-    } catch (error) {
-      showProblem(byId("documents-problem"), error);
-    }
-  }, { class: "link", "aria-label": `Remove ${one.name}` });
+  const made = button(
+    "Remove",
+    async () => {
+      if (made.dataset.sure !== "yes") {
+        made.dataset.sure = "yes";
+        made.textContent = "Remove it?";
+        made.setAttribute("aria-label", `Remove ${one.name}: press again to confirm`);
+        return;
+      }
+      made.disabled = true;
+      try {
+        await request(`/api/documents/${encodeURIComponent(one.name)}`, { method: "DELETE" });
+        await refresh();
+        byId("documents-title").focus();
+      } catch (error) {
+        showProblem(byId("documents-problem"), error);
+      }
+    },
+    { class: "link", "aria-label": `Remove ${one.name}` },
+  );
   return made;
 }
 
@@ -143,7 +167,7 @@ function tellUpload(state, { status, reason, passages }) {
 
 function tell(state, text, kind) {
   state.className = `state ${kind}`;
-  state.replaceChildren(el("span", { class: "sign", "aria-hidden": "true" }, kind === "good" ? "✓" : "✗"), text);
+  state.replaceChildren(signOf(kind === "good" ? "✓" : "✗"), text);
 }
 
 // Show the documents as they are read.

@@ -29,6 +29,11 @@ export function button(text, onclick, attributes = {}) {
   return el("button", { type: "button", onclick, ...attributes }, text);
 }
 
+// A sign beside a word that says the same.
+export function signOf(sign) {
+  return el("span", { class: "sign", "aria-hidden": "true" }, sign);
+}
+
 export function announce(text) {
   byId("status").textContent = text;
 }

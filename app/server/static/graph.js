@@ -88,7 +88,9 @@ export class Graph {
   // The name stands in the middle of its box, until what was decided stands below it.
   #say(node, text) {
     node.said.textContent = text;
-    node.words.forEach((word, row) => word.setAttribute("y", node.middle + 13 * (row - node.words.length / 2) + (text ? 4 : 10.5)));
+    node.words.forEach((word, row) =>
+      word.setAttribute("y", node.middle + 13 * (row - node.words.length / 2) + (text ? 4 : 10.5)),
+    );
   }
 
   #describe() {
@@ -130,7 +132,13 @@ function inShort(name, decided, summary) {
     case "grade_documents":
       return `${decided.relevant} of ${decided.grades.length} relevant`;
     case "generate":
-      return decided.declined ? "declines" : decided.redraft ? "redraft" : decided.drafts > 1 ? `${decided.drafts} drafts` : "draft";
+      return decided.declined
+        ? "declines"
+        : decided.redraft
+          ? "redraft"
+          : decided.drafts > 1
+            ? `${decided.drafts} drafts`
+            : "draft";
     case "direct_generate":
       return "draft";
     case "hallucination_check": {

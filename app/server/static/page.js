@@ -1,6 +1,6 @@
 // The page: asks, shows the run that its address names, and keeps the list of the last questions.
 
-import { byId, el, showProblem } from "./dom.js";
+import { byId, el, showProblem, signOf } from "./dom.js";
 import { chosenSources, prepareDocuments } from "./documents.js";
 import { Graph } from "./graph.js";
 import { closePassage, showPassage } from "./passage.js";
@@ -12,10 +12,16 @@ import { shownOutcome } from "./verdicts.js";
 const ADDRESS = /^#(?:\/runs\/|run=)([\w-]+)(?:\/citations\/(\d+))?$/;
 const MOST_LAST = 12;
 const CHOICES = {
-  mode: ["Search", { adaptive: "when the question needs it", always: "always", never: "never: answer without documents" }],
+  mode: [
+    "Search",
+    { adaptive: "when the question needs it", always: "always", never: "never: answer without documents" },
+  ],
   strategy: ["Drafts", { combined: "one, from all passages", "per-passage": "one for each passage" }],
   constraints: ["Claims without support", { soft: "are marked", hard: "are never given" }],
-  fallback: ["If nothing is relevant", { abstain: "say so", direct: "answer without documents", passages: "draft from the best passages" }],
+  fallback: [
+    "If nothing is relevant",
+    { abstain: "say so", direct: "answer without documents", passages: "draft from the best passages" },
+  ],
 };
 
 const view = new RunView(null, new Steps(), { onEnd: listLast, onAgain: askAgain });
@@ -39,11 +45,21 @@ async function prepare() {
 
 function prepareChoices() {
   const made = Object.entries(CHOICES).map(([name, [told, words]]) => {
-    const options = (settings.choices[name] ?? []).map((value) => el("option", { value, selected: value === settings.defaults[name] }, words[value] ?? value));
+    const options = (settings.choices[name] ?? []).map((value) =>
+      el("option", { value, selected: value === settings.defaults[name] }, words[value] ?? value),
+    );
     return choice(told, el("select", { name, id: `choice-${name}` }, ...options));
   });
   const [least, most] = settings.choices.k;
-  const k = el("input", { type: "number", name: "k", id: "choice-k", min: least, max: most, value: settings.defaults.k, required: true });
+  const k = el("input", {
+    type: "number",
+    name: "k",
+    id: "choice-k",
+    min: least,
+    max: most,
+    value: settings.defaults.k,
+    required: true,
+  });
   byId("choices").replaceChildren(...made, choice("Passages of a search (k)", k));
 }
 
@@ -68,7 +84,12 @@ async function ask(question, more = {}) {
   try {
     await prepared();
     const sources = chosenSources();
-    const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...(sources.length ? { sources } : {}) });
+    const { id } = await post("/api/runs", {
+      question,
+      ...chosenOptions(),
+      ...more,
+      ...(sources.length ? { sources } : {}),
+    });
     history.pushState(null, "", `/#/runs/${id}`);
     show(id, question);
     listLast();
@@ -131,18 +152,22 @@ async function listLast() {
     return; // what is listed stays
   }
   const items = runs.slice(0, MOST_LAST).map((run) => {
-    const state = run.outcome ? shownOutcome(run.outcome) : { sign: run.state === "failed" ? "✗" : "…", kind: "none", word: run.state };
+    const state = run.outcome
+      ? shownOutcome(run.outcome)
+      : { sign: run.state === "failed" ? "✗" : "…", kind: "none", word: run.state };
     const began = new Date(run.began).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
     return el(
       "li",
       {},
       el("a", { href: `#/runs/${run.id}`, dir: "auto", "aria-current": run.id === view.id && "true" }, run.question),
-      el("span", { class: `verdict ${state.kind}` }, el("span", { class: "sign", "aria-hidden": "true" }, state.sign), state.word),
+      el("span", { class: `verdict ${state.kind}` }, signOf(state.sign), state.word),
       el("time", { datetime: run.began, class: "muted" }, began),
     );
   });
   byId("history").hidden = !items.length;
-  byId("history").querySelector("ol").replaceChildren(...items);
+  byId("history")
+    .querySelector("ol")
+    .replaceChildren(...items);
 }
 
 byId("ask").addEventListener("submit", (event) => {

@@ -61,8 +61,17 @@ async function pageOf({ page_image: path, rectangles, width, height, page, quote
     svg("rect", { class: "region", x: left, y: top, width: right - left, height: bottom - top }),
   );
   const overlay = svg("svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, ...regions);
-  const image = el("img", { src: pictured, alt: `Page ${page} with the quote marked: ${quote}`, width: Math.round(width), height: Math.round(height) });
-  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The page" }, el("div", { class: "sheet" }, image, overlay));
+  const image = el("img", {
+    src: pictured,
+    alt: `Page ${page} with the quote marked: ${quote}`,
+    width: Math.round(width),
+    height: Math.round(height),
+  });
+  return el(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": "The page" },
+    el("div", { class: "sheet" }, image, overlay),
+  );
 }
 
 dialog.addEventListener("close", () => {

@@ -51,7 +51,14 @@ function peek(target, claim, citations, open) {
       { class: "quoted" },
       el("blockquote", { dir: "auto" }, shortened(citation.quote, LONGEST)),
       el("p", { class: "from" }, [placeOf(citation), sectionOf(citation)].filter(Boolean).join(" · ")),
-      button("Open in its document", () => { hide(); open(citation); }, { class: "link", tabindex: "-1" }),
+      button(
+        "Open in its document",
+        () => {
+          hide();
+          open(citation);
+        },
+        { class: "link", tabindex: "-1" },
+      ),
     ),
   );
   const none = quotes.length ? null : el("p", { class: "muted" }, "No passage carries this claim.");

@@ -29,7 +29,12 @@ export class Steps {
   }
 
   start(node) {
-    const item = el("li", { class: "running" }, el("span", { class: "node-name" }, node), el("span", { class: "muted" }, "…"));
+    const item = el(
+      "li",
+      { class: "running" },
+      el("span", { class: "node-name" }, node),
+      el("span", { class: "muted" }, "…"),
+    );
     this.running.set(node, item);
     this.list.append(item);
   }

@@ -1,6 +1,6 @@
 // How verdicts and outcomes are shown: a word, a sign and a class; never a colour alone.
 
-import { el } from "./dom.js";
+import { el, signOf } from "./dom.js";
 
 const LABELS = {
   "fully supported": { sign: "✓", kind: "good", word: "Supported" },
@@ -39,7 +39,7 @@ export function verdictLine(verdict, judged = null) {
   const line = el(
     "span",
     { class: `verdict ${kind}` },
-    el("span", { class: "sign", "aria-hidden": "true" }, sign),
+    signOf(sign),
     el("span", { class: "word" }, /^\d$/.test(verdict.label) ? `Usefulness ${verdict.label} of 5` : word),
   );
   if (sure !== null) line.append(likelihood(sure));
