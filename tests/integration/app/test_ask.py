@@ -211,7 +211,7 @@ def test_a_command_is_asked_as_a_question_behind_the_word_ask(
 
 def test_a_question_need_not_be_quoted(program: Program, docs: Path, server: OpenAIServer) -> None:
     program(*RENT.split(), "--docs", str(docs), "--quiet")
-    assert server.asked[0].inputs == {"question": RENT}
+    assert server.asked[0].inputs["question"] == RENT
 
 
 def test_what_is_shown_carries_no_terminal_controls(program: Program, docs: Path, server: OpenAIServer) -> None:
@@ -294,7 +294,17 @@ def test_another_model_may_judge(program: Program, docs: Path, server: OpenAISer
     program(RENT, "--docs", str(docs), environment={"SELFRAG_CRITIC_MODEL": "judge"})
     models = {one.kind: one.body["model"] for one in server.asked}
     assert models["draft"] == "gpt-4o-mini"
-    assert {models[kind] for kind in ("retrieve", "relevance", "support", "usefulness")} == {"judge"}
+    assert {models[kind] for kind in ("relevance", "support", "usefulness")} == {"judge"}
+    program("Hello there", "--docs", str(docs), environment={"SELFRAG_CRITIC_MODEL": "judge"})
+    assert {one.body["model"] for one in server.asked if one.kind == "retrieve"} == {"judge"}
+
+
+def test_a_question_very_near_to_a_passage_is_searched_for_without_a_call(
+    program: Program, docs: Path, server: OpenAIServer
+) -> None:
+    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
+    assert result["decision"]["reason"].startswith("A passage comes near to the question: cosine 0.")
+    assert "retrieve" not in {one.kind for one in server.asked}
 
 
 @pytest.mark.parametrize("tracing", ["off", "langsmith"])

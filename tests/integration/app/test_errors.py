@@ -155,7 +155,7 @@ def test_a_server_that_hangs_ends_with_the_time_limit(program: Program, docs: Pa
     assert result["usage"]["seconds"] < 15  # and not SELFRAG_CALL_SECONDS
 
 
-@pytest.mark.parametrize("kind", ["retrieve", "draft"])
+@pytest.mark.parametrize("kind", ["relevance", "draft"])
 def test_an_interrupt_during_a_model_call(program: Program, docs: Path, server: OpenAIServer, kind: str) -> None:
     server.always = lambda asked: HANG if asked.kind == kind else None
     with program.start(RENT, "--docs", str(docs)) as process:
