@@ -13,7 +13,7 @@ from graph.state import SelfRAGState
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
-from tests.integration.faults.test_replies import CASES, SLOW
+from tests.integration.faults.test_replies import CASES, PATIENT, seconds_for
 from tests.integration.graph.invariants import violations
 from tests.integration.misbehaviour import FAULTS
 from tests.integration.openai_server import CHOICES, OpenAIServer
@@ -33,9 +33,16 @@ UNSTREAMED = frozenset({"usage in words", "usage fractional"})
 async def ask(server: OpenAIServer, name: str, kinds: frozenset[str], *, streamed: bool = False) -> SelfRAGState:
     """The final state of a question of whose calls those of ``kinds`` go wrong, with what must hold looked at."""
     server.always = lambda asked: FAULTS[name] if asked.kind in kinds else None
-    seconds = 0.3 if name in SLOW else 10
-    chat = openai_chat("gpt-4o-mini", base_url=server.base_url, api_key="right", call_seconds=seconds)
-    graph = build_graph(Services(Generator(chat), Critic(chat), ScriptedRetriever(always=[RENT, SALT])))
+    generator, critic = (
+        openai_chat(
+            "gpt-4o-mini",
+            base_url=server.base_url,
+            api_key="right",
+            call_seconds=seconds_for(name) if kinds & faulty else PATIENT,
+        )
+        for faulty in (frozenset(WRITING), frozenset(CHOICES))
+    )
+    graph = build_graph(Services(Generator(generator), Critic(critic), ScriptedRetriever(always=[RENT, SALT])))
     limits = Limits(rewrites=1, drafts=2, seconds=60)
     start, context = cast("SelfRAGState", {"question": QUESTION}), Context(limits=limits)
     final: Any = None
@@ -45,7 +52,8 @@ async def ask(server: OpenAIServer, name: str, kinds: frozenset[str], *, streame
                 final = part if mode == "values" else final
         else:
             final = await graph.ainvoke(start, context=context)
-    await chat.aclose()
+    for chat in (generator, critic):
+        await chat.aclose()
     found = violations(final, QUESTION, context)
     assert not found, found
     assert len(server.asked) <= final["usage"]["model_calls"] <= limits.model_calls
