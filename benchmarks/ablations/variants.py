@@ -26,13 +26,14 @@ class Ablation:
     limits: Mapping[str, int] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     fits: Mapping[str, None] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     functions: Mapping[str, Any] = field(default_factory=dict)
 
     def context(self, context: Context) -> Context:
-        """Return the context with this change's limits and thresholds."""
+        """Return the context with this change's limits, thresholds and settings."""
         limits = context.effective_limits.model_copy(update=dict(self.limits))
         thresholds = context.effective_thresholds.model_copy(update=dict(self.thresholds))
-        return context.model_copy(update={"limits": limits, "thresholds": thresholds})
+        return context.model_copy(update={"limits": limits, "thresholds": thresholds, **self.settings})
 
     def services(self, services: Services) -> Services:
         """Return the services without the regressions that this change leaves out."""
@@ -56,11 +57,6 @@ def nothing_missing(*_: Any, **__: Any) -> list[str]:
 
 def no_query(*_: Any) -> None:
     """No passage leads on to a query."""
-
-
-async def nothing_written(*_: Any) -> str:
-    """The model is not asked for a query."""
-    return ""
 
 
 def is_never(*_: Any) -> bool:
@@ -96,37 +92,35 @@ async def _support_then_usefulness(
 
 _support_then_usefulness.__name__ = "hallucination_check"
 
+RULES: dict[str, dict[str, Any]] = {
+    "names": {"grounding.quotes.missing_names": nothing_missing},
+    "figures": {"grounding.quotes.missing_figures": nothing_missing},
+    "quotes": {"grounding.quotes.LEAST_COVERAGE": -1.0},
+    "orders": {"grounding.quotes.is_instruction": is_never},
+}
 ABLATIONS = (
     Ablation("self-rag"),
-    Ablation("no-names", functions={"grounding.quotes.missing_names": nothing_missing}),
-    Ablation("no-figures", functions={"grounding.quotes.missing_figures": nothing_missing}),
+    *(Ablation(f"no-{name}", functions=functions) for name, functions in RULES.items()),
     Ablation("no-dates", functions={"grounding.numbers.without_dates": dates_kept}),
-    Ablation("no-quotes", functions={"grounding.quotes.LEAST_COVERAGE": -1.0}),
-    Ablation("no-orders", functions={"grounding.quotes.is_instruction": is_never}),
-    Ablation(
-        "no-rules",
-        functions={
-            "grounding.quotes.missing_names": nothing_missing,
-            "grounding.quotes.missing_figures": nothing_missing,
-            "grounding.quotes.LEAST_COVERAGE": -1.0,
-            "grounding.quotes.is_instruction": is_never,
-        },
-    ),
+    Ablation("no-rules", functions={name: one for functions in RULES.values() for name, one in functions.items()}),
     Ablation("no-gate", fits={"gate": None}),
     Ablation("no-relevance-fit", fits={"relevance": None}, thresholds={"relevant": 0.5}),
     Ablation("no-relevance-fit-0.8", fits={"relevance": None}, thresholds={"relevant": 0.8}),
     Ablation("no-support-fit", fits={"support": None}, thresholds={"supported": 0.0}),
     Ablation("no-support-fit-0.5", fits={"support": None}, thresholds={"supported": 0.5}),
-    Ablation("no-usefulness", functions={"graph.builder.after_generate": support_only}),
+    Ablation("ratings-direct", settings={"ratings": "direct"}),
+    Ablation("ratings-all", settings={"ratings": "all"}),
     Ablation("no-pairs", functions={"nodes.grade_documents.linked_pairs": nothing_missing}),
     Ablation("no-bridging-query", functions={"nodes.rewrite_query.bridging_query": no_query}),
-    Ablation("no-written-query", functions={"nodes.rewrite_query.written_query": nothing_written}),
+    Ablation("rewriting-names", settings={"rewriting": "names"}),
+    Ablation("rewriting-model", settings={"rewriting": "model"}),
     Ablation("rewrites-0", limits={"rewrites": 0}),
     Ablation("rewrites-1", limits={"rewrites": 1}),
     Ablation("drafts-1", limits={"drafts": 1}),
     Ablation("rewrites-0-drafts-1", limits={"rewrites": 0, "drafts": 1}),
     Ablation(
         "support-first",
+        settings={"ratings": "all"},
         functions={
             "graph.builder.after_generate": support_only,
             "graph.builder.hallucination_check": _support_then_usefulness,

@@ -106,7 +106,7 @@ async def test_the_usefulness_check_is_left_out_or_comes_after_the_support_check
     replies: Replies, tmp_path: Path
 ) -> None:
     assert (await ask("self-rag", Model(), replies))["usefulness"] is not None
-    assert (await ask("no-usefulness", Model(), replies))["usefulness"] is None
+    assert (await ask("ratings-direct", Model(), replies))["usefulness"] is None
     assert (await ask("support-first", Model(), replies))["usefulness"] is not None
     unsupported = await ask("support-first", Model(ADDED), Replies(tmp_path / "other.sqlite"))
     assert unsupported["outcome"] == "abstained"
