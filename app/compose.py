@@ -75,8 +75,7 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         similar=gate.thresholds["similar"] if gate else -1.0,
         near=gate.thresholds["near"] if gate else 2.0,
     )
-    own = settings.selfrag_model_path is None
-    writes_queries = settings.chat_model != EMBEDDED or not own
+    writes_queries = calibration_of(settings.chat_model, settings) is None
     fits = calibration.fits if calibration else Fits()
     fits = fits.model_copy(update={"gate": gate.fits.gate} if gate else {"gate": None, "route": None})
     return Services(

@@ -85,7 +85,7 @@ def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Libra
 def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Library, Library | None]:
     """The person's own library, with what was uploaded to it; while it is empty, also the sample's, to be asked."""
     library = open_own(settings, screen)
-    _add_uploads(library, uploads)
+    add_uploads(library, uploads)
     _sync(library, screen, complete=False)
     if library.sources():
         return library, None
@@ -112,7 +112,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
     for path, follow_links in shared.items():
         if known.get(path) != follow_links and path.exists():  # one that is not mounted now is kept as it was
             library.add([path], follow_links=follow_links)
-    _add_uploads(library, uploads)
+    add_uploads(library, uploads)
     _sync(library, screen, complete=False)
     return library
 
@@ -129,7 +129,8 @@ def _open_beside(library: Library, folder: Path) -> Library:
     )
 
 
-def _add_uploads(library: Library, uploads: Path) -> None:
+def add_uploads(library: Library, uploads: Path) -> None:
+    """Make the folder of uploads part of the library, if anything was uploaded."""
     from core.errors import RequestError
 
     if uploads.is_dir():

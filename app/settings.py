@@ -153,10 +153,13 @@ class Settings(BaseSettings):
 
     @property
     def uploads_folder(self) -> Path:
-        """Where the server keeps what is uploaded to it. Raises `RequestError` where no home folder is known."""
+        """Where the server keeps what is uploaded to it, by owners of tokens in a folder of its own.
+
+        Raises `RequestError` where no home folder is known.
+        """
         from platformdirs import user_data_path
 
-        return self._home(user_data_path) / "uploads"
+        return self._home(user_data_path) / ("uploads-of-tokens" if self.selfrag_tokens_file else "uploads")
 
     def _home(self, default: Callable[..., Path]) -> Path:
         if self.selfrag_home:

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from app.result import SPENT, Result, ResultPassage, numbers_of
 from app.screen import Screen
-from app.trace import place
-from core.passages import section_of
+from core.passages import place_of
 from core.types import Passage, Usage
 from graph.state import SelfRAGState
 from nodes.finish import disagreement, marked
@@ -39,7 +38,7 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     for citation in state["citations"]:
         line(
             ("  [{}] ", citation["id"], "cyan"),
-            ("{}  ", " · ".join(part for part in (place(citation), section_of(citation)) if part), "cyan"),
+            ("{}  ", place_of(citation), "cyan"),
             ("“{}”", citation["quote"], "cyan italic"),
         )
     cost = f"{state['stop_reason']} · {spent(state['usage'], state['seconds'])}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.text import shortened_in_the_middle
+from core.text import location, shortened_in_the_middle
 
 if TYPE_CHECKING:  # the parsing processes have no use for pydantic's types
     from collections.abc import Mapping
     from typing import Any
 
-    from core.types import Passage
+    from core.types import Citation, Passage
 
 SEPARATOR = " > "
 LONGEST_TITLE = 120  # characters, as of each heading
@@ -22,6 +22,12 @@ def section_of(passage: Passage | Mapping[str, Any]) -> str:
     title = shortened_in_the_middle(str(passage.get("title") or ""), LONGEST_TITLE)
     heading = shortened_in_the_middle(str(passage.get("heading") or ""), LONGEST_HEADING)
     return SEPARATOR.join(part for part in (title, heading) if part)
+
+
+def place_of(passage: Passage | Citation | Mapping[str, Any]) -> str:
+    """Return where a passage or citation stands: its file, its page or row, and its section, on one line."""
+    where = location(passage["source"], passage["page"], passage["row"])
+    return " · ".join(part for part in (where, section_of(passage)) if part)
 
 
 def stated_by(passage: Passage) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from app.front_door import SelfRAG
+from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
 from core.errors import IndexBusy, RequestError
 from core.files import make_private_folder, open_private
@@ -48,19 +49,19 @@ class Documents:
         """Return what answers the owner's questions, from documents that they may see."""
         key = (owner, self._asks_sample)
         if key not in self._rags:
-            only = {"visible": self._visible_to(owner)} if owner else {}
-            self._rags[key] = self._rag.over(self.asked, self.asked.store.as_retriever(search_kwargs=only))
+            retriever = self.asked.store.as_retriever(search_kwargs={"visible": self._visible_to(owner)})
+            self._rags[key] = self._rag.over(self.asked, retriever)
         return self._rags[key]
 
     async def require_fitting(self, owner: str, within: Filter) -> None:
         """Raise `RequestError` if nothing that the owner may see fits a filter."""
-        await asyncio.to_thread(self.asked.require_passages, within, self._visible_to(owner) if owner else None)
+        await asyncio.to_thread(self.asked.require_passages, within, self._visible_to(owner))
 
     async def listed(self, owner: str) -> list[dict[str, Any]]:
         """Return the documents that the owner may see, with those that are being indexed."""
         sources = await asyncio.to_thread(self.asked.sources)
         visible = self._visible_to(owner)
-        listed = [self._entry(one, owner) for one in sources if visible(os.fsencode(one.path))]
+        listed = [self._entry(one, owner) for one in sources if not visible or visible(os.fsencode(one.path))]
         own = [path for path in sorted(self.indexing) if path.parent == self.folder_of(owner)]
         new = [{**self._entry(Source(path, "empty", 0, ""), owner), "status": "indexing"} for path in own]
         return new + [one for one in listed if one["source"] not in {other["source"] for other in new}]
@@ -126,9 +127,10 @@ class Documents:
         """The library that is asked now."""
         return self._sample if self._sample and self._asks_sample else self.library
 
-    def _visible_to(self, owner: str) -> Callable[[bytes], bool]:
+    def _visible_to(self, owner: str) -> Callable[[bytes], bool] | None:
+        """Tell the paths that the owner may see from others'; None where there is one owner."""
         if not owner:
-            return lambda path: True
+            return None
         uploads, own = os.fsencode(self._uploads), os.fsencode(self.folder_of(owner))
         return lambda path: is_below(path, own) or not is_below(path, uploads)
 
@@ -148,8 +150,7 @@ class Documents:
         """Bring the library in step with the disk and return what is in it."""
 
         def sync() -> list[Source]:
-            with suppress(RequestError):  # nothing is in the folder, which is known if anything ever was
-                self.library.add([self._uploads])
+            add_uploads(self.library, self._uploads)
             self.library.sync(seconds=INDEX_SECONDS)
             return self.library.sources()
 

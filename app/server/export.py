@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.show import spent
-from core.passages import section_of
-from core.text import as_json, clean, location
-from core.types import Citation
+from core.passages import place_of
+from core.text import as_json, clean
 from evaluation.reporting.markup import Html, joined, tag
 
 if TYPE_CHECKING:
@@ -28,12 +27,6 @@ def exported(run: Run, result: Result, form: str) -> str:
     if form == "json":
         return as_json(result.model_dump(mode="json"), indent=2)
     return _markdown(run, result) if form == "markdown" else _html(run, result)
-
-
-def place_of(citation: Citation | dict[str, Any]) -> str:
-    """Return the file of a citation, its page or row, and its section."""
-    where = location(citation["source"], citation["page"], citation["row"])
-    return " · ".join(part for part in (where, section_of(citation)) if part)
 
 
 def cost_of(result: Result) -> str:

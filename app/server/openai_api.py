@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.options import as_text
 from app.result import Result
 from app.server.errors import answer_to, body_of, refusal, said_by, status_of
-from app.server.export import place_of
 from app.server.json_api import json_response
 from app.server.runs import Run, RunEvent
 from app.server.service import AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
 from app.trace import describe
 from core.errors import ModelError, RequestError
+from core.passages import place_of
 from core.text import as_json, shortened
 from prompts.generate import MAX_TOKENS
 

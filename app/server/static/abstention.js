@@ -1,6 +1,6 @@
 // No answer: what was searched for, the nearest passage, why it was not enough, and what to try.
 
-import { button, byId, el, placeOf, sectionOf, shortened } from "./dom.js";
+import { button, byId, el, fullPlaceOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";
 
 const LONGEST = 600; // characters of the nearest passage
@@ -60,7 +60,7 @@ function nearestOf({ passages }) {
 }
 
 function passage(found) {
-  const from = [placeOf(found), sectionOf(found)].filter(Boolean).join(" · ");
+  const from = fullPlaceOf(found);
   return el(
     "div",
     { class: "nearest" },

@@ -62,6 +62,11 @@ export function sectionOf({ title, heading }) {
   return [title, heading].filter(Boolean).join(" > ");
 }
 
+// The place and the section, as `core.passages.place_of` has them.
+export function fullPlaceOf(passage) {
+  return [placeOf(passage), sectionOf(passage)].filter(Boolean).join(" · ");
+}
+
 export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

@@ -1,6 +1,6 @@
 // What stands behind a claim, shown beside it on hover, focus or tap: its verdict, and its quotes with their places.
 
-import { button, byId, el, placeOf, sectionOf, shortened } from "./dom.js";
+import { button, byId, el, fullPlaceOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";
 
 const SHOW_AFTER = 120; // milliseconds
@@ -50,7 +50,7 @@ function peek(target, claim, citations, open) {
       "div",
       { class: "quoted" },
       el("blockquote", { dir: "auto" }, shortened(citation.quote, LONGEST)),
-      el("p", { class: "from" }, [placeOf(citation), sectionOf(citation)].filter(Boolean).join(" · ")),
+      el("p", { class: "from" }, fullPlaceOf(citation)),
       button(
         "Open in its document",
         () => {
