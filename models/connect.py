@@ -15,6 +15,8 @@ from models.failures import Remedies, redacted_message
 from models.redaction import Secrets, without_password
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
     from langchain_openai import ChatOpenAI
 
@@ -49,6 +51,7 @@ def openai_chat(
     """
 
     def make() -> BaseChatModel:
+        import httpx2
         from pydantic import SecretStr
 
         from models.http_limits import Guard
@@ -62,6 +65,7 @@ def openai_chat(
             stream_usage=True,
             stream_chunk_timeout=None,  # in Python 3.11 its wait_for can swallow our own cancellation
             http_socket_options=(),  # the defaults make the unused synchronous client warn
+            http_client=httpx2.Client(verify=ssl_context(trust_env=False)),  # never used; by default made anew
             http_async_client=openai_http(base_url, Guard(call_seconds)),
             **settings,
         )
@@ -81,12 +85,22 @@ def openai_http(base_url: str | None, guard: Guard) -> httpx2.AsyncClient:
     import httpx2
     from openai import DefaultAsyncHttpxClient
 
+    trust_env = not is_local(base_url)
     client = DefaultAsyncHttpxClient(
         timeout=httpx2.Timeout(guard.seconds, connect=min(CONNECT_SECONDS, guard.seconds)),
-        trust_env=not is_local(base_url),
+        trust_env=trust_env,
+        verify=ssl_context(trust_env=trust_env),
     )
     guard.attach(client)
     return client
+
+
+@cache
+def ssl_context(*, trust_env: bool) -> ssl.SSLContext:
+    """Return the context of all clients: reading the certificates takes 40 ms, as long as a short call."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 @cache
