@@ -53,6 +53,7 @@ train: ## fit the calibrations of models/*.json anew: an hour with the embedded 
 	$(PYTHON) -m training.fit_gate $(SQUAD) --paragraphs 1-24 --write
 
 stress: ## break things on purpose, in full: faults, kills, bit flips, critics, hostile input: about two hours
+	WORLDS=2000 $(PYTHON) -m pytest tests/integration/graph/test_properties.py -o timeout=3600
 	$(PYTHON) -m tests.stress.critics
 	$(PYTHON) -m tests.stress.faults
 	$(PYTHON) -m tests.stress.graph_kills

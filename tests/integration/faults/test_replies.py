@@ -193,7 +193,7 @@ async def test_what_may_pass_is_asked_again(server: OpenAIServer, name: str) -> 
         written = asyncio.ensure_future(write(one, budget))
         while budget.spent["model_calls"] < 2:  # noqa: ASYNC110 - a budget tells nobody
             await asyncio.sleep(0.01)
-        one.call_seconds = PATIENT  # before the third attempt, which comes half a second after the second
+        one.call_seconds = PATIENT  # the third attempt waits longer than this looks away
         assert await written == ANSWER
     assert budget.spent["model_calls"] == 3
     assert arrived(server, name, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -13,10 +14,10 @@ from tests.integration.graph import invariants
 from tests.integration.graph.played import Played, simulate_time, stage
 from tests.integration.graph.strategies import CHOICES, SENTENCES, WRITTEN, Reply, World, worlds
 
-# The same worlds at every run, on every machine; nothing is kept beside the code. Making a failing world smaller takes
-# minutes: add Phase.shrink to see it done.
+# The same worlds at every run, on every machine; `make stress` sets WORLDS to see more of them. Nothing is kept beside
+# the code. Making a failing world smaller takes minutes: add Phase.shrink to see it done.
 ALIKE = settings(
-    max_examples=400,
+    max_examples=int(os.environ.get("WORLDS", "150")),
     derandomize=True,
     database=None,
     deadline=None,
