@@ -1,17 +1,22 @@
-"""What the server adds: its own share of a question, and how much of a model server's capacity people at once reach.
+"""What the server adds: to the first event, to a whole question, and to fifty at once; and how slow clients slow it.
 
-    python -m benchmarks.serving [--most 10] [--people 50] [--admit 16]
+    python -m benchmarks.serving [--most 10] [--people 50] [--admit 16] [--slow 1000]
 
 ``python -m app serve`` answers over HTTP in a process of its own; the same front door answers in this one. Both ask the
-sample library, and a model server in a third process, of which each call takes 300 ms. First each question is asked in
-both ways in turn, after one to warm up: the share is what the server takes longer, over the whole. Then ``--people``
-ask at the same moment, while the model server admits ``--admit`` calls at a time. Its capacity is calls × 0.3 s / 16;
-reached is that over the wall-clock, by the server and, in the same run, in this process. ``bench/serving.json`` has the
-figures.
+sample library, and a model server in a third process, of which each call takes 300 ms.
+
+- First event: from the question to the first node's event, 50 times in both ways in turn.
+- Share: each question in both ways in turn, after one to warm up; what the server takes longer, over the whole.
+- At once: ``--people`` ask at the same moment, while the model server admits ``--admit`` calls at a time. Its capacity
+  is calls × 0.3 s / 16; reached is that over the wall-clock, by the server and, in the same run, in this process.
+- Slow: how long ``/healthz`` takes, alone and while ``--slow`` connections send a byte a second.
+
+``bench/serving.json`` has the figures.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import itertools
 import os
@@ -20,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from statistics import median
 from typing import Any
 
@@ -39,6 +44,8 @@ CALL_SECONDS = 0.3
 K = 4
 MODEL = "timed"
 SECONDS = 600  # to wait for an answer
+ROUNDS = 50
+WAYS = ("server", "process")
 
 
 @contextmanager
@@ -70,7 +77,60 @@ async def two_ways(people: int) -> AsyncIterator[dict[str, Any]]:
             async def in_process(question: str) -> Any:
                 return (await rag.aask(question)).model_dump(mode="json")
 
-            yield {"server": over_http, "process": in_process}
+            yield {"server": over_http, "process": in_process, "client": client, "rag": rag}
+
+
+async def first_event(client: httpx2.AsyncClient, rag: SelfRAG, question: str) -> dict[str, float]:
+    """The milliseconds from a question to the first node's event, medians of both ways."""
+    taken: dict[str, list[float]] = {"server": [], "process": []}
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        run = (await client.post("/api/runs", json={"question": question})).json()["id"]
+        async with client.stream("GET", f"/api/runs/{run}/events") as events:
+            async for line in events.aiter_lines():
+                if line == "event: node_started":
+                    taken["server"].append(1000 * (time.perf_counter() - began))
+                    break
+        await client.delete(f"/api/runs/{run}")
+        began = time.perf_counter()
+        async with aclosing(rag.astream(question)) as stream:
+            await anext(stream)
+            taken["process"].append(1000 * (time.perf_counter() - began))
+    return {name: median(values) for name, values in taken.items()}
+
+
+async def health(client: httpx2.AsyncClient) -> float:
+    """The milliseconds that ``/healthz`` takes, median."""
+    taken = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        (await client.get("/healthz")).raise_for_status()
+        taken.append(1000 * (time.perf_counter() - began))
+    return median(taken)
+
+
+async def drip(writers: Sequence[asyncio.StreamWriter]) -> None:
+    """Send a byte a second of a request that never ends over each connection."""
+    while True:
+        for writer in writers:
+            writer.write(b"a")
+        await asyncio.sleep(1)
+
+
+async def beside_slow(client: httpx2.AsyncClient, slow: int) -> dict[str, float]:
+    """How long ``/healthz`` takes alone, and beside so many slow connections."""
+    idle = await health(client)
+    writers = [(await asyncio.open_connection(client.base_url.host, client.base_url.port))[1] for _ in range(slow)]
+    for writer in writers:
+        writer.write(b"GET / HTTP/1.1\r\nX-Slow: ")
+    dripping = asyncio.create_task(drip(writers))
+    await asyncio.sleep(3)
+    beside = await health(client)
+    dripping.cancel()
+    open_still = sum(not writer.is_closing() for writer in writers)
+    for writer in writers:
+        writer.close()
+    return {"connections": open_still, "idle_ms": idle, "beside_ms": beside}
 
 
 async def checked(ask: Any, one: Asked) -> float:
@@ -83,9 +143,10 @@ async def checked(ask: Any, one: Asked) -> float:
     return seconds
 
 
-async def own_share(ways: dict[str, Any], asked: Sequence[Asked]) -> dict[str, Any]:
+async def own_share(given: dict[str, Any], asked: Sequence[Asked]) -> dict[str, Any]:
     """Each question in both ways, one at a time; which goes first changes."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    ways = {name: given[name] for name in WAYS}
+    taken: dict[str, list[float]] = {name: [] for name in WAYS}
     for number, one in enumerate(asked):
         for name in sorted(ways, reverse=number % 2 == 0):
             taken[name].append(await checked(ways[name], one))
@@ -109,18 +170,20 @@ async def at_once(ask: Any, asked: Sequence[Asked], people: int, server: Remote,
     return {"calls": calls, "seconds": seconds, "reached": calls * CALL_SECONDS / admit / seconds}
 
 
-async def measure(most: int, people: int, admit: int, server: Remote, known: Sequence[Asked]) -> dict[str, Any]:
-    """Both figures, over one server of ours."""
-    async with two_ways(people) as ways:
-        share = await own_share(ways, known[: most + 1])
+async def measure(options: argparse.Namespace, server: Remote, known: Sequence[Asked]) -> dict[str, Any]:
+    """All figures, over one server of ours."""
+    async with two_ways(options.people) as given:
+        share = await own_share(given, known[: options.most + 1])
         end_progress()
-        reached = {name: await at_once(ask, known, people, server, admit) for name, ask in ways.items()}
-    return {"share": share, "people": people, "admit": admit, "at_once": reached}
+        first = await first_event(given["client"], given["rag"], known[0].question)
+        reached = {name: await at_once(given[name], known, options.people, server, options.admit) for name in WAYS}
+        slow = await beside_slow(given["client"], options.slow)
+    return {"share": share, "first_event_ms": first, "at_once": reached, "slow": slow} | vars(options)
 
 
 def main() -> None:
     """Measure, print, write."""
-    options = option_parser(__doc__, most=10, people=50, admit=16).parse_args()
+    options = option_parser(__doc__, most=10, people=50, admit=16, slow=1000).parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["SELFRAG_HOME"] = home
         with SelfRAG.open(SAMPLE, settings=load_settings(), screen=Screen(quiet=True)) as rag:
@@ -132,17 +195,23 @@ def main() -> None:
                 "SELFRAG_CHAT_MODEL": MODEL,
                 "SELFRAG_CONCURRENCY": str(2 * options.admit),
             }
-            figures = asyncio.run(measure(options.most, options.people, options.admit, server, known))
+            figures = asyncio.run(measure(options, server, known))
     share = figures["share"]
     print(
         f"{share['questions']} questions one at a time: {share['server_seconds']:.3f} s over HTTP, "
         f"{share['process_seconds']:.3f} s in a process; the server's own share {share['share']:.2%}"
     )
+    first, slow = figures["first_event_ms"], figures["slow"]
+    print(f"first node's event, median of {ROUNDS}: {first['server']:.1f} ms, {first['process']:.1f} ms in a process")
     for name, one in figures["at_once"].items():
         print(
             f"{options.people} at once, by the {name}: {one['calls']} calls in {one['seconds']:.1f} s, "
             f"{one['reached']:.1%} of what the model server can give, no answer mixed"
         )
+    print(
+        f"/healthz: {slow['idle_ms']:.1f} ms alone, {slow['beside_ms']:.1f} ms beside {slow['connections']} "
+        "connections that send a byte a second"
+    )
     write_figures("serving", figures)
 
 

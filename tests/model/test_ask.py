@@ -8,8 +8,8 @@ from typing import Any
 from tests.command_line import Program
 
 
-def ask(program: Program, question: str) -> dict[str, Any]:
-    ended = program(question, "--docs", "data/library", "--json")
+def ask(program: Program, question: str, **environment: str) -> dict[str, Any]:
+    ended = program(question, "--docs", "data/library", "--json", environment=environment)
     assert ended.code == 0, ended.err
     result: dict[str, Any] = json.loads(ended.out)
     return result
@@ -23,17 +23,19 @@ def test_a_question_that_the_library_answers_is_grounded_in_a_quote(sample: Prog
     assert all(one["passage"][one["start"] : one["end"]] == one["quote"] for one in result["citations"])
     assert result["citations"][0]["source"].endswith("medicines.csv")
     assert result["citations"][0]["row"]
-    assert result["decision"]["probabilities"]
+    assert result["decision"]["reason"].startswith("A passage comes near to the question")
+    assert all(claim["probabilities"] for claim in result["claims"])
 
 
 def test_arithmetic_is_answered_without_a_search(sample: Program) -> None:
     result = ask(sample, "What is 2 + 2?")
     assert (result["outcome"], result["stop_reason"], result["retrieved"]) == ("direct", "not_needed", 0)
     assert "4" in result["answer"]
+    assert result["decision"]["probabilities"]
 
 
 def test_what_the_library_does_not_say_is_not_answered(sample: Program) -> None:
-    result = ask(sample, "how did harry beat quirrell?")
+    result = ask(sample, "how did harry beat quirrell?", SELFRAG_REWRITING="model")
     assert result["outcome"] == "abstained"
     assert result["citations"] == []
     assert "do not answer" in result["answer"]

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from tests.command_line import ROOT
 
 NOTEBOOK = ROOT / "notebooks" / "self_rag.ipynb"
-NODES = ("decide", "retrieve", "grade_documents", "generate", "hallucination_check", "answer_check", "select", "finish")
+NODES = ("decide", "retrieve", "grade_documents", "generate", "hallucination_check", "select", "finish")
 
 
 def shown(notebook: Any, kind: str) -> list[str]:
