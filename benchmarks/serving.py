@@ -1,14 +1,16 @@
 """What the server adds: to the first event, to a whole question, and to fifty at once; and how slow clients slow it.
 
-    python -m benchmarks.serving [--most 10] [--people 50] [--admit 16] [--slow 1000]
+    python -m benchmarks.serving [--most 10] [--people 50] [--each 3] [--admit 16] [--slow 1000]
 
 ``python -m app serve`` answers over HTTP in a process of its own; the same front door answers in this one. Both ask the
 sample library, and a model server in a third process, of which each call takes 300 ms.
 
 - First event: from the question to the first node's event, 50 times in both ways in turn.
 - Share: each question in both ways in turn, after one to warm up; what the server takes longer, over the whole.
-- At once: ``--people`` ask at the same moment, while the model server admits ``--admit`` calls at a time. Its capacity
-  is calls × 0.3 s / 16; reached is that over the wall-clock, by the server and, in the same run, in this process.
+- At once: ``--people`` begin at the same moment and ask ``--each`` questions one after another, while the model server
+  admits ``--admit`` calls at a time. Its capacity is calls × 0.3 s / 16; reached is that over the wall-clock, by the
+  server and, in the same run, in this process. The less each asks, the more count beginning and end, when the model
+  server waits.
 - Slow: how long ``/healthz`` takes, alone and while ``--slow`` connections send a byte a second.
 
 ``bench/serving.json`` has the figures.
@@ -160,14 +162,20 @@ async def own_share(given: dict[str, Any], asked: Sequence[Asked]) -> dict[str, 
     }
 
 
-async def at_once(ask: Any, asked: Sequence[Asked], people: int, server: Remote, admit: int) -> dict[str, Any]:
-    """All questions at the same moment."""
+async def at_once(ask: Any, known: Sequence[Asked], options: argparse.Namespace, server: Remote) -> dict[str, Any]:
+    """All people at the same moment."""
+    questions = list(itertools.islice(itertools.cycle(known), options.people * options.each))
+
+    async def person(number: int) -> None:
+        for one in questions[number :: options.people]:
+            await checked(ask, one)
+
     server.call("calls_of", MODEL)
     began = time.perf_counter()
-    await asyncio.gather(*(checked(ask, one) for one in itertools.islice(itertools.cycle(asked), people)))
+    await asyncio.gather(*(person(number) for number in range(options.people)))
     seconds = time.perf_counter() - began
     calls = len(server.call("calls_of", MODEL))
-    return {"calls": calls, "seconds": seconds, "reached": calls * CALL_SECONDS / admit / seconds}
+    return {"calls": calls, "seconds": seconds, "reached": calls * CALL_SECONDS / options.admit / seconds}
 
 
 async def measure(options: argparse.Namespace, server: Remote, known: Sequence[Asked]) -> dict[str, Any]:
@@ -176,14 +184,14 @@ async def measure(options: argparse.Namespace, server: Remote, known: Sequence[A
         share = await own_share(given, known[: options.most + 1])
         end_progress()
         first = await first_event(given["client"], given["rag"], known[0].question)
-        reached = {name: await at_once(given[name], known, options.people, server, options.admit) for name in WAYS}
+        reached = {name: await at_once(given[name], known, options, server) for name in WAYS}
         slow = await beside_slow(given["client"], options.slow)
-    return {"share": share, "first_event_ms": first, "at_once": reached, "slow": slow} | vars(options)
+    return {"share": share, "first_event_ms": first, "at_once": reached, "slow": slow, "options": vars(options)}
 
 
 def main() -> None:
     """Measure, print, write."""
-    options = option_parser(__doc__, most=10, people=50, admit=16, slow=1000).parse_args()
+    options = option_parser(__doc__, most=10, people=50, each=3, admit=16, slow=1000).parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["SELFRAG_HOME"] = home
         with SelfRAG.open(SAMPLE, settings=load_settings(), screen=Screen(quiet=True)) as rag:
@@ -205,8 +213,8 @@ def main() -> None:
     print(f"first node's event, median of {ROUNDS}: {first['server']:.1f} ms, {first['process']:.1f} ms in a process")
     for name, one in figures["at_once"].items():
         print(
-            f"{options.people} at once, by the {name}: {one['calls']} calls in {one['seconds']:.1f} s, "
-            f"{one['reached']:.1%} of what the model server can give, no answer mixed"
+            f"{options.people} at once, {options.each} each, by the {name}: {one['calls']} calls, "
+            f"{one['seconds']:.1f} s, {one['reached']:.1%} of what the model server can give, no answer mixed"
         )
     print(
         f"/healthz: {slow['idle_ms']:.1f} ms alone, {slow['beside_ms']:.1f} ms beside {slow['connections']} "
