@@ -132,6 +132,8 @@ def test_marks_and_citation_numbers_are_no_part_of_the_answer() -> None:
     assert answer_of(marked) == "It was Turing. In 1936."
     foreign = f"{WORDINGS['fr'].not_from_documents}C'est Turing.{WORDINGS['fr'].marks['unknown']}"
     assert answer_of(record(answer=foreign)) == "C'est Turing."
+    differing = f"In 1936.\n\n{WORDINGS['de'].disagree}\n- 1937 (lease.md p. 1)"
+    assert answer_of(record(answer=differing)) == "In 1936."
 
 
 @pytest.mark.parametrize(
