@@ -19,7 +19,7 @@ lint: ## what the linters say, of the layers too
 type: ## what the type checker says
 	$(PYTHON) -m mypy
 
-test: ## the unit and integration tests, and one real question to the embedded model: about four minutes
+test: ## the unit and integration tests, and one real question to the embedded model: about five minutes
 	$(PYTHON) -m pytest -n 2 --dist worksteal
 
 test-model: ## the tests that run the embedded model
