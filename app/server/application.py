@@ -56,7 +56,7 @@ def create_app(
         if service.sources.pages:
             service.sources.pages.close()
         if documents:
-            documents.close()
+            await documents.aclose()
 
     app = FastAPI(
         title="Self-RAG", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=NO_TELEMETRY

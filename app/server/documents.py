@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import secrets
+import time
 import unicodedata
 from collections.abc import AsyncIterable, Callable
 from contextlib import suppress
@@ -15,7 +17,7 @@ from typing import Any
 from app.front_door import SelfRAG
 from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
-from core.errors import IndexBusy, RequestError
+from core.errors import IndexBusy, RequestError, SelfRAGError
 from core.files import make_private_folder, open_private
 from core.text import clean, one_line, shortened, shown
 from retrieval.documents.load import SUFFIXES
@@ -26,6 +28,9 @@ from retrieval.sync_report import Source
 
 LONGEST_NAME = 200  # bytes in UTF-8, of the 255 that file systems take
 INDEX_SECONDS = 60.0  # to wait for another process that writes the index
+REFRESH_SECONDS = 60.0  # from one look at the disk to the next
+CLOSE_SECONDS = 10.0  # for what is being indexed; indexing that is cut off goes on at the next start
+log = logging.getLogger("selfrag.server")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -44,6 +49,21 @@ class Documents:
         self._asks_sample = sample is not None
         self._rags: dict[tuple[str, bool], SelfRAG] = {}
         self._writing = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
+        self._refreshed = time.monotonic()
+
+    def refresh(self) -> None:
+        """Begin to index what changed on the disk, at most once in `REFRESH_SECONDS`; nobody waits for it."""
+        idle = self._refreshing is None or self._refreshing.done()
+        if idle and time.monotonic() - self._refreshed >= REFRESH_SECONDS:
+            self._refreshed = time.monotonic()
+            self._refreshing = asyncio.create_task(self._refresh())
+
+    async def _refresh(self) -> None:
+        try:
+            await self._synced()
+        except SelfRAGError as error:  # another process indexes, or a folder is away: the next time may find it
+            log.debug("the documents were not looked through: %s", error)
 
     def rag_of(self, owner: str) -> SelfRAG:
         """Return what answers the owner's questions, from documents that they may see."""
@@ -115,6 +135,13 @@ class Documents:
     def folder_of(self, owner: str) -> Path:
         """Return the folder of the owner's uploads."""
         return self._uploads / owner if owner else self._uploads
+
+    async def aclose(self) -> None:
+        """Close the libraries, after what is being indexed, if that is not for long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS), self._writing:
+                pass
+        self.close()
 
     def close(self) -> None:
         """Close the libraries."""

@@ -91,6 +91,8 @@ class Service:
         Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
         """
         require_question(question)
+        if self.documents:
+            self.documents.refresh()
         rag = self.documents.rag_of(owner) if self.documents else self.rag
         if self.documents and context and context.filter:
             await self.documents.require_fitting(owner, context.filter)

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 
 from app.server import documents
-from core.errors import IndexBusy
+from core.errors import IndexBusy, RequestError
 from tests.integration.server.scripted_server import AIR, ANN, BOB, QUESTION, app_with_documents, client_of, tokens
 
 PROGRAM = b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8
@@ -81,6 +81,35 @@ async def test_a_document_is_indexed_found_and_removed(client: httpx.AsyncClient
     assert (await client.delete("/api/documents/red light.txt")).status_code == 204
     assert (await client.delete("/api/documents/red light.txt")).status_code == 404
     assert await found(client) == set(await listed(client)) == {"sky.txt"}
+
+
+async def test_what_changes_on_the_disk_is_indexed_while_questions_are_asked(
+    app: FastAPI, client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shared" / "red.txt").write_text(RED)
+    assert await found(client) == {"sky.txt"}  # just looked through
+    monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
+    while await found(client) != {"sky.txt", "red.txt"}:
+        pass
+    (tmp_path / "shared" / "sky.txt").unlink()
+    while await found(client) != {"red.txt"}:
+        pass
+
+
+@pytest.mark.parametrize("error", [IndexBusy("Another process writes."), RequestError("shared is not there.")])
+async def test_a_disk_that_cannot_be_looked_through_does_not_end_a_question(
+    app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    tried = []
+
+    def fail(**_: Any) -> None:
+        tried.append(1)
+        raise error
+
+    monkeypatch.setattr(documents, "REFRESH_SECONDS", 0)
+    monkeypatch.setattr(app.state.service.documents.library, "sync", fail)
+    while len(tried) < 2:
+        assert await found(client) == {"sky.txt"}
 
 
 async def test_what_one_token_uploads_no_other_sees(client: httpx.AsyncClient) -> None:
