@@ -25,7 +25,7 @@ test: ## the unit and integration tests, and one real question to the embedded m
 test-model: ## the tests that run the embedded model
 	$(PYTHON) -m pytest tests/model
 
-test-browser: ## the tests of the page in a Chromium, where there is one: about five minutes
+test-browser: ## the tests of the page in a Chromium, where there is one: about three minutes
 	$(PYTHON) -m pytest tests/browser
 
 unit: ## the unit tests alone
