@@ -182,6 +182,15 @@ async def test_a_question_that_was_cancelled_leaves_its_thread_usable() -> None:
     assert (final["outcome"], final["queries"]) == ("grounded", ["Why blue?"])
 
 
+async def test_a_threads_state_is_changed_by_hand_and_its_config_returned() -> None:
+    shared = graph(checkpointer=InMemorySaver())
+    await shared.ainvoke(asking(), thread("a"))
+    changed = await shared.aupdate_state(thread("a"), {"answer": "By hand."}, as_node="finish")
+    assert (await shared.aget_state(changed)).values["answer"] == "By hand."
+    changed = shared.update_state(thread("a"), {"answer": "Again."}, as_node="finish")
+    assert shared.get_state(changed).values["answer"] == "Again."
+
+
 async def test_the_state_of_a_thread_survives_json() -> None:
     import json
 

@@ -79,6 +79,9 @@ def test_two_sentences_are_quoted_together_only_while_they_are_short() -> None:
     long = "word " * (LONGEST_QUOTE // 5) + "end."
     assert all(end - start <= LONGEST_QUOTE for start, end in spans_of(f"Short one. {long}")[2:])
     assert len(spans_of("One is. Two are. Three be.")) == 5
+    assert spans_of("One is. Two are.") == [(0, 7), (8, 16), (0, 16)]
+    *_, last = spans_of(f"{long} One is. Two are.")
+    assert last[1] - last[0] == len("One is. Two are."), "also far into a text"
 
 
 LONG = "Tolkien taught at Oxford. He was born in Bloemfontein in 1892. His son Christopher was born in Leeds in 1924."
