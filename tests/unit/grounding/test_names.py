@@ -45,6 +45,7 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("The Lessee Pays The Deposit To Lessor.", "Tenants pay landlords."),
         ("THE LESSEE PAYS.", "Tenants pay."),
         ("Scientists wrote it.", ADA),
+        ("It was written by Gausz.", "Gauss wrote it."),
         ("World War II ended in VE day.", "World war ended in a day."),
     ],
 )
@@ -56,6 +57,7 @@ def test_a_name_may_stand_there_in_another_form_or_be_none(claim: str, text: str
     ("claim", "text", "gone"),
     [
         ("The notes are by Babbage.", ADA, ["Babbage"]),
+        ("It was written by Bech.", "Bach wrote it.", ["Bech"]),
         ("It was written by Dr. Babbage.", ADA, ["Babbage"]),
         ("The notes are by Ada McCarthy.", ADA, ["McCarthy"]),
         ("The notes were by the IPCC.", ADA, ["IPCC"]),
