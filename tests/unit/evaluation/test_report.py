@@ -76,6 +76,13 @@ def made(systems: tuple[str, ...] = ("self-rag", f"plain {EVIL}")) -> tuple[list
     return everything, page(f"set {EVIL}", EXAMPLES, everything, summary)
 
 
+@pytest.fixture
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pictures, which take a second to draw."""
+    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance", "chip"):
+        monkeypatch.setattr(charts, picture, lambda *_: Html(""))
+
+
 class Tags(HTMLParser):
     """The elements of a page, whether they close, and what they would fetch."""
 
@@ -237,12 +244,13 @@ def test_pictures_without_data_are_left_out() -> None:
 
 
 def test_more_systems_than_colours_can_be_drawn() -> None:
-    names = tuple(f"system {number}" for number in range(10))
-    _, content = made(names)
-    assert all(name in content for name in names)
+    names = [f"system {number}" for number in range(10)]
+    picture = overview(summarise(EXAMPLES, [one for name in names for one in records(name)]))
+    assert all(name in picture for name in names)
     assert "aria-hidden" in chip(9, "here")
 
 
+@pytest.mark.usefixtures("_undrawn")
 def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     examples = [example("a", references=("the Seine",)), example("b", answerable=False)]
     ours = [record("a", "self-rag", answer="the Seine"), record("b", "self-rag", outcome="abstained", answer="")]
@@ -252,9 +260,8 @@ def test_the_page_says_when_it_wins_if_plain_was_asked_too() -> None:
     assert "When it wins" not in page("rivers", examples, ours, summarise(examples, ours))
 
 
-def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    for picture in ("overview", "calibration", "risk_coverage", "cost_quality", "relevance", "chip"):
-        monkeypatch.setattr(charts, picture, lambda *_: Html(""))  # which take a second to draw
+@pytest.mark.usefixtures("_undrawn")
+def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -> None:
     examples = [example("a", answerable=True, references=("the Seine",))]
     read = [seen("Paris lies on the Seine."), seen("Lyon")]
     made = [record("a", "self-rag", read=read[:1]), record("a", "plain", read=read[::-1])]
