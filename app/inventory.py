@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from core.text import shown
+from core.text import path_text, shown
 
 if TYPE_CHECKING:
     from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
@@ -52,10 +52,10 @@ def left_out(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[str]
 def rows(sources: Sequence[Source], skipped: Sequence[Skipped]) -> list[list[str]]:
     """A row for each document and each file that is none, below a head."""
     documents = [
-        [source.status, str(source.passages), source.date or "", shown(source.path), unnamed(source)]
+        [source.status, str(source.passages), source.date or "", path_text(source.path), unnamed(source)]
         for source in sources
     ]
-    others = [["skipped", "", "", shown(file.path), unnamed(file)] for file in sorted(skipped)]
+    others = [["skipped", "", "", path_text(file.path), unnamed(file)] for file in sorted(skipped)]
     return [HEAD, *documents, *others]
 
 

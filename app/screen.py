@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from core.text import as_json, clean, one_line
+from core.text import as_json, clean, one_line, path_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -172,7 +172,6 @@ class Screen:
     def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
         """A bar, or a line now and then where there is no terminal; nothing until there is work."""
         from app.progress import NowAndThen, rate_and_time_left
-        from core.text import shown
 
         if not self.live:
             tell = NowAndThen(self)
@@ -204,7 +203,7 @@ class Screen:
                 bars.tasks[0].id,
                 completed=now.files,
                 total=now.total,
-                description=shown(now.path.name),
+                description=path_text(now.path.name),
                 pace=" · ".join(rate_and_time_left(now)),
             )
 

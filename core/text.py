@@ -74,9 +74,19 @@ def _keep_replacement_mark(match: re.Match[str]) -> str:
     return "\ufffd" * match.group().count("\ufffd")
 
 
-def shown(path: str | Path) -> str:
-    """Return a path for a message, on one line and without invisible characters."""
+def path_text(path: str | Path) -> str:
+    """Return a path on one line, without invisible characters."""
     return one_line(os.fsencode(path).decode("utf-8", "replace"))
+
+
+def shown(path: str | Path) -> str:
+    """Return a path for a message, on one line and without invisible characters.
+
+    One with a colon and a space stands in quotation marks: a file named ``note: x.pdf`` at the beginning of a message
+    is not taken for a note.
+    """
+    line = path_text(path)
+    return f"'{line}'" if ": " in line else line
 
 
 def location(source: str | None, page: int | None, row: int | None) -> str:

@@ -19,7 +19,7 @@ from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
 from core.errors import IndexBusy, RequestError, SelfRAGError
 from core.files import make_private_folder, open_private
-from core.text import clean, one_line, shortened, shown
+from core.text import clean, one_line, path_text, shortened, shown
 from retrieval.documents.load import SUFFIXES
 from retrieval.filters import Filter
 from retrieval.library.discovery import is_below
@@ -165,7 +165,7 @@ class Documents:
         name = source.path.name
         return {
             "name": one_line(name),
-            "source": shown(source.path),
+            "source": path_text(source.path),
             "status": source.status,
             "passages": source.passages,
             "reason": source.reason,

@@ -17,7 +17,7 @@ from core.files import (
     read_regular,
     write_private,
 )
-from core.text import is_blank, shown
+from core.text import is_blank, path_text, shown
 from evaluation.datasets.row_formats import with_id, without_surrogates
 from evaluation.folder import claim, paragraphs_of
 from evaluation.records import Example, Gold
@@ -97,7 +97,7 @@ def _write(folder: Path, texts: list[str]) -> list[str]:
             f"The paragraphs cannot be written into {shown(folder)} ({error.strerror}): name another folder with --out."
         ) from error
     real = Path(os.path.realpath(folder))
-    return [shown(real / name) for name in files]
+    return [path_text(real / name) for name in files]
 
 
 def _name(number: int, count: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import EmptyDocument, NoTextError, RequestError, UnreadableDocument
 from core.files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
-from core.text import clean, shown
+from core.text import clean, path_text, shown
 from retrieval.documents.decode import decode, is_binary, stated_day
 from retrieval.documents.headings import BY_SUFFIX, MOST_HEADINGS, Heading, first_title
 from retrieval.documents.markdown import front_matter, read_markdown
@@ -187,7 +187,7 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     """
     from langchain_core.documents import Document  # imported here, since the parsing processes do not need it
 
-    source = shown(path)
+    source = path_text(path)
     return [
         Document(
             section.text,

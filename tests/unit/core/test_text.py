@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import as_json, clean, is_blank, one_line, shortened
+from core.text import as_json, clean, is_blank, one_line, path_text, shortened, shown
 
 # Format characters that are printed: Arabic, Syriac and Kaithi signs before or round a number.
 PRINTED = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -111,3 +111,9 @@ def test_json_escapes_as_json_does() -> None:
 def test_a_long_text_is_one_short_line() -> None:
     assert shortened("a\nb  c", 10) == "a b c"
     assert shortened("x" * 20, 10) == "x" * 9 + "…"
+
+
+def test_the_name_of_a_file_is_not_taken_for_the_label_of_a_line() -> None:
+    assert shown("note: the lease.pdf") == "'note: the lease.pdf'"
+    assert shown("notes/12:30.md") == "notes/12:30.md"
+    assert path_text("note: the\nlease.pdf") == "note: the lease.pdf"
