@@ -6,6 +6,7 @@ import argparse
 import ipaddress
 import logging
 import os
+import re
 import signal
 import socket
 import webbrowser
@@ -31,6 +32,8 @@ MOST_CONNECTIONS = 4_000
 SPARE_FILES = 256  # descriptors for all but connections
 DRAIN_SECONDS = 60  # for which questions that are being answered hold up the end
 KEEP_ALIVE_SECONDS = 15
+HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII | re.IGNORECASE)
+LONGEST_HOST_NAME = 253
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
         "--allow-host",
+        type=_host_name,
         action="append",
         metavar="NAME",
         help="another host name that browsers reach the server by, such as a proxy's; repeatable",
@@ -194,3 +198,9 @@ def _port(word: str) -> int:
     if not word.isdecimal() or int(word) > 65_535:
         raise argparse.ArgumentTypeError(f"{word!r} is no port from 0 to 65535")
     return int(word)
+
+
+def _host_name(word: str) -> str:
+    if len(word) > LONGEST_HOST_NAME or not HOST_NAME.fullmatch(word):
+        raise argparse.ArgumentTypeError(f"{word!r} is no host name: write it without http:// and without a port")
+    return word

@@ -45,6 +45,9 @@ def test_without_tokens_only_this_machine_is_served(program: Program, host: str)
     ("words", "told"),
     [
         (["--port", "70000"], "'70000' is no port"),
+        (["--allow-host", "https://docs.example.com"], "is no host name: write it without http://"),
+        (["--allow-host", "docs.example.com:8080"], "is no host name"),
+        (["--allow-host", "²"], "is no host name"),
         (["--host", "127.0.0.999.1"], "is open to other machines"),
         (["why"], "unrecognized arguments: why"),
     ],
