@@ -270,7 +270,7 @@ def read_json(path: Path) -> dict[str, object]:
     """Return the object in the file; an empty one if it cannot be read."""
     try:
         value = json.loads(read_regular(path, _MAX_STATE_BYTES))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

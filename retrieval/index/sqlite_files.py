@@ -143,7 +143,7 @@ def lock_holder(folder: Path) -> str:
         holder = json.loads(read_regular(folder / _NAME, _LARGEST))
         process, command, since = int(holder["process"]), str(holder["command"]), float(holder["since"])
         began = time.strftime("%H:%M", time.localtime(since))
-    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return "Another process"
     name = " ".join(clean(command).split())[:_LONGEST_COMMAND]
     return f"Process {process} ({name}, since {began})"

@@ -105,9 +105,10 @@ def test_a_damaged_file_in_the_cache_is_fetched_anew(tmp_path: Path, damaged: by
     assert ensure(FILE, tmp_path, fetchers=[Script(CONTENT)]).read_bytes() == CONTENT
 
 
-def test_an_unreadable_marker_only_costs_a_check(tmp_path: Path) -> None:
+@pytest.mark.parametrize("marker", ["{[", "[" * 100_000])
+def test_an_unreadable_marker_only_costs_a_check(tmp_path: Path, marker: str) -> None:
     path = ensure(FILE, tmp_path, fetchers=[Script(CONTENT)])
-    path.with_name("model.gguf.verified").write_text("{[", "utf-8")
+    path.with_name("model.gguf.verified").write_text(marker, "utf-8")
     ensure(FILE, tmp_path, fetchers=[never])
 
 

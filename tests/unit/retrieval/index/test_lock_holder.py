@@ -19,7 +19,7 @@ def test_a_writer_is_named_while_it_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["", "[]", "{}", '{"process": "x", "command": 1, "since": 2}', "\x00", '{"process": 1}']
+    "word", ["", "[]", "{}", '{"process": "x", "command": 1, "since": 2}', "\x00", '{"process": 1}', "[" * 9_999]
 )
 def test_a_word_that_is_none_is_not_believed(tmp_path: Path, word: str) -> None:
     (tmp_path / "writer.json").write_text(word)
