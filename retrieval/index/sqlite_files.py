@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import IndexBusy, IndexDamaged, RequestError
-from core.files import NotRegularFileError, open_private, read_regular, require_regular, write_private
+from core.files import NotRegularFileError, open_private, read_json, require_regular, write_private
 from core.text import clean, shown
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
@@ -139,11 +139,11 @@ def clear_lock_holder(folder: Path) -> None:
 
 def lock_holder(folder: Path) -> str:
     """Name the lock holder, as the beginning of a sentence."""
+    holder = read_json(folder / _NAME, _LARGEST)
     try:
-        holder = json.loads(read_regular(folder / _NAME, _LARGEST))
         process, command, since = int(holder["process"]), str(holder["command"]), float(holder["since"])
         began = time.strftime("%H:%M", time.localtime(since))
-    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return "Another process"
     name = " ".join(clean(command).split())[:_LONGEST_COMMAND]
     return f"Process {process} ({name}, since {began})"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from app import libraries
 from tests.command_line import Program
 from tests.integration.app.contract import NODES, SPENT, keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
@@ -190,8 +189,7 @@ def test_a_server_without_log_probabilities(
     assert result["decision"]["probabilities"] is None
 
 
-def test_a_bare_question_asks_the_sample_and_says_so(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "SAMPLE", libraries.SAMPLE / "mortgage-guide.html")
+def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
     ended = program("what are points on a mortgage")
     assert ended.code == 0
     assert "Points on a mortgage" in ended.out

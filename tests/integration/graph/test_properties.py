@@ -17,7 +17,7 @@ from tests.integration.graph.strategies import CHOICES, SENTENCES, WRITTEN, Repl
 # The same worlds at every run, on every machine; `make stress` sets WORLDS to see more of them. Nothing is kept beside
 # the code. Making a failing world smaller takes minutes: add Phase.shrink to see it done.
 ALIKE = settings(
-    max_examples=int(os.environ.get("WORLDS", "100")),
+    max_examples=int(os.environ.get("WORLDS", "150")),
     derandomize=True,
     database=None,
     deadline=None,

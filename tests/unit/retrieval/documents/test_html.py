@@ -138,11 +138,11 @@ def test_a_page_without_text_is_unreadable(tmp_path: Path) -> None:
 
 # Pages that cost Python's parser, Beautiful Soup or a pattern the square of their size, and a word that is read there.
 SQUARE = {
-    "comments": ("<!--" * 100_000, None),
+    "comments": ("<!--" * 200_000, None),
     "comments that nearly end": ("<!-- -" * 100_000, None),
-    "instructions": ("<?" * 200_000, None),
+    "instructions": ("<?" * 400_000, None),
     "sections": ("<![if x]" * 100_000, None),
-    "end tags": ("</a " * 100_000, None),
+    "end tags": ("</a " * 200_000, None),
     "start tags": ("<a " * 100_000, None),
     "quotes": ('<a b="' * 100_000, None),
     "quotes round brackets": ('<a b=">" ' * 50_000, None),

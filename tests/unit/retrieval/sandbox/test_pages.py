@@ -14,6 +14,7 @@ from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
 from tests.unit.retrieval.sandbox.children import child, children
 
 QUOTE = "The evidence is here."
+PATIENCE = 5.0  # seconds: a loaded machine may take one to start a new process and read a good page
 
 
 @pytest.fixture
@@ -72,11 +73,6 @@ def test_a_repeated_quote_is_told_by_the_rest_of_its_passage(path: Path) -> None
         assert reader.place_quote(path, 1, "[is so].", hash_of(path), before="One ", after=" Two [is so].")
 
 
-def is_read_again(reader: PageReader, path: Path) -> bool:
-    """Whether a good page is read; on a loaded machine a reader may need more than the second that it has."""
-    return any(reader.place_quote(path, 2, QUOTE, hash_of(path)) for _ in range(20))
-
-
 def forms(depth: int) -> bytes:
     """Return a page with a form that draws another ten times, and so on: 10 ** depth words."""
     objects = [
@@ -93,10 +89,10 @@ def forms(depth: int) -> bytes:
 def test_a_page_without_end_is_given_up_and_the_next_one_read(path: Path, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.pdf"
     bomb.write_bytes(forms(9))
-    with PageReader(ReadLimits(seconds=1.0)) as reader:
+    with PageReader(ReadLimits(seconds=PATIENCE)) as reader:
         assert reader.place_quote(bomb, 1, QUOTE, hash_of(bomb)) is None
         assert reader.render_page(bomb, 1, hash_of(bomb), 300) is None
-        assert is_read_again(reader, path)
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
 
 
 MISDEEDS = {
@@ -126,9 +122,9 @@ def test_what_a_hostile_document_does_to_its_reader_costs_the_page_alone(
         quote_places.place_quote = bad
         reader._read_and_reply = note
     """
-    with PageReader(ReadLimits(seconds=2.0, memory=1_000_000_000), command=child(tmp_path, body)) as reader:
+    with PageReader(ReadLimits(seconds=PATIENCE, memory=1_000_000_000), command=child(tmp_path, body)) as reader:
         assert reader.place_quote(path, 1, QUOTE, hash_of(path)) is None
-        assert is_read_again(reader, path)
+        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
 
 
 def test_without_a_process_the_error_says_so(path: Path) -> None:
