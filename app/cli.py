@@ -14,17 +14,19 @@ from typing import NoReturn
 from app import VERSION
 from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "index", "serve", "eval", "compare", "pull", "graph")
+COMMANDS = ("ask", "index", "check", "serve", "eval", "compare", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   index PATH...    add files or folders to the library, and bring it in step with the disk
+  check FILE       hold a text against the documents, claim by claim
   serve            serve a page, a JSON API and OpenAI's API, on this machine
   eval DATASET     ask a question set through several systems and score what they say
   compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
   pull             fetch the embedded models ahead of time
   graph            print or draw the graph
 
-exit codes: 0 an outcome was reached; 2 the request is wrong; 3 the model cannot be reached; 130 interrupted"""
+exit codes: 0 an outcome was reached; 1 a claim failed with check --strict; 2 the request is wrong;
+3 the model cannot be reached; 130 interrupted"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -229,6 +231,18 @@ def _index() -> argparse.ArgumentParser:
     return parser
 
 
+def _check() -> argparse.ArgumentParser:
+    from app.check import add_options
+
+    parser = _parser(
+        "python -m app check FILE [options]",
+        "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
+        "What was checked before is not checked again.",
+    )
+    add_options(parser)
+    return parser
+
+
 def _serve() -> argparse.ArgumentParser:
     from app.serve import add_options
 
@@ -279,6 +293,7 @@ def _graph() -> argparse.ArgumentParser:
 PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "ask": _ask,
     "index": _index,
+    "check": _check,
     "serve": _serve,
     "eval": _eval,
     "compare": _compare,
@@ -292,6 +307,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from app.index import index
 
         return index
+    if name == "check":
+        from app.check import check
+
+        return check
     if name == "serve":
         from app.serve import serve
 

@@ -147,7 +147,7 @@ def ask_systems(
     from evaluation.run import run
 
     last: Tally | None = None
-    concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if _embedded(settings) else REMOTE_CONCURRENCY)
+    concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if is_embedded(settings) else REMOTE_CONCURRENCY)
 
     async def ask() -> tuple[list[Record], T]:
         try:
@@ -293,14 +293,14 @@ def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     return {
         "chat": settings.chat_model,
         "critic": settings.selfrag_critic_model or settings.chat_model,
-        "file": settings.selfrag_model_path if _embedded(settings) else None,
+        "file": settings.selfrag_model_path if is_embedded(settings) else None,
         "embeddings": library.store.model.name,
         "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
         "documents": digest(*sorted(f"{source.path.name}\0{source.sha256}" for source in sources)),
     }
 
 
-def _embedded(settings: Settings) -> bool:
+def is_embedded(settings: Settings) -> bool:
     from app.settings import EMBEDDED
 
     return EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)

@@ -13,17 +13,22 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from app import compose
+from app.checked_text import CheckedText, check_text
 from app.result import Result, Results, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
 from app.stamp import Stamp, calibration_name, stamp_of, with_library
+from app.verification import VerifiedClaim, require_claim, verify
 from core.background import background_loop, in_background
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
-from graph.context import Context, RetrieverLike
+from graph.context import Context, RetrieverLike, Services
 from graph.initial_state import require_question
 from graph.state import SelfRAGState
+from grounding.checkable import Checkable, why_no_claim
+from grounding.claims import Statement
 from nodes.concurrency import gather_bounded
+from retrieval.adapter import adapted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -181,6 +186,32 @@ class SelfRAG:
         """As `ask_many`. The first error cancels what is running, and is raised."""
         asks = (partial(self.aask, question, context) for question in questions)
         return Results(await gather_bounded(asks, at_once))
+
+    def verify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
+        """Check one sentence against the documents. Raises `RequestError` for an empty one, and `ModelError`."""
+        return in_background(self.averify(claim, context))
+
+    async def averify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
+        """As `verify`."""
+        text = require_claim(claim)
+        one = Checkable(Statement(text, "", 0), subject="", no_claim=why_no_claim(text))
+        verified, _ = await verify(one, self.services_to_check(), self._context(context))
+        return verified
+
+    def check(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
+        """Check each claim of a text against the documents, at most ``at_once`` at a time.
+
+        Raises `RequestError` for a text without a sentence, and `ModelError`.
+        """
+        return in_background(self.acheck(text, context, at_once=at_once))
+
+    async def acheck(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
+        """As `check`."""
+        return await check_text(text, self.services_to_check(), self._context(context), at_once=at_once)
+
+    def services_to_check(self) -> Services:
+        """Return the services over a retriever as `verify` asks it."""
+        return replace(self.services, retriever=adapted(self.services.retriever))
 
     def stream(
         self, question: str, context: Context | None = None, *, tokens: bool = True

@@ -78,6 +78,26 @@ def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
+@contextmanager
+def checking_claims(screen: Screen) -> Iterator[Callable[[int, int], None]]:
+    """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
+    if not screen.live:
+        tell, began = NowAndThen(screen), time.monotonic()
+
+        def say(done: int, total: int) -> None:
+            left = (time.monotonic() - began) / done * (total - done)
+            tell(f"{done} of {total} claims" + (f" · {duration(left)} left" if left else ""), last=done == total)
+
+        yield say
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen.err, transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def described(tally: Tally) -> str:
     """What was kept, failed and spent, the rate, and the time that is left."""
     usage = tally.usage

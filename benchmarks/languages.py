@@ -28,7 +28,7 @@ from core.wording import WORDINGS
 from evaluation.records import Example
 from grounding.claims import statements
 from grounding.stems import FIGURE
-from nodes.hallucination_check import rule
+from nodes.check_claim import rule
 from nodes.retrieve import as_passage
 from retrieval.documents.load import load
 from retrieval.splitter import split

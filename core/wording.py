@@ -49,6 +49,7 @@ WORDINGS: Mapping[str, Wording] = {
         marks={
             "partially supported": " [only partly supported by the documents]",
             "no support": " [not supported by the documents]",
+            "contradicted": " [contradicted by the documents]",
             "unknown": " [not checked against the documents]",
         },
     ),
@@ -73,6 +74,7 @@ WORDINGS: Mapping[str, Wording] = {
         marks={
             "partially supported": " [von den Dokumenten nur teilweise belegt]",
             "no support": " [von den Dokumenten nicht belegt]",
+            "contradicted": " [von den Dokumenten widerlegt]",
             "unknown": " [nicht anhand der Dokumente geprüft]",
         },
     ),
@@ -97,6 +99,7 @@ WORDINGS: Mapping[str, Wording] = {
         marks={
             "partially supported": " [étayé en partie seulement par les documents]",
             "no support": " [non étayé par les documents]",
+            "contradicted": " [contredit par les documents]",
             "unknown": " [non vérifié dans les documents]",
         },
     ),
@@ -121,6 +124,7 @@ WORDINGS: Mapping[str, Wording] = {
         marks={
             "partially supported": " [respaldado solo en parte por los documentos]",
             "no support": " [no respaldado por los documentos]",
+            "contradicted": " [contradicho por los documentos]",
             "unknown": " [no comprobado en los documentos]",
         },
     ),
@@ -145,6 +149,7 @@ WORDINGS: Mapping[str, Wording] = {
         marks={
             "partially supported": "[文档仅部分支持]",
             "no support": "[文档不支持]",
+            "contradicted": "[与文档相矛盾]",
             "unknown": "[未对照文档核实]",
         },
     ),

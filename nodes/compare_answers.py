@@ -20,8 +20,8 @@ from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState
 from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
 from models.usage import LimitReachedError
+from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop
-from nodes.hallucination_check import support_of
 from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
 from prompts.delimiters import as_data, numbered, readable
 

@@ -98,7 +98,7 @@ def citations_of(best: Candidate) -> list[Citation]:
     citations: list[Citation] = []
     for claim in best["claims"]:
         for quote in quotes_of(claim) if is_supported(claim) else ():
-            _cited(quote, passages[quote["passage"]], citations)
+            cite(quote, passages[quote["passage"]], citations)
     return citations
 
 
@@ -110,7 +110,7 @@ def conflicts_of(
     conflicts = [
         Conflict(
             answer=group[0]["answer"],
-            citations=[_cited(one["quote"], passages[one["quote"]["passage"]], cited) for one in group],
+            citations=[cite(one["quote"], passages[one["quote"]["passage"]], cited) for one in group],
         )
         for group in groups
     ]
@@ -140,7 +140,7 @@ def _dated(citation: Citation) -> str:
     return location(citation["source"], citation["page"], citation["row"]) + (f", {date}" if date else "")
 
 
-def _cited(quote: Quote, passage: Passage, citations: list[Citation]) -> int:
+def cite(quote: Quote, passage: Passage, citations: list[Citation]) -> int:
     """Return the id of the quote's citation, which is added if there is none."""
     place = (passage["source"], passage["page"], passage["row"], passage["text"], quote["start"], quote["end"])
     for one in citations:

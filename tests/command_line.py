@@ -65,22 +65,31 @@ class Program:
             gc.unfreeze()
         return Ended(code, *(stream.detach().getvalue().decode() for stream in (out, err)))
 
-    def process(self, *arguments: str, environment: Mapping[str, str] | None = None, seconds: float = 120) -> Ended:
-        """Run the command in a process of its own."""
-        with self.start(*arguments, environment=environment) as process:
+    def process(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        seconds: float = 120,
+        given: str | None = None,
+    ) -> Ended:
+        """Run the command in a process of its own; ``given`` is its standard input."""
+        stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
+        with self.start(*arguments, environment=environment, stdin=stdin) as process:
             try:
-                out, err = process.communicate(timeout=seconds)
+                out, err = process.communicate(given, timeout=seconds)
             finally:
                 process.kill()
         return Ended(process.returncode, out, err)
 
-    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[str]:
         """Start the command in a process of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", "app", *arguments],
             cwd=self.folder,
             env={**self.environment, **(environment or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,0 +1,53 @@
+"""Read a text that is to be checked, in the sandbox that documents are read in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from core.errors import RequestError
+from core.files import write_private
+
+STDIN = "-"
+LARGEST = 20_000_000  # bytes of standard input
+
+
+class DraftFile(NamedTuple):
+    """The text of a file as it was read, pages apart by a blank line, and the spans of its headings."""
+
+    text: str
+    headings: list[tuple[int, int]]
+
+
+def read_draft(path: Path) -> DraftFile:
+    """Read a document of any kind that `index` reads, or ``-``, standard input, as Markdown.
+
+    Raises `RequestError` for one that cannot be read.
+    """
+    if str(path) != STDIN:
+        return _read(path)
+    data = sys.stdin.buffer.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise RequestError(f"Standard input is longer than {LARGEST // 1_000_000} MB: check it in parts.")
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "standard input.md"
+        write_private(file, data)
+        return _read(file)
+
+
+def _read(path: Path) -> DraftFile:
+    from retrieval.sandbox.pool import Readers
+
+    with Readers(workers=1) as readers:
+        (reading,) = readers.read([os.fsencode(path.resolve())])
+    if reading.loaded is None:
+        raise RequestError(reading.reason)
+    text, headings = "", list[tuple[int, int]]()
+    for section in reading.loaded.sections:
+        text += "\n\n" if text else ""
+        headings += [(len(text) + one.start, len(text) + one.end) for one in section.headings]
+        text += section.text
+    return DraftFile(text, headings)

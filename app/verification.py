@@ -1,0 +1,135 @@
+"""Check sentences that somebody wrote against the documents: each by a search of its own, without a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.documents import Document
+from pydantic import BaseModel, ConfigDict
+
+from core.errors import ModelError, RequestError
+from core.passages import stated_by
+from core.text import clean, is_blank, shortened
+from core.types import Citation, Claim, Passage, Usage, Verdict
+from graph.candidates import is_supported
+from graph.context import Context, Services
+from grounding.checkable import Checkable
+from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
+from grounding.contradictions import find_contradiction
+from grounding.stems import stems
+from models.calibration import coverage
+from models.usage import Budget, NodeBudget
+from nodes.check_claim import Evidence, check_claim
+from nodes.concurrency import gather, off_loop
+from nodes.finish import cite, quotes_of
+from nodes.retrieve import as_passage
+
+QUESTION = "What is stated?"  # for the critic, whose examples answer questions
+MOST_READ = 2  # passages, of those that were found, that the critic reads
+RANK = 60.0  # added to the ranks of two searches before they are fused, as is usual for reciprocal ranks
+SUBJECT_WEIGHT = 0.5
+CONTRADICTED, NO_CLAIM = "contradicted", "no claim"
+
+
+def require_claim(claim: str) -> str:
+    """Return the sentence without space around it. Raises `RequestError` for an empty or a very long one."""
+    if is_blank(claim):
+        raise RequestError("The claim is empty: write a sentence.")
+    if len(claim) > LONGEST_CLAIM:
+        raise RequestError(f"The claim is longer than {LONGEST_CLAIM:,} characters: check it as a text.")
+    return clean(claim).strip()
+
+
+class VerifiedClaim(BaseModel):
+    """A sentence and what the documents say of it.
+
+    ``label`` is that of an answer's claim, ``contradicted`` where a passage says otherwise, or ``no claim``;
+    ``citations`` are the quotes that support or contradict it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    label: str
+    probabilities: dict[str, float] | None
+    reason: str | None
+    citations: list[Citation]
+
+
+async def verify(one: Checkable, services: Services, context: Context) -> tuple[VerifiedClaim, Usage]:
+    """Search for a sentence, by itself and with its subject, check it against what is found, and say what it cost.
+
+    Raises `ModelError` when the model fails or a limit of the context is reached.
+    """
+    limits = context.effective_limits
+    budget = NodeBudget(Budget(limits.model_calls, limits.tokens, limits.seconds))
+    if one.no_claim:
+        said = Verdict(label=NO_CLAIM, probabilities=None, reason=one.no_claim)
+        return VerifiedClaim(text=one.statement.text, **said, citations=[]), budget.spent
+    passages = await passages_for(one, services, context)
+    claim = await verdict_on(one.statement, passages, services.with_budget(budget), context)
+    if budget.limit:
+        setting = f"SELFRAG_{budget.limit.upper()}"
+        raise ModelError(f"“{shortened(one.statement.text, 100)}” could not be checked within {setting}: raise it.")
+    return verified(claim, passages), budget.spent
+
+
+async def passages_for(one: Checkable, services: Services, context: Context) -> list[Passage]:
+    """Return at most ``k`` passages for the sentence by itself and with its subject, best first."""
+    whole = " ".join(part for part in (one.statement.context, one.statement.text) if part)
+    queries = [whole, *([f"{one.subject}: {whole}"] if one.subject else [])]
+    within = {"filter": context.filter} if context.filter else {}
+    found = await gather(services.retriever.ainvoke(query, k=context.k, **within) for query in queries)
+    return _fused(found)[: context.k]
+
+
+def _fused(found: Sequence[Sequence[Document]]) -> list[Passage]:
+    """Return the passages of all searches by the sum of their reciprocal ranks, those of the first counting most."""
+    passages: dict[str, Passage] = {}
+    ranks: dict[str, float] = {}
+    for number, documents in enumerate(found):
+        for rank, passage in enumerate(map(as_passage, documents), 1):
+            known = passages.setdefault(passage["id"], passage)
+            ranks[known["id"]] = ranks.get(known["id"], 0.0) + SUBJECT_WEIGHT**number / (RANK + rank)
+    return sorted(passages.values(), key=lambda one: -ranks[one["id"]])
+
+
+async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
+    """Return the claim as the graph's check judges it, or contradicted where it has no support and a passage differs.
+
+    The critic reads the passages that have most of the claim's words.
+    """
+    whole = with_lead_in(one.text, one.context)
+    size = len(whole) + sum(len(passage["text"]) for passage in passages)
+    read = await off_loop(size, _nearest, f"{one.context} {one.text}", passages)
+    claim = await check_claim(one, Evidence(QUESTION, read, elsewhere=passages), services, context)
+    if claim["verdict"]["label"] != "no support":
+        return claim
+    otherwise = await off_loop(size, find_contradiction, whole, passages)
+    if otherwise is None:
+        return {**claim, "quote": None}
+    reason = claim["verdict"]["reason"] or "A passage says otherwise."
+    verdict = Verdict(label=CONTRADICTED, probabilities=claim["verdict"]["probabilities"], reason=reason)
+    return {**claim, "verdict": verdict, "quote": otherwise}
+
+
+def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages that have most of the claim's words, of equal ones those that the search ranks first."""
+    wanted = stems(claim)
+    return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:MOST_READ]
+
+
+def verified(claim: Claim, passages: Sequence[Passage]) -> VerifiedClaim:
+    """Return the claim with the citations of its quotes, numbered from 1."""
+    by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
+    if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:
+        for quote in quotes_of(claim):
+            cite(quote, by_id[quote["passage"]], citations)
+    verdict = claim["verdict"]
+    return VerifiedClaim(
+        text=claim["text"],
+        label=verdict["label"],
+        probabilities=verdict["probabilities"],
+        reason=verdict["reason"],
+        citations=citations,
+    )

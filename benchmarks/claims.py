@@ -1,0 +1,70 @@
+"""How well `verify` tells sentences that the sample library states from those that it contradicts or does not state.
+
+    python -m benchmarks.claims                                       60 sentences that nothing was tuned on
+    python -m benchmarks.claims --claims data/claims/tuning.jsonl     30 others, on which it was tuned
+
+A third of the sentences is true, a third has a figure or name changed, a third is stated nowhere. Precision and recall
+are of the labels "no support" and "contradicted". ``bench/claims.json`` has the figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from pathlib import Path
+
+from app.front_door import SelfRAG
+from app.verification import CONTRADICTED, VerifiedClaim
+from benchmarks.harness import end_progress, option_parser, read_rows, show_progress, write_figures
+from benchmarks.sample import open_docs
+from core.text import shortened
+from evaluation.measures.statistics import exact_share
+
+DEFAULT = Path(__file__).resolve().parent.parent / "data" / "claims" / "reporting.jsonl"
+FLAGGED = ("no support", CONTRADICTED)
+
+
+def main() -> None:
+    """Verify the sentences, print each that was misjudged, then the figures."""
+    options = option_parser(__doc__, claims=DEFAULT).parse_args()
+    rows = read_rows(options.claims)
+    began = time.perf_counter()
+    verified = asyncio.run(verify_all([row["claim"] for row in rows], open_docs(None)))
+    seconds = time.perf_counter() - began
+    flagged = [one.label in FLAGGED for one in verified]
+    false = [row["kind"] != "true" for row in rows]
+    for row, one, said, wrong in zip(rows, verified, flagged, false, strict=True):
+        if said != wrong:
+            probability = 1 - (one.probabilities or {}).get("no support", 1.0)
+            print(
+                f"{row['kind']:8} {one.label:20} {probability:.2f}  {row['claim']}  ({shortened(one.reason or '', 80)})"
+            )
+    hits = sum(said and wrong for said, wrong in zip(flagged, false, strict=True))
+    precision, recall = exact_share(hits, sum(flagged)), exact_share(hits, sum(false))
+    kinds = {
+        kind: Counter(one.label for row, one in zip(rows, verified, strict=True) if row["kind"] == kind)
+        for kind in dict.fromkeys(row["kind"] for row in rows)
+    }
+    for kind, labels in kinds.items():
+        print(f"{kind:8} {', '.join(f'{count} {label}' for label, count in labels.most_common())}")
+    for name, found in (("precision", precision), ("recall", recall)):
+        print(f"{name:9} {found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
+    print(f"{seconds / len(rows):.1f} s a sentence")
+    figures = {"precision": precision, "recall": recall, "labels": kinds, "seconds": seconds / len(rows)}
+    write_figures("claims", figures)
+
+
+async def verify_all(claims: list[str], rag: SelfRAG) -> list[VerifiedClaim]:
+    """Verify the sentences one after the other."""
+    verified: list[VerifiedClaim] = []
+    async with rag:
+        for claim in claims:
+            verified.append(await rag.averify(claim))
+            show_progress(f"{len(verified)} of {len(claims)}")
+    end_progress()
+    return verified
+
+
+if __name__ == "__main__":
+    main()

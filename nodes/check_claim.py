@@ -1,0 +1,106 @@
+"""Check one claim against passages: by rules first, which save the critic's call, then by the critic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.types import Claim, Passage, Quote, Verdict
+from graph.candidates import LEVELS
+from graph.context import Context, Services
+from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
+from grounding.quotes import find_quote, find_second_quote, missing_facts
+from models.calibration import support_features
+from nodes.concurrency import off_loop
+from nodes.reasons import explained, of_support
+from prompts.delimiters import as_data, numbered
+from prompts.explain import CRITICISE
+from prompts.hallucination_check import SUPPORT
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What claims are checked against: the question that they answer, and the passages with their relevance verdicts.
+
+    ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known.
+    """
+
+    question: str
+    passages: list[Passage]
+    grades: Sequence[Verdict] = ()
+    elsewhere: Sequence[Passage] = ()
+
+    @property
+    def size(self) -> int:
+        """The characters of all passages."""
+        return sum(len(one["text"]) for one in (*self.passages, *self.elsewhere))
+
+
+async def check_claim(
+    one: Statement, evidence: Evidence, services: Services, context: Context, *, criticise: bool = False
+) -> Claim:
+    """Return the claim with its verdict and the verbatim quote that supports it.
+
+    If a fact of the claim is in no passage, or no quote fits, there is no call. With ``criticise`` the critic says what
+    is wrong with a claim that is not fully supported.
+    """
+    passages, size = evidence.passages, evidence.size + len(one.text)
+    ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
+    if isinstance(ruled, str):
+        return unsupported(one, ruled)
+    # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
+    shown = with_lead_in(one.text, one.context)
+    shown = shown if shown != one.text else f"{one.context} {shown}".strip()
+    asked = {
+        "question": as_data(evidence.question),
+        "passages": numbered(passages),
+        "claim": as_data(shown),
+    }
+    verdict = await support_of(asked, evidence.grades, services, context)
+    if context.explain:
+        whole = with_lead_in(one.text, one.context)
+        known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled, passages)
+        verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
+    elif criticise and SUPPORT.leaning(verdict) != "fully supported":
+        verdict = await services.critic.explain(SUPPORT, verdict, prompt=CRITICISE, **asked)
+    checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
+    if verdict["label"] not in LEVELS:
+        return checked
+    second = await off_loop(size, find_second_quote, one.text, passages, ruled)
+    return {**checked, "second_quote": second} if second else checked
+
+
+def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> Quote | str:
+    """Return the quote that supports the statement, or the reason why none can."""
+    if len(one.context) + len(one.text) > LONGEST_CLAIM:
+        return "The statement is too long to check."
+    missing = missing_facts(with_lead_in(one.text, one.context), passages, question, elsewhere=elsewhere)
+    if missing:
+        return f"{', '.join(missing)} stands in no passage."
+    return find_quote(one.text, passages, question, one.context) or "No passage says this."
+
+
+async def support_of(
+    asked: Mapping[str, Any], grades: Sequence[Verdict], services: Services, context: Context
+) -> Verdict:
+    """Return the critic's verdict on a claim, calibrated by the grades of the passages, by the threshold."""
+    verdict = await services.critic.choose(SUPPORT, **asked)
+    fitted = services.fits.supported(verdict, support_features(verdict, grades))
+    return apply_support_threshold(fitted, context.effective_thresholds.supported)
+
+
+def apply_support_threshold(verdict: Verdict, least: float) -> Verdict:
+    """Relabel the verdict by ``least``, a threshold for P(full) + P(partial); 0 leaves it unchanged."""
+    probabilities = verdict["probabilities"]
+    if not least or not probabilities:
+        return verdict
+    kept = {label: p for label, p in probabilities.items() if label != "no support"}
+    label = max(kept, key=lambda name: kept[name]) if sum(kept.values()) >= least else "no support"
+    return Verdict(label=label, probabilities=probabilities, reason=verdict["reason"])
+
+
+def unsupported(one: Statement, reason: str) -> Claim:
+    """Return the claim without support, judged by a rule."""
+    verdict = Verdict(label="no support", probabilities=None, reason=reason)
+    return Claim(text=one.text, context=one.context, verdict=verdict, quote=None)

@@ -1,0 +1,94 @@
+"""How one sentence is searched for, judged, and given its quotes."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.verification import MOST_READ, passages_for, require_claim, verify
+from core.errors import ModelError, RequestError
+from graph.context import Context, Limits
+from grounding.checkable import Checkable
+from grounding.claims import LONGEST_CLAIM, Statement
+from tests.scripted import ScriptedCritic, ScriptedRetriever, services, verdict
+
+RENT = "The rent is 900 euros a month."
+SEINE = "The Seine flows through Paris."
+DOGS = "Dogs are allowed in the garden."
+
+
+def sentence(text: str, *, subject: str = "", no_claim: str = "", context: str = "") -> Checkable:
+    return Checkable(Statement(text, context, 0), subject, no_claim)
+
+
+async def test_a_supported_claim_has_its_quote_and_its_cost() -> None:
+    critic = ScriptedCritic({"Dogs may go into the garden.": verdict("fully supported", {"fully supported": 0.9})})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
+    found, spent = await verify(sentence("Dogs may go into the garden."), bound, Context())
+    assert (found.label, found.probabilities) == ("fully supported", {"fully supported": 0.9})
+    assert [(one["id"], one["quote"], one["source"]) for one in found.citations] == [(1, DOGS, "notes.txt")]
+    assert spent["model_calls"] == 1
+
+
+async def test_a_fact_that_stands_nowhere_costs_no_call_and_cites_nothing() -> None:
+    bound = services(retriever=ScriptedRetriever(always=[SEINE]))
+    found, spent = await verify(sentence("The museum opened in 1999."), bound, Context())
+    assert (found.label, found.citations, spent["model_calls"]) == ("no support", [], 0)
+    assert found.reason == "1999 stands in no passage."
+
+
+async def test_what_the_critic_does_not_find_supported_cites_nothing() -> None:
+    critic = ScriptedCritic({"Dogs are allowed in the house.": "no support"})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
+    found, _ = await verify(sentence("Dogs are allowed in the house."), bound, Context())
+    assert (found.label, found.citations) == ("no support", [])
+
+
+async def test_a_changed_figure_is_contradicted_by_the_sentence_that_has_the_right_one() -> None:
+    bound = services(retriever=ScriptedRetriever(always=[SEINE, RENT]))
+    found, _ = await verify(sentence("The rent is 950 euros a month."), bound, Context())
+    assert (found.label, [one["quote"] for one in found.citations]) == ("contradicted", [RENT])
+
+
+async def test_a_question_is_no_claim_and_is_not_searched_for() -> None:
+    retriever = ScriptedRetriever()
+    found, spent = await verify(
+        sentence("Why?", no_claim="It is a question."), services(retriever=retriever), Context()
+    )
+    assert (found.label, found.reason, spent["model_calls"]) == ("no claim", "It is a question.", 0)
+    assert retriever.queries == []
+
+
+async def test_the_sentence_is_searched_for_by_itself_and_with_its_subject() -> None:
+    retriever = ScriptedRetriever({"It is 900.": [SEINE, DOGS], "Rent: It is 900.": [RENT, DOGS]})
+    passages = await passages_for(sentence("It is 900.", subject="Rent"), services(retriever=retriever), Context(k=3))
+    assert [one["text"] for one in passages] == [DOGS, SEINE, RENT]  # found twice; then the sentence's own search
+    few = await passages_for(sentence("It is 900.", subject="Rent"), services(retriever=retriever), Context(k=1))
+    assert [one["text"] for one in few] == [DOGS]
+
+
+async def test_the_sentence_that_a_pronoun_refers_to_is_searched_for_too() -> None:
+    retriever = ScriptedRetriever({"The rent is due. It is 900 euros.": [RENT]})
+    one = sentence("It is 900 euros.", context="The rent is due.")
+    assert [found["text"] for found in await passages_for(one, services(retriever=retriever), Context())] == [RENT]
+
+
+async def test_the_critic_reads_the_passages_that_share_most_words() -> None:
+    critic = ScriptedCritic({"Dogs may go into the garden.": "fully supported"})
+    others = [f"Number {number} is odd." for number in ("seven", "nine", "eleven")]
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[*others, DOGS]))
+    await verify(sentence("Dogs may go into the garden."), bound, Context())
+    (read,) = critic.inputs
+    assert DOGS in read["passages"]
+    assert read["passages"].count("<passage") == MOST_READ
+
+
+async def test_a_limit_is_an_error_and_no_verdict() -> None:
+    bound = services(retriever=ScriptedRetriever(always=[DOGS]))
+    with pytest.raises(ModelError, match="could not be checked within SELFRAG_LIMIT_TOKENS"):
+        await verify(sentence("Dogs may go into the garden."), bound, Context(limits=Limits(tokens=5)))
+
+
+@pytest.mark.parametrize(("claim", "said"), [(" \u200b\n", "is empty"), ("a" * (LONGEST_CLAIM + 1), "is longer than")])
+def test_a_claim_that_is_none_is_refused(claim: str, said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        require_claim(claim)
