@@ -14,7 +14,7 @@ from typing import NoReturn
 from app import VERSION
 from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "index", "check", "serve", "eval", "compare", "pull", "graph")
+COMMANDS = ("ask", "index", "check", "serve", "eval", "compare", "library", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   index PATH...    add files or folders to the library, and bring it in step with the disk
@@ -22,6 +22,7 @@ EPILOG = """commands:
   serve            serve a page, a JSON API and OpenAI's API, on this machine
   eval DATASET     ask a question set through several systems and score what they say
   compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
+  library          export-labels FILE: what people said of answers, as a question set
   pull             fetch the embedded models ahead of time
   graph            print or draw the graph
 
@@ -280,6 +281,14 @@ def _compare() -> argparse.ArgumentParser:
     return parser
 
 
+def _library() -> argparse.ArgumentParser:
+    from app.library_commands import add_options
+
+    parser = _parser("python -m app library export-labels FILE", "What is kept beside the documents, as files.")
+    add_options(parser)
+    return parser
+
+
 def _pull() -> argparse.ArgumentParser:
     return _parser("python -m app pull [options]", "Fetch the embedded models, for a machine without a network.")
 
@@ -297,6 +306,7 @@ PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "serve": _serve,
     "eval": _eval,
     "compare": _compare,
+    "library": _library,
     "pull": _pull,
     "graph": _graph,
 }
@@ -323,6 +333,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from app.compare import compare
 
         return compare
+    if name == "library":
+        from app.library_commands import library
+
+        return library
     if name == "pull":
         from app.pull import pull
 

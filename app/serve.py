@@ -75,6 +75,7 @@ def serve(options: argparse.Namespace) -> int:
 
 def application(settings: Settings, options: argparse.Namespace, screen: Screen) -> FastAPI:
     """Load the models, open the documents, and bind both to the web application."""
+    from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
     from app.libraries import open_served, open_shared
     from app.server.access import Access, read_tokens
@@ -114,7 +115,8 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
         return surroundings(database, cited["source"], passage, start, end, page=page, row=row)
 
-    return create_app(rag, served, documents, Sources(around, PageReader()))
+    feedback = FeedbackFolder(settings.feedback_folder)
+    return create_app(rag, served, documents, Sources(around, PageReader()), feedback)
 
 
 def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:

@@ -161,6 +161,16 @@ class Settings(BaseSettings):
 
         return self._home(user_data_path) / ("uploads-of-tokens" if self.selfrag_tokens_file else "uploads")
 
+    @property
+    def feedback_folder(self) -> Path:
+        """Where feedback on answers is kept, of owners of tokens in a folder of its own.
+
+        Raises `RequestError` where no home folder is known.
+        """
+        from platformdirs import user_data_path
+
+        return self._home(user_data_path) / ("feedback-of-tokens" if self.selfrag_tokens_file else "feedback")
+
     def _home(self, default: Callable[..., Path]) -> Path:
         if self.selfrag_home:
             return self.selfrag_home.expanduser()

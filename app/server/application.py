@@ -24,6 +24,7 @@ from app.server.service import ServerOptions, Service
 from app.server.sources import Sources
 
 if TYPE_CHECKING:
+    from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
 
 # FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
@@ -36,17 +37,19 @@ def create_app(
     options: ServerOptions | None = None,
     documents: Documents | None = None,
     sources: Sources | None = None,
+    feedback: FeedbackFolder | None = None,
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
-    ``sources`` shows citations in their documents; without it in their passages. When the application shuts down it
-    ends what is still running and closes what it was given.
+    ``sources`` shows citations in their documents; without it in their passages. ``feedback`` keeps what people say of
+    answers; without it nothing is kept. When the application shuts down it ends what is still running and closes what
+    it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
-    service = Service(rag, runs, options, documents, sources or Sources())
+    service = Service(rag, runs, options, documents, sources or Sources(), feedback)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
 from app import VERSION
+from app.feedback import Feedback
 from app.options import as_text
 from app.result import Result
 from app.server.documents import Documents
@@ -146,6 +148,16 @@ def json_api(service: Service) -> APIRouter:
         media_type, suffix = TYPES[form]
         name = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
         return Response(exported(run, result_of(run), form), media_type=media_type, headers=name)
+
+    @router.post("/runs/{id_}/feedback", tags=["answers"])
+    async def feedback(id_: str, given: Feedback, request: Request) -> Response:
+        """Keep what a person says of an answer, as a labelled example; the last word on a run counts."""
+        if service.feedback is None:
+            raise NotFoundError("This server keeps no feedback.")
+        owner = owner_of(request)
+        result = result_of(runs.get(id_, owner))
+        await asyncio.to_thread(service.feedback.add, owner, id_, given, result)
+        return json_response({"kept": given.judgement})
 
     def cited(id_: str, number: int, request: Request) -> Citation:
         found = result_of(runs.get(id_, owner_of(request))).citations

@@ -17,6 +17,7 @@ from graph.initial_state import require_question
 from retrieval.filters import Filter
 
 if TYPE_CHECKING:
+    from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
     from app.server.documents import Documents
     from app.server.runs import Run, Runs
@@ -84,6 +85,7 @@ class Service:
     options: ServerOptions
     documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
+    feedback: FeedbackFolder | None = None
 
     async def start(self, question: str, context: Context | None, owner: str, *, outlives: bool = False) -> Run:
         """Start a run, with drafts streamed if it outlives its client, who then follows its events.

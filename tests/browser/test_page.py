@@ -18,6 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from app.feedback import FeedbackFolder
 from app.server import json_api
 from app.server.access import Access
 from app.server.sources import Sources
@@ -256,6 +257,25 @@ def test_an_answer_is_saved_with_its_evidence(world: World, open_page: Open, tmp
     expect(alone.locator("blockquote").first).to_be_visible()
     assert [one.url for one in seen.requests] == [saved["Web page"].as_uri()]
     assert not seen.errors
+
+
+def test_what_a_reader_says_of_an_answer_is_kept(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    answered(page)
+    page.get_by_role("button", name="Wrong").click()
+    expect(page.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
+    right = page.get_by_label("What would be right?")
+    right.fill("On 31 March 2030.")
+    assert violations(page) == ""
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(right).to_be_hidden()
+    (label,) = FeedbackFolder(world.folder / "feedback").labels()
+    assert (label.question, label.feedback.judgement, label.feedback.answer) == (BREAK, "wrong", "On 31 March 2030.")
+    page.get_by_role("button", name="Right", exact=True).click()
+    expect(page.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "false")
+    (label,) = FeedbackFolder(world.folder / "feedback").labels()
+    assert (label.feedback.judgement, seen.errors) == ("right", [])
 
 
 def test_the_line_of_the_cost_unfolds_into_the_drawn_run(world: World, open_page: Open) -> None:

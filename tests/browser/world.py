@@ -14,6 +14,7 @@ from fpdf import FPDF
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from app.feedback import FeedbackFolder
 from app.front_door import SelfRAG
 from app.server.application import create_app
 from app.server.documents import Documents
@@ -145,7 +146,8 @@ def served(
             retriever=library.store.as_retriever(), model=chat, settings=Settings(selfrag_embedding_model="bow")
         )
         rag.context = rag.context.model_copy(update={"limits": Limits(rewrites=1, drafts=1)})
-        app = create_app(rag, ServerOptions(**options), Documents(rag, library, folder / "uploads"), sources(library))
+        documents, feedback = Documents(rag, library, folder / "uploads"), FeedbackFolder(folder / "feedback")
+        app = create_app(rag, ServerOptions(**options), documents, sources(library), feedback)
         with listening(app) as address:
             yield World(address, model, folder, app)
     finally:

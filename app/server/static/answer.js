@@ -2,6 +2,7 @@
 
 import { showAbstention } from "./abstention.js";
 import { button, byId, counted, el, fileName, placeOf, replaceContent, sectionOf, signOf } from "./dom.js";
+import { feedbackBar } from "./feedback.js";
 import { openPassage } from "./passage.js";
 import { attachPeek } from "./peek.js";
 import { download, objectUrl } from "./server.js";
@@ -19,7 +20,7 @@ export function showAnswer(id, result, onAgain) {
   const answered = ["grounded", "partially_grounded", "direct"].includes(result.outcome);
   const parts = answered ? answerParts(id, result) : showAbstention(result, onAgain);
   const title = el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, result.question);
-  replaceContent(byId("outcome"), title, badge, ...parts, costLine(id, result), exportBar(id));
+  replaceContent(byId("outcome"), title, badge, ...parts, costLine(id, result), feedbackBar(id), exportBar(id));
 }
 
 function answerParts(id, result) {

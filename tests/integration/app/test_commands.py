@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from app import VERSION
+from app.feedback import Feedback, FeedbackFolder
+from app.result import result_of
 from tests.command_line import Program
+from tests.unit.app.test_result import ended as ended_state
 from tests.unit.graph.test_builder import DRAWN
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -21,7 +25,9 @@ def test_version(program: Program) -> None:
     assert (ended.code, ended.out, ended.err) == (0, f"self-rag {VERSION}\n", "")
 
 
-@pytest.mark.parametrize("command", [(), ("ask",), ("index",), ("compare",), ("pull",), ("graph",)])
+@pytest.mark.parametrize(
+    "command", [(), ("ask",), ("index",), ("check",), ("compare",), ("library",), ("pull",), ("graph",)]
+)
 def test_help(program: Program, command: tuple[str, ...]) -> None:
     ended = program(*command, "--help")
     assert (ended.code, ended.err) == (0, "")
@@ -165,3 +171,14 @@ def test_what_is_kept_is_for_the_user_alone_whatever_the_umask(program: Program,
     assert len(kept) > 8
     assert {path.stat().st_mode & 0o777 for path in kept if path.is_dir()} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in kept if path.is_file()} == {0o600}
+
+
+def test_labels_are_exported_as_a_question_set(program: Program) -> None:
+    none = program("library", "export-labels", "labels.jsonl")
+    assert (none.code, "There is no feedback yet" in none.err) == (2, True)
+    folder = FeedbackFolder(Path(program.environment["SELFRAG_HOME"]) / "feedback")
+    folder.add("", "r1", Feedback(judgement="right"), result_of(ended_state(None, "abstained", "nothing_relevant")))
+    ended_well = program("library", "export-labels", "labels.jsonl")
+    assert (ended_well.code, ended_well.out) == (0, "Labels written into labels.jsonl: 1\n")
+    (row,) = map(json.loads, (program.folder / "labels.jsonl").read_text().splitlines())
+    assert (row["answerable"], row["feedback"]) == (False, "right")

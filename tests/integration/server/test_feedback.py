@@ -1,0 +1,49 @@
+"""What people say of answers, over HTTP, and as a question set on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.feedback import FeedbackFolder
+from app.server.application import create_app
+from app.server.service import ServerOptions
+from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, QUESTION, Models, tokens
+
+
+def client(folder: Path, **options: Any) -> httpx.AsyncClient:
+    app = create_app(Models().rag(), ServerOptions(**options), feedback=FeedbackFolder(folder))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS)
+
+
+async def test_feedback_becomes_a_label_of_its_owner(tmp_path: Path) -> None:
+    async with client(tmp_path, access=tokens()) as asking:
+        asked = await asking.post("/api/ask", json={"question": QUESTION}, headers=ANN)
+        path = f"/api/runs/{asked.headers['X-Run-Id']}/feedback"
+        foreign = await asking.post(path, json={"judgement": "wrong"}, headers=BOB)
+        assert foreign.status_code == 404
+        given = await asking.post(path, json={"judgement": "wrong", "answer": "By night."}, headers=ANN)
+        assert (given.status_code, given.json()) == (200, {"kept": "wrong"})
+    (label,) = FeedbackFolder(tmp_path).labels()
+    assert (label.question, label.answer, label.feedback.answer) == (QUESTION, asked.json()["answer"], "By night.")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"judgement": "good"}, {"judgement": "right", "more": 1}, {"judgement": "right", "answer": "a" * 8001}]
+)
+async def test_what_is_no_feedback_is_refused(tmp_path: Path, body: dict[str, Any]) -> None:
+    async with client(tmp_path) as asking:
+        asked = await asking.post("/api/ask", json={"question": QUESTION})
+        refused = await asking.post(f"/api/runs/{asked.headers['X-Run-Id']}/feedback", json=body)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"]
+    assert FeedbackFolder(tmp_path).labels() == []
+
+
+async def test_an_unknown_run_has_no_answer_to_judge(tmp_path: Path) -> None:
+    async with client(tmp_path) as asking:
+        refused = await asking.post("/api/runs/none/feedback", json={"judgement": "right"})
+    assert refused.status_code == 404
