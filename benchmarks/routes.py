@@ -36,9 +36,10 @@ def main() -> None:
         if (score >= threshold) != retrieve
     ]
     print("\n".join(wrong))
+    area = auc(expected, scores)
     print(
-        f"\n{len(rows) - len(wrong)} of {len(rows)} right ({1 - len(wrong) / len(rows):.1%}) at {threshold}; "
-        f"AUC {auc(expected, scores):.3f}"
+        f"\n{len(rows) - len(wrong)} of {len(rows)} right ({1 - len(wrong) / len(rows):.1%}) at {threshold}"
+        + (f"; AUC {area:.3f}" if area is not None else "")
     )
 
 
