@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -80,6 +82,46 @@ async def check_text(
     for _, spent in checked:
         usage = add_usage(usage, spent)
     return put_together(text, found, [claim for claim, _ in checked], usage, time.monotonic() - began)
+
+
+@dataclass(frozen=True)
+class ClaimChecked:
+    """One more of ``total`` claims is checked."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class TextChecked:
+    """The checked text; the last event."""
+
+    result: CheckedText
+
+
+async def check_events(
+    text: str, services: Services, context: Context, *, headings: Sequence[tuple[int, int]] = (), at_once: int = 4
+) -> AsyncGenerator[ClaimChecked | TextChecked, None]:
+    """Check a text as `check_text` does, event by event; closing the generator ends the check."""
+    events: asyncio.Queue[ClaimChecked | None] = asyncio.Queue()
+    checking = asyncio.create_task(
+        check_text(
+            text,
+            services,
+            context,
+            headings=headings,
+            at_once=at_once,
+            progress=lambda done, total: events.put_nowait(ClaimChecked(done, total)),
+        )
+    )
+    checking.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        yield TextChecked(await checking)
+    finally:
+        checking.cancel()
+        await asyncio.gather(checking, return_exceptions=True)
 
 
 def put_together(

@@ -32,8 +32,13 @@ def read_draft(path: Path) -> DraftFile:
     data = sys.stdin.buffer.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise RequestError(f"Standard input is longer than {LARGEST // 1_000_000} MB: check it in parts.")
+    return draft_of("standard input.md", data)
+
+
+def draft_of(name: str, data: bytes) -> DraftFile:
+    """Read a document from its bytes; only the suffix of its name counts. Raises `RequestError`."""
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "standard input.md"
+        file = Path(folder) / f"the text{Path(name).suffix[:10]}"
         write_private(file, data)
         return _read(file)
 

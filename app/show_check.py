@@ -48,8 +48,7 @@ def show_check(checked: CheckedText, screen: Screen) -> None:
             shown.append(mark_of(claim, checked.text) if claim else "", "bold")
         screen.out.print(shown, soft_wrap=False)
     else:
-        marked = "".join(part + (mark_of(claim, checked.text) if claim else "") for part, claim in parts_of(checked))
-        screen.text(marked)
+        screen.text(marked_text(checked))
     for citation in checked.citations:
         screen.result(
             ("  [{}] ", citation["id"], "cyan"),
@@ -67,6 +66,11 @@ def parts_of(checked: CheckedText) -> Iterator[tuple[str, CheckedClaim | None]]:
         yield checked.text[claim.start : claim.end], claim
         position = claim.end
     yield checked.text[position:], None
+
+
+def marked_text(checked: CheckedText) -> str:
+    """Return the text with a mark after each claim."""
+    return "".join(part + (mark_of(claim, checked.text) if claim else "") for part, claim in parts_of(checked))
 
 
 def mark_of(claim: CheckedClaim, text: str) -> str:

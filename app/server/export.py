@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from app.show import spent
+from app.show_check import as_page, counts_of, marked_text
 from core.passages import place_of
 from core.text import as_json, clean
+from core.types import Citation
 from evaluation.reporting.markup import Html, joined, tag
 
 if TYPE_CHECKING:
+    from app.checked_text import CheckedText
     from app.result import Result
     from app.server.runs import Run
 
@@ -29,6 +33,16 @@ def exported(run: Run, result: Result, form: str) -> str:
     return _markdown(run, result) if form == "markdown" else _html(run, result)
 
 
+def exported_check(checked: CheckedText, name: str, form: str) -> str:
+    """Return a checked text in one of `TYPES`."""
+    if form == "json":
+        return as_json(checked.model_dump(mode="json"), indent=2)
+    if form == "html":
+        return as_page(checked, name)
+    parts = (f"# Claims of {' '.join(name.split())}", marked_text(checked), counts_of(checked))
+    return "\n\n".join([*map(_plain, parts), "\n".join(_evidence(checked.citations))])
+
+
 def cost_of(result: Result) -> str:
     """Return the outcome, the reason and the cost in a line."""
     return f"{result.outcome} ({result.stop_reason}) · {spent(result.usage, result.usage['seconds'])}"
@@ -45,18 +59,30 @@ def _verdicts(result: Result) -> list[tuple[str, str]]:
 
 
 def _markdown(run: Run, result: Result) -> str:
-    def plain(text: str) -> str:  # readers of Markdown run the HTML in it
-        return escape(clean(text), quote=False)
-
-    lines = [f"# {plain(' '.join(result.question.split()))}", "", plain(run.numbered), "", plain(cost_of(result)), ""]
+    lines = [
+        f"# {_plain(' '.join(result.question.split()))}",
+        "",
+        _plain(run.numbered),
+        "",
+        _plain(cost_of(result)),
+        "",
+    ]
     if result.claims:
-        lines += ["## Claims", "", *(f"- {plain(text)} — {plain(label)}" for text, label in _verdicts(result)), ""]
-    if result.citations:
-        lines += ["## Evidence", ""]
-        for one in result.citations:
-            quoted = plain(one["quote"]).replace("\n", "\n> ")
-            lines += [f"[{one['id']}] {plain(place_of(one))}", "", f"> {quoted}", ""]
-    return "\n".join(lines)
+        lines += ["## Claims", "", *(f"- {_plain(text)} — {_plain(label)}" for text, label in _verdicts(result)), ""]
+    return "\n".join([*lines, *_evidence(result.citations)])
+
+
+def _plain(text: str) -> str:
+    """Escape HTML, which readers of Markdown run."""
+    return escape(clean(text), quote=False)
+
+
+def _evidence(citations: Sequence[Citation]) -> list[str]:
+    lines = ["## Evidence", ""] if citations else []
+    for one in citations:
+        quoted = _plain(one["quote"]).replace("\n", "\n> ")
+        lines += [f"[{one['id']}] {_plain(place_of(one))}", "", f"> {quoted}", ""]
+    return lines
 
 
 def _html(run: Run, result: Result) -> str:

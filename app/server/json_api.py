@@ -9,14 +9,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
+from pydantic import BaseModel, ConfigDict, Field
 
 from app import VERSION
+from app.draft_file import DraftFile, draft_of
 from app.feedback import Feedback
 from app.options import as_text
 from app.result import Result
 from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
-from app.server.export import TYPES, exported
+from app.server.export import TYPES, exported, exported_check
 from app.server.graph_drawing import graph_drawing
 from app.server.runs import Run
 from app.server.service import CHOICES, AskOptions, Service
@@ -28,6 +30,7 @@ from retrieval.documents.load import SUFFIXES
 RAW_BODY = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
+LONGEST_DRAFT = 2_000_000  # characters
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 
@@ -35,6 +38,15 @@ class Question(AskOptions):
     """A question, and how it is answered."""
 
     question: str
+
+
+class DraftText(BaseModel):
+    """A text to check, and what it is called."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(max_length=LONGEST_DRAFT)
+    name: str = Field("Your text", min_length=1, max_length=200)
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -52,6 +64,7 @@ def described(run: Run, *, result: bool = True) -> dict[str, Any]:
     told: dict[str, Any] = {
         "id": run.id,
         "state": run.state,
+        "kind": run.kind,
         "question": run.question,
         "began": run.began.isoformat(timespec="seconds"),
         "outcome": run.result.outcome if run.result else None,
@@ -59,15 +72,22 @@ def described(run: Run, *, result: bool = True) -> dict[str, Any]:
         "events": len(run.events),
     }
     if result:
-        told["result"] = run.result.model_dump(mode="json") if run.result else None
+        ended = run.result or run.checked
+        told["result"] = ended.model_dump(mode="json") if ended else None
     return told
 
 
 def result_of(run: Run) -> Result:
-    """The result of a run. Raises `ConflictError` where there is none."""
+    """The answer of a run. Raises `ConflictError` where there is none."""
+    if run.result is None and run.kind == "check":
+        raise ConflictError("This run is a check of a text: only a question has that.")
     if run.result is None:
         raise ConflictError(f"The run is {run.state}: only a finished one has a result.")
     return run.result
+
+
+def _started(run: Run) -> Response:
+    return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
 
 
 def json_api(service: Service) -> APIRouter:
@@ -99,8 +119,18 @@ def json_api(service: Service) -> APIRouter:
     @router.post("/runs", tags=["questions"], status_code=202)
     async def start_run(question: Question, request: Request) -> Response:
         """Start a run, which outlives its client, and return its id at once."""
-        run = await start(question, request, outlives=True)
-        return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
+        return _started(await start(question, request, outlives=True))
+
+    @router.post("/checks", tags=["checks"], status_code=202)
+    async def check_text(draft: DraftText, request: Request) -> Response:
+        """Start a check of a text against the documents, and return its run's id at once."""
+        return _started(service.check(DraftFile(draft.text, []), draft.name, owner_of(request)))
+
+    @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
+    async def check_file(name: str, request: Request) -> Response:
+        """Start a check of the body, a document of any kind whose name says which."""
+        draft = await asyncio.to_thread(draft_of, name, await request.body())
+        return _started(service.check(draft, name, owner_of(request)))
 
     @router.get("/runs", tags=["questions"])
     async def last_runs(request: Request) -> Response:
@@ -146,8 +176,9 @@ def json_api(service: Service) -> APIRouter:
         """Return an answer with its evidence as a file."""
         run = runs.get(id_, owner_of(request))
         media_type, suffix = TYPES[form]
-        name = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
-        return Response(exported(run, result_of(run), form), media_type=media_type, headers=name)
+        name = {"Content-Disposition": f'attachment; filename="{"claims" if run.checked else "answer"}.{suffix}"'}
+        text = exported_check(run.checked, run.question, form) if run.checked else exported(run, result_of(run), form)
+        return Response(text, media_type=media_type, headers=name)
 
     @router.post("/runs/{id_}/feedback", tags=["answers"])
     async def feedback(id_: str, given: Feedback, request: Request) -> Response:
@@ -160,7 +191,8 @@ def json_api(service: Service) -> APIRouter:
         return json_response({"kept": given.judgement})
 
     def cited(id_: str, number: int, request: Request) -> Citation:
-        found = result_of(runs.get(id_, owner_of(request))).citations
+        run = runs.get(id_, owner_of(request))
+        found = (run.checked or result_of(run)).citations
         if not 1 <= number <= len(found):
             raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
         return found[number - 1]

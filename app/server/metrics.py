@@ -37,9 +37,8 @@ class Metrics:
 
     def count_run(self, run: Run) -> None:
         """Count a run that has ended."""
-        result = run.result
-        self._runs.labels((result and result.outcome) or run.state).inc()
-        if result:
+        self._runs.labels((run.result and run.result.outcome) or run.state).inc()
+        if result := run.result or run.checked:
             self._seconds.observe(result.usage["seconds"])
             self._calls.inc(result.usage["model_calls"])
             self._tokens.labels("input").inc(result.usage["input_tokens"])

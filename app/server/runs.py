@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from app.checked_text import ClaimChecked, TextChecked
 from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
 from app.show import numbered_answer
 from app.visits import summary
@@ -21,11 +22,13 @@ from core.text import clean
 from models.redaction import Secrets
 
 if TYPE_CHECKING:
+    from app.checked_text import CheckedText
     from app.front_door import Event
     from app.result import Result
 
+Kind = Literal["question", "check"]
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
-Ask = Callable[[], AsyncGenerator["Event", None]]
+Ask = Callable[[], AsyncGenerator["Event | ClaimChecked | TextChecked", None]]
 
 log = logging.getLogger("selfrag.server")
 MOST_KEPT = 100  # ended runs of one owner
@@ -59,16 +62,21 @@ class RunEvent:
 
 @dataclass(eq=False)
 class Run:
-    """One question of ``owner``; ``numbered`` is the answer with the numbers of its citations."""
+    """One question of ``owner``, or a text to check, whose name stands for the question.
+
+    ``numbered`` is the answer with the numbers of its citations.
+    """
 
     question: str
     owner: str = ""
     outlives: bool = False
+    kind: Kind = "question"
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     state: State = "queued"
     events: list[RunEvent] = field(default_factory=list)
     result: Result | None = None
+    checked: CheckedText | None = None
     numbered: str = ""
     error: Exception | None = None
     task: asyncio.Task[None] | None = None
@@ -125,11 +133,13 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._seconds = USUAL_SECONDS
 
-    def start(self, question: str, ask: Ask, *, owner: str = "", outlives: bool = False) -> Run:
+    def start(
+        self, question: str, ask: Ask, *, owner: str = "", outlives: bool = False, kind: Kind = "question"
+    ) -> Run:
         """Queue a question, which ``ask`` answers event by event. Raises `QueueFullError`."""
         if self.count("queued") + self.count("running") >= self.at_once + self._queue:
             raise QueueFullError(max(1, round(self._seconds / self.at_once)))
-        run = Run(question, owner, outlives)
+        run = Run(question, owner, outlives, kind)
         self._runs[run.id] = run
         run.add("queued")
         run.task = asyncio.create_task(self._answer(run, ask))
@@ -191,7 +201,7 @@ class Runs:
         self._on_end(run)
 
 
-def _record(event: Event, run: Run) -> None:
+def _record(event: Event | ClaimChecked | TextChecked, run: Run) -> None:
     match event:
         case NodeStarted():
             run.add("node_started", node=event.node)
@@ -203,6 +213,11 @@ def _record(event: Event, run: Run) -> None:
         case Finished():
             run.result, run.numbered = event.result, numbered_answer(event.state)
             run.state = "finished"
+            run.add("finished", result=event.result.model_dump(mode="json"))
+        case ClaimChecked():
+            run.add("claim_checked", done=event.done, total=event.total)
+        case TextChecked():
+            run.checked, run.state = event.result, "finished"
             run.add("finished", result=event.result.model_dump(mode="json"))
 
 

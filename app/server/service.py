@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.checked_text import check_events
 from app.server.access import Access
 from app.server.sources import Sources
 from core.errors import RequestError
@@ -17,6 +18,7 @@ from graph.initial_state import require_question
 from retrieval.filters import Filter
 
 if TYPE_CHECKING:
+    from app.draft_file import DraftFile
     from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
     from app.server.documents import Documents
@@ -93,9 +95,7 @@ class Service:
         Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
         """
         require_question(question)
-        if self.documents:
-            self.documents.refresh()
-        rag = self.documents.rag_of(owner) if self.documents else self.rag
+        rag = self._rag_of(owner)
         if self.documents and context and context.filter:
             await self.documents.require_fitting(owner, context.filter)
         strategy = context.strategy if context and "strategy" in context.model_fields_set else rag.context.strategy
@@ -103,3 +103,22 @@ class Service:
         return self.runs.start(
             question, lambda: rag.astream(question, context, tokens=tokens), owner=owner, outlives=outlives
         )
+
+    def check(self, draft: DraftFile, name: str, owner: str) -> Run:
+        """Start a check of a text, which outlives its client."""
+        rag = self._rag_of(owner)
+        services, context = rag.services_to_check(), rag.context
+        return self.runs.start(
+            name,
+            lambda: check_events(draft.text, services, context, headings=draft.headings),
+            kind="check",
+            owner=owner,
+            outlives=True,
+        )
+
+    def _rag_of(self, owner: str) -> SelfRAG:
+        """Return the models over the owner's documents, which are brought in step meanwhile."""
+        if self.documents is None:
+            return self.rag
+        self.documents.refresh()
+        return self.documents.rag_of(owner)

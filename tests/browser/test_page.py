@@ -259,6 +259,29 @@ def test_an_answer_is_saved_with_its_evidence(world: World, open_page: Open, tmp
     assert not seen.errors
 
 
+def test_a_text_is_checked_claim_by_claim(world: World, open_page: Open) -> None:
+    page, seen = open_page()
+    page.goto(world.address)
+    page.get_by_role("button", name="Check a text").click()
+    assert violations(page) == ""
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator("#check-problem")).to_contain_text("Write or paste a text")
+    page.locator("#check-text").fill(
+        "The tenant may end the lease early on 31 March 2032. 😀 The premises are in Aldersey."
+    )
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator(".export")).to_be_visible()
+    changed = page.get_by_role("button", name=re.compile("Contradicted"))
+    expect(changed).to_have_count(1)
+    expect(page.locator(".claim.bad").first).to_have_text("The tenant may end the lease early on 31 March 2032.")
+    assert violations(page) == ""
+    changed.click()
+    expect(page.get_by_role("dialog")).to_contain_text("31 March 2030")
+    page.reload()
+    expect(page.get_by_role("dialog")).to_contain_text("31 March 2030")
+    assert seen.errors == []
+
+
 def test_what_a_reader_says_of_an_answer_is_kept(world: World, open_page: Open) -> None:
     page, seen = open_page()
     page.goto(world.address)

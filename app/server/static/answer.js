@@ -51,7 +51,7 @@ function claimsIn(id, answer, { claims, citations }) {
   return [...parts, answer.slice(position)];
 }
 
-function claimParts(id, claim, citations) {
+export function claimParts(id, claim, citations) {
   const { sign, kind, word } = shownVerdict(claim.label);
   const sure = sureness(claim);
   const cited = citations.filter((one) => claim.citations.includes(one.id));
@@ -78,7 +78,7 @@ function claimParts(id, claim, citations) {
   return [text, el("span", { class: "cites" }, "\u2060", ...buttons)];
 }
 
-function summaryOfClaims(claims) {
+export function summaryOfClaims(claims) {
   if (!claims.length) return null;
   const counts = new Map();
   for (const claim of claims) counts.set(claim.label, (counts.get(claim.label) ?? 0) + 1);
@@ -117,7 +117,7 @@ function sourceButton(id, citation, count) {
   });
 }
 
-function evidence(id, { citations }) {
+export function evidence(id, { citations }) {
   const items = citations.map((citation) =>
     el(
       "li",
@@ -178,20 +178,20 @@ function costLine(id, result) {
   return details;
 }
 
-function exportBar(id) {
+export function exportBar(id, name = "answer") {
   const problem = el("span", { role: "alert" });
-  const buttons = FORMS.map(([form, name, suffix]) =>
+  const buttons = FORMS.map(([form, told, suffix]) =>
     button(
-      name,
+      told,
       async () => {
         problem.textContent = "";
         try {
-          await download(`/api/runs/${encodeURIComponent(id)}/export?format=${form}`, `answer.${suffix}`);
+          await download(`/api/runs/${encodeURIComponent(id)}/export?format=${form}`, `${name}.${suffix}`);
         } catch (error) {
           problem.textContent = error.message;
         }
       },
-      { class: "link", "aria-label": `Save the answer as ${name}` },
+      { class: "link", "aria-label": `Save it as ${told}` },
     ),
   );
   return el("p", { class: "export" }, el("span", { class: "muted" }, "Save with its evidence:"), ...buttons, problem);

@@ -1,5 +1,6 @@
 // The page: asks, shows the run that its address names, and keeps the list of the last questions.
 
+import { prepareChecks } from "./check.js";
 import { byId, el, showProblem, signOf } from "./dom.js";
 import { chosenSources, prepareDocuments } from "./documents.js";
 import { Graph } from "./graph.js";
@@ -110,11 +111,11 @@ function askAgain(options, question) {
   return ask(question, options);
 }
 
-async function show(id, question) {
+async function show(id, question, kind = "question") {
   document.title = `${question} · Self-RAG`;
   document.body.classList.add("has-run");
   try {
-    await view.show(id, question);
+    await view.show(id, question, kind);
   } catch (error) {
     showProblem(byId("outcome"), error);
   }
@@ -139,7 +140,7 @@ async function route() {
     showProblem(byId("problem"), error);
     return;
   }
-  if (id !== view.id) show(id, run.question);
+  if (id !== view.id) show(id, run.question, run.kind);
   if (citation) showPassage(id, Number(citation), run.result?.citations.length ?? 0);
   else closePassage();
 }
@@ -154,7 +155,9 @@ async function listLast() {
   const items = runs.slice(0, MOST_LAST).map((run) => {
     const state = run.outcome
       ? shownOutcome(run.outcome)
-      : { sign: run.state === "failed" ? "✗" : "…", kind: "none", word: run.state };
+      : run.kind === "check" && run.state === "finished"
+        ? { sign: "✓", kind: "none", word: "checked" }
+        : { sign: run.state === "failed" ? "✗" : "…", kind: "none", word: run.state };
     const began = new Date(run.began).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
     return el(
       "li",
@@ -183,6 +186,11 @@ byId("question").addEventListener("keydown", (event) => {
 for (const close of document.querySelectorAll("dialog .close")) {
   close.addEventListener("click", () => close.closest("dialog").close());
 }
+prepareChecks((id, name) => {
+  history.pushState(null, "", `/#/runs/${id}`);
+  show(id, name, "check");
+  listLast();
+});
 addEventListener("hashchange", route);
 
 // A question in the address is filled in, not asked: a link on another site must not spend what an answer costs.

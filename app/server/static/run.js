@@ -1,6 +1,7 @@
 // Follows one run: the graph, the steps, the draft while it is not checked, and then the answer.
 
 import { showAnswer } from "./answer.js";
+import { showCheck } from "./check.js";
 import { announce, button, byId, el, replaceContent } from "./dom.js";
 import { eventsOf, request } from "./server.js";
 import { DOING } from "./steps.js";
@@ -18,7 +19,7 @@ export class RunView {
   }
 
   // Show a run from its first event on; returns when it has ended, or another run is shown.
-  async show(id, question) {
+  async show(id, question, kind = "question") {
     const asking = document.activeElement === byId("question");
     this.clear();
     this.id = id;
@@ -36,7 +37,7 @@ export class RunView {
     if (!asking && !document.querySelector("dialog[open]")) outcome.querySelector(".asked").focus();
     for await (const event of eventsOf(id, signal)) {
       if (signal.aborted) return;
-      this.#take(event, question);
+      this.#take(event, question, kind);
     }
   }
 
@@ -51,7 +52,7 @@ export class RunView {
     byId("outcome").replaceChildren();
   }
 
-  #take({ kind, data }, question) {
+  #take({ kind, data }, question, asked) {
     switch (kind) {
       case "queued":
         this.#say("Waiting until other questions are answered");
@@ -74,22 +75,32 @@ export class RunView {
         // What was streamed, or else the whole: a model need not stream.
         if (["generate", "direct_generate"].includes(data.node)) this.#setDraft(draftOf(data.decided));
         break;
+      case "claim_checked":
+        this.#say(`${data.done} of ${data.total} sentences are checked`);
+        break;
       case "draft_token":
         this.#setDraft(this.draft.textContent + data.text);
         break;
       case "finished":
         this.#end();
         this.result = data.result;
+        if (asked === "check") {
+          byId("doing").textContent = "Done. A claim shows its quote; a click opens it in its document.";
+          showCheck(this.id, question, data.result);
+          announce(`${data.result.claims.length} sentences are checked.`);
+          this.onEnd();
+          break;
+        }
         byId("doing").textContent = "Done. Each step below unfolds into its verdicts, with their probabilities.";
         showAnswer(this.id, data.result, this.onAgain);
         announce(`${shownOutcome(data.result.outcome).word}. ${data.result.answer}`);
         this.onEnd();
         break;
       case "failed":
-        this.#fail(data.message, question);
+        this.#fail(data.message, question, asked);
         break;
       case "cancelled":
-        this.#fail("The question was stopped before it was answered.", question);
+        this.#fail("The question was stopped before it was answered.", question, asked);
         break;
     }
   }
@@ -110,7 +121,7 @@ export class RunView {
     this.steps.end();
   }
 
-  #fail(message, question) {
+  #fail(message, question, asked) {
     this.#end();
     byId("doing").textContent = "The run ended early.";
     replaceContent(
@@ -120,7 +131,7 @@ export class RunView {
         "div",
         { class: "failure", role: "alert" },
         el("p", {}, message),
-        button("Ask again", () => this.onAgain({}, question), { class: "primary" }),
+        asked === "question" && button("Ask again", () => this.onAgain({}, question), { class: "primary" }),
       ),
     );
     this.onEnd();

@@ -6,6 +6,8 @@ const LABELS = {
   "fully supported": { sign: "✓", kind: "good", word: "Supported" },
   "partially supported": { sign: "◐", kind: "part", word: "Partly supported" },
   "no support": { sign: "✗", kind: "bad", word: "Not supported" },
+  contradicted: { sign: "≠", kind: "bad", word: "Contradicted" },
+  "no claim": { sign: "·", kind: "none", word: "No claim" },
   relevant: { sign: "✓", kind: "good", word: "Relevant" },
   irrelevant: { sign: "–", kind: "none", word: "Not relevant" },
   retrieve: { sign: "→", kind: "none", word: "Search" },

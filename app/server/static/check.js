@@ -1,0 +1,61 @@
+// A text that somebody wrote, held against the documents: what is sent, and the text with each claim marked.
+
+import { claimParts, evidence, exportBar, summaryOfClaims } from "./answer.js";
+import { byId, counted, el, replaceContent, showProblem } from "./dom.js";
+import { post, request } from "./server.js";
+
+const dialog = byId("check");
+
+export function prepareChecks(onStarted) {
+  byId("open-check").addEventListener("click", () => dialog.showModal());
+  byId("check-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const send = byId("check-send");
+    send.disabled = true;
+    byId("check-problem").replaceChildren();
+    try {
+      const started = await start(byId("check-file").files[0], byId("check-text").value);
+      dialog.close();
+      byId("check-form").reset();
+      onStarted(...started);
+    } catch (error) {
+      showProblem(byId("check-problem"), error);
+    } finally {
+      send.disabled = false;
+    }
+  });
+}
+
+async function start(file, text) {
+  if (!file && !text.trim()) throw new Error("Write or paste a text, or choose a file.");
+  if (!file) return [(await post("/api/checks", { text })).id, "Your text"];
+  const path = `/api/checks/${encodeURIComponent(file.name)}`;
+  const headers = { "Content-Type": "application/octet-stream" };
+  return [(await (await request(path, { method: "POST", body: file, headers })).json()).id, file.name];
+}
+
+export function showCheck(id, name, result) {
+  const claims = result.claims.filter((claim) => claim.label !== "no claim");
+  const told = `${counted(result.usage.model_calls, "model call")} · ${result.usage.seconds.toFixed(1)} s`;
+  replaceContent(
+    byId("outcome"),
+    el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, name),
+    summaryOfClaims(claims) ?? el("p", {}, "The text makes no claim."),
+    el("div", { class: "answer", dir: "auto" }, ...partsOf(id, result)),
+    ...(result.citations.length ? [evidence(id, result)] : []),
+    el("p", { class: "muted" }, told),
+    exportBar(id, "claims"),
+  );
+}
+
+function partsOf(id, { text, claims, citations }) {
+  const points = [...text]; // offsets count characters, not the halves of which JavaScript makes some
+  const parts = [];
+  let position = 0;
+  for (const claim of claims) {
+    if (claim.label === "no claim") continue;
+    parts.push(points.slice(position, claim.start).join(""), ...claimParts(id, claim, citations));
+    position = claim.end;
+  }
+  return [...parts, points.slice(position).join("")];
+}
