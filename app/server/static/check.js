@@ -1,9 +1,10 @@
 // A text that somebody wrote, held against the documents: what is sent, and the text with each claim marked.
 
 import { claimParts, evidence, exportBar, summaryOfClaims } from "./answer.js";
-import { byId, counted, el, replaceContent, showProblem } from "./dom.js";
+import { byId, counted, el, replaceContent, shortened, showProblem } from "./dom.js";
 import { post, request } from "./server.js";
 
+const LONGEST_NAME = 60;
 const dialog = byId("check");
 
 export function prepareChecks(onStarted) {
@@ -28,7 +29,10 @@ export function prepareChecks(onStarted) {
 
 async function start(file, text) {
   if (!file && !text.trim()) throw new Error("Write or paste a text, or choose a file.");
-  if (!file) return [(await post("/api/checks", { text })).id, "Your text"];
+  if (!file) {
+    const name = shortened(text.replace(/^[#\s]+/, ""), LONGEST_NAME);
+    return [(await post("/api/checks", { text, name })).id, name];
+  }
   const path = `/api/checks/${encodeURIComponent(file.name)}`;
   const headers = { "Content-Type": "application/octet-stream" };
   return [(await (await request(path, { method: "POST", body: file, headers })).json()).id, file.name];
