@@ -18,6 +18,7 @@ from app.result import Result, Results, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
 from app.stamp import Stamp, calibration_name, stamp_of, with_library
+from app.telemetry import export_spans
 from app.verification import VerifiedClaim, require_claim, verify
 from core.background import background_loop, in_background
 from graph.builder import build_graph
@@ -101,7 +102,9 @@ class SelfRAG:
         self._stamp = stamp_of(settings, model, critic)
         self._calibration = calibration_name(settings, model, critic)
         self._settings = settings
-        self.graph: SelfRAGGraph = build_graph(self.services, tracing=settings.selfrag_tracing == "langsmith")
+        if settings.selfrag_tracing == "otel":
+            export_spans()
+        self.graph: SelfRAGGraph = self._graph_over(self.services)
         self.library: Library | None = None
 
     @classmethod
@@ -141,7 +144,7 @@ class SelfRAG:
         other = copy(self)
         other.library = library
         other.services = replace(self.services, retriever=retriever)
-        other.graph = build_graph(other.services, tracing=self._settings.selfrag_tracing == "langsmith")
+        other.graph = self._graph_over(other.services)
         return other
 
     def close(self) -> None:
@@ -263,6 +266,10 @@ class SelfRAG:
     def stamp(self) -> Stamp:
         """What an answer is made with: the version, the models, the prompts and the index."""
         return with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
+
+    def _graph_over(self, services: Services) -> SelfRAGGraph:
+        tracing = self._settings.selfrag_tracing
+        return build_graph(services, tracing=tracing == "langsmith", telemetry=tracing == "otel")
 
     def _result(self, state: SelfRAGState) -> Result:
         return result_of(state, self.stamp, self._calibration)

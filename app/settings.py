@@ -39,7 +39,7 @@ class Settings(BaseSettings):
     selfrag_home: Path | None = None
     selfrag_store: str = "sqlite://"
     selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
-    selfrag_tracing: Literal["off", "langsmith"] = "off"
+    selfrag_tracing: Literal["off", "langsmith", "otel"] = "off"
     selfrag_tokens_file: Path | None = None
     selfrag_server_concurrency: int | None = Field(None, ge=1, le=1000)
     selfrag_server_queue: int = Field(32, ge=0, le=10_000)

@@ -30,9 +30,15 @@ __all__ = ["SelfRAGGraph", "build_graph"]
 
 
 def build_graph(
-    services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None, *, tracing: bool = False
+    services: Services,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    *,
+    tracing: bool = False,
+    telemetry: bool = False,
 ) -> SelfRAGGraph:
     """Compile the graph over ``services``; with ``tracing`` LangSmith is sent what it does, without it never.
+
+    With ``telemetry`` each question, node and model call is a span of OpenTelemetry.
 
     Its input is ``{"question": str}``, its context a `Context`, both for ``invoke``, ``ainvoke``, ``stream``
     and ``astream``. LangGraph's own recursion limit is set above the steps that any limits allow.
@@ -72,5 +78,7 @@ def build_graph(
 
     graph.add_edge("direct_generate", "answer_check")
     graph.add_edge("finish", END)
-    compiled = SelfRAGGraph(tracing=tracing, **vars(graph.compile(checkpointer=checkpointer, name="self-rag")))
+    compiled = SelfRAGGraph(
+        tracing=tracing, telemetry=telemetry, **vars(graph.compile(checkpointer=checkpointer, name="self-rag"))
+    )
     return compiled.with_config(recursion_limit=MOST_STEPS)

@@ -17,6 +17,7 @@ from graph.context import Context
 from graph.execution import Execution
 from graph.node_wrapper import FIRST
 from graph.state import SelfRAGState
+from models.telemetry import start_question
 from models.tracing import tracing, without_tracers
 
 Config = TypeVar("Config", RunnableConfig, RunnableConfig | None)
@@ -26,12 +27,14 @@ END_OF_STREAM: Final = object()
 class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
     """LangGraph's compiled graph, each of whose executions is cancelled when its stream ends, however that comes.
 
-    LangSmith sees nothing of it unless ``tracing``. All other ways to run it lead through ``stream`` and ``astream``.
+    LangSmith sees nothing of it unless ``tracing``, and OpenTelemetry nothing unless ``telemetry``. All other ways to
+    run it lead through ``stream`` and ``astream``.
     """
 
-    def __init__(self, *, tracing: bool = False, **compiled: Any) -> None:
+    def __init__(self, *, tracing: bool = False, telemetry: bool = False, **compiled: Any) -> None:
         super().__init__(**compiled)
         self.tracing = tracing
+        self.telemetry = telemetry
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
         """As LangGraph's.
@@ -39,7 +42,7 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         The steps are made in a thread: LangGraph waits for its nodes before it lets an interrupt through, so that it
         must reach this thread, which cancels them.
         """
-        execution, context = Execution(), copy_context()
+        execution, context = self._new_execution(), copy_context()
         steps: Any = super().stream(input, self._config_of(config), **options)
 
         def step() -> Any:
@@ -62,7 +65,7 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         **options: Any,
     ) -> AsyncGenerator[Any, None]:
         """As LangGraph's."""
-        execution = Execution()
+        execution = self._new_execution()
         steps: Any = super().astream(input, self._config_of(config), **options)
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(None, None)  # the event loop, when it ends, is to close this generator and not that too
@@ -92,6 +95,9 @@ class SelfRAGGraph(CompiledStateGraph[SelfRAGState, Context, Any, Any]):
         """As LangGraph's, which traces what it writes."""
         with tracing(self.tracing):
             return await super().abulk_update_state(self._config_of(config), supersteps)
+
+    def _new_execution(self) -> Execution:
+        return Execution(start_question() if self.telemetry else None)
 
     def _config_of(self, config: Config) -> Config:
         return config if self.tracing or config is None else without_tracers(config)

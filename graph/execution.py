@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.background import background_loop, in_background
 from core.types import no_usage
@@ -15,7 +15,11 @@ from graph.context import Context, RetrieverLike, Services
 from graph.critic_cache import CachedCritic, VerdictCache
 from graph.prefetch import PrefetchingRetriever
 from graph.state import SelfRAGState
+from models.telemetry import recording
 from models.usage import Budget, NodeBudget
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 T = TypeVar("T")
 
@@ -37,8 +41,10 @@ class Run:
 class Execution:
     """One call of ``invoke``, ``stream`` or the like: what its nodes share, and which of them are running."""
 
-    def __init__(self) -> None:
+    def __init__(self, span: Span | None = None) -> None:
+        """Record nodes and model calls as children of ``span``, if there is one, which ends with the execution."""
         self.run: Run | None = None
+        self._span = span
         self._nodes: set[Future[Any]] = set()
         self._cancelled = False
 
@@ -47,7 +53,8 @@ class Execution:
         """Make this the execution of all nodes that are called within."""
         token = _current.set(self)
         try:
-            yield
+            with recording(self._span):
+                yield
         finally:
             _current.reset(token)
 
@@ -70,13 +77,15 @@ class Execution:
         background_loop().call_soon_threadsafe(self.close)
 
     def close(self) -> None:
-        """Cancel an unused prefetch and release the run; on the event loop that runs the nodes.
+        """Cancel an unused prefetch, release the run and end the span; on the event loop that runs the nodes.
 
         A pooled connection keeps the context in which it was opened, and with it this object.
         """
         run, self.run = self.run, None
         if run:
             run.retriever.cancel()
+        if self._span:
+            self._span.end()
 
     def _started(self, future: Future[Any]) -> None:
         self._nodes.add(future)

@@ -18,6 +18,7 @@ from graph.context import Context, Services
 from graph.execution import current_execution
 from graph.initial_state import initial_state, with_checkpointed_filter
 from graph.state import SelfRAGState
+from models.telemetry import add_decision, span
 from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserve
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
@@ -82,7 +83,9 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         alarm = asyncio.timeout(max(0.0, budget.seconds_left()) + GRACE_SECONDS)
         try:
             async with alarm:
-                update = await self._node(now, services, runtime)
+                with span(f"node {name}", {"selfrag.node": name}) as current:
+                    update = await self._node(now, services, runtime)
+                    add_decision(current, update, budget.spent)
         except LimitReachedError:
             update = {}
         except TimeoutError:  # of a search, which may embed the query on another machine

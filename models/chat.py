@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from core.types import Usage, no_usage
 from models.failures import Remedies, TransientModelError, classify, status_of, truncated
 from models.redaction import KEY_LENGTH, Secrets
+from models.telemetry import add_reply, model_call
 from models.tracing import tracing
 from models.usage import LimitReachedError, NodeBudget
 
@@ -146,9 +147,10 @@ class Chat:
                 async with concurrency_slot(slots, budget):
                     cost = _estimated(messages, max_tokens)
                     async with asyncio.timeout(min(self.call_seconds, budget.seconds_left())):
-                        with tracing():
+                        with tracing(), model_call(self.name, max_tokens, messages) as call:
                             reply = await model.ainvoke(list(messages), config={"tags": list(tags)}, **arguments)
-                    cost = usage_of(reply, messages, max_tokens)
+                            cost = usage_of(reply, messages, max_tokens)
+                            add_reply(call, reply, cost)
                     return reply if isinstance(reply, AIMessage) else AIMessage(reply.text)
             except LimitReachedError:
                 raise
