@@ -61,6 +61,7 @@ async def verify(one: Checkable, services: Services, context: Context) -> tuple[
 
     Raises `ModelError` when the model fails or a limit of the context is reached.
     """
+    context = services.completed(context)
     limits = context.effective_limits
     budget = NodeBudget(Budget(limits.model_calls, limits.tokens, limits.seconds))
     if one.no_claim:

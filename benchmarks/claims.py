@@ -2,9 +2,11 @@
 
     python -m benchmarks.claims                                       60 sentences that nothing was tuned on
     python -m benchmarks.claims --claims data/claims/tuning.jsonl     30 others, on which it was tuned
+    python -m benchmarks.claims --records eval/squad2 --most 50       claims of answers, against the graph's verdicts
 
 A third of the sentences is true, a third has a figure or name changed, a third is stated nowhere. Precision and recall
-are of the labels "no support" and "contradicted". ``bench/claims.json`` has the figures.
+are of the labels "no support" and "contradicted". ``bench/claims.json`` has the figures. With ``--records`` the first
+claims of an evaluation's answers are verified over the passages that they were written from, but without their question.
 """
 
 from __future__ import annotations
@@ -12,14 +14,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+from langchain_core.documents import Document
+
 from app.front_door import SelfRAG
-from app.verification import CONTRADICTED, VerifiedClaim
+from app.verification import CONTRADICTED, VerifiedClaim, verdict_on
 from benchmarks.harness import end_progress, option_parser, read_rows, show_progress, write_figures
 from benchmarks.sample import open_docs
 from core.text import shortened
+from core.types import Passage
 from evaluation.measures.statistics import exact_share
+from evaluation.record_store import NAME, entry_of
+from grounding.claims import Statement
+from models.usage import unlimited
+from nodes.retrieve import as_passage
 
 DEFAULT = Path(__file__).resolve().parent.parent / "data" / "claims" / "reporting.jsonl"
 FLAGGED = ("no support", CONTRADICTED)
@@ -27,7 +37,10 @@ FLAGGED = ("no support", CONTRADICTED)
 
 def main() -> None:
     """Verify the sentences, print each that was misjudged, then the figures."""
-    options = option_parser(__doc__, claims=DEFAULT).parse_args()
+    options = option_parser(__doc__, claims=DEFAULT, records=Path(), most=50).parse_args()
+    if options.records != Path():
+        print(asyncio.run(agreement(options.records, options.most, open_docs(None))))
+        return
     rows = read_rows(options.claims)
     began = time.perf_counter()
     verified = asyncio.run(verify_all([row["claim"] for row in rows], open_docs(None)))
@@ -64,6 +77,36 @@ async def verify_all(claims: list[str], rag: SelfRAG) -> list[VerifiedClaim]:
             show_progress(f"{len(verified)} of {len(claims)}")
     end_progress()
     return verified
+
+
+async def agreement(folder: Path, most: int, rag: SelfRAG) -> str:
+    """Verify claims that the graph judged, and say how often both agree that one is supported."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    services, context = rag.services_to_check().with_budget(unlimited()), rag.services.completed(rag.context)
+    async with rag:
+        for claim, label, passages in list(claims_judged(folder))[:most]:
+            found = await verdict_on(Statement(claim, "", 0), passages, services, context)
+            pairs[label, found["verdict"]["label"]] += 1
+            show_progress(f"{pairs.total()} of {most}")
+    end_progress()
+    same = sum(count for (one, other), count in pairs.items() if (one in FLAGGED) == (other in FLAGGED))
+    lines = [f"{count:3} {one} by the graph, {other} by verify" for (one, other), count in pairs.most_common()]
+    return "\n".join([*lines, f"{same} of {pairs.total()} the same, supported or not"])
+
+
+def claims_judged(folder: Path) -> Iterator[tuple[str, str, list[Passage]]]:
+    """Yield each claim of Self-RAG's answers, its label, and the passages that it was written from."""
+    for line in (folder / NAME).read_bytes().splitlines():
+        entry = entry_of(line)
+        if entry is None or entry[1]["system"] != "self-rag":
+            continue
+        passages = [
+            as_passage(Document(one["text"], metadata={key: value for key, value in one.items() if key != "text"}))
+            for one in entry[1].get("read", [])
+        ]
+        for said in entry[1]["said"]:
+            if said["label"] and passages:
+                yield said["text"], said["label"], passages
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 from app.verification import MOST_READ, passages_for, require_claim, verify
 from core.errors import ModelError, RequestError
-from graph.context import Context, Limits
+from graph.context import Context, Limits, Thresholds
 from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement
 from tests.scripted import ScriptedCritic, ScriptedRetriever, services, verdict
@@ -41,6 +41,17 @@ async def test_what_the_critic_does_not_find_supported_cites_nothing() -> None:
     bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
     found, _ = await verify(sentence("Dogs are allowed in the house."), bound, Context())
     assert (found.label, found.citations) == ("no support", [])
+
+
+async def test_the_thresholds_that_come_with_the_model_hold() -> None:
+    probable = verdict("partially supported", {"fully supported": 0.1, "partially supported": 0.4, "no support": 0.5})
+    critic = ScriptedCritic({"Dogs may go into the garden.": probable})
+    for least, label in ((0.6, "no support"), (0.4, "partially supported")):
+        bound = services(
+            critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=Thresholds(supported=least)
+        )
+        found, _ = await verify(sentence("Dogs may go into the garden."), bound, Context())
+        assert found.label == label
 
 
 async def test_a_changed_figure_is_contradicted_by_the_sentence_that_has_the_right_one() -> None:
