@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
+    from app.verification import VerifiedClaim
     from retrieval.library.library import Library
 
 
@@ -227,6 +228,10 @@ class SelfRAG:
         if final is None:
             raise RuntimeError("the graph ended without a state")
         yield Finished(self._result(final), final)
+
+    async def averify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
+        """Check a claim against the documents (a stand-in)."""
+        raise NotImplementedError
 
     @property
     def stamp(self) -> Stamp:
