@@ -74,13 +74,15 @@ class Program:
                 process.kill()
         return Ended(process.returncode, out, err)
 
-    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[str]:
         """Start the command in a process of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", "app", *arguments],
             cwd=self.folder,
             env={**self.environment, **(environment or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
