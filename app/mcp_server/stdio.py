@@ -42,6 +42,8 @@ def mcp(options: argparse.Namespace) -> int:
             raise RequestError("--allow-write adds to your library, which --docs leaves out: name one of the two.")
         require_docs(options.docs)
         settings, screen = load_settings(), Screen(quiet=options.quiet)
+        if sys.stdin.isatty():
+            screen.note("this speaks the Model Context Protocol with the agent that starts it; Ctrl-C ends it.")
         stdin, stdout = claim_streams()
         asyncio.run(_serve(settings, options, screen, stdin, stdout))
     except KeyboardInterrupt:
@@ -58,6 +60,7 @@ def claim_streams() -> tuple[BinaryIO, BinaryIO]:
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
+    sys.stdout = sys.stderr  # which keeps nothing back
     return stdin, stdout
 
 

@@ -250,7 +250,7 @@ async def test_whatever_prints_stdout_carries_the_protocol_alone(program: Progra
         for _ in range(3):
             assert (await called(client, "search", query="rent"))["passages"]
     noise = (program.folder / "stderr").read_text()
-    for source in ("the descriptor", "a child", "C"):
+    for source in ("Python", "the descriptor", "a child", "C"):
         assert noise.count(f"noise of {source}\n") == 3, noise
 
 
