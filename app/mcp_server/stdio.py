@@ -118,9 +118,13 @@ async def _serve(
 
     server = new_server(backend_of, "add_documents" if options.allow_write else None)
     streams = stdio_server(cast("Any", lines_of(stdin)), cast("Any", LineWriter(stdout)))
-    with suppress(asyncio.CancelledError):  # an interrupt
+    serving = cast("asyncio.Task[NoReturn]", asyncio.current_task())
+    try:
         async with streams as (read, write):
             await server.run(read, write, server.create_initialization_options())
+    except BaseException:
+        if not serving.cancelling():  # by an interrupt, over which the package may raise more than the cancellation
+            raise
     for one in opened:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):

@@ -46,7 +46,7 @@ def calling(id_: int, tool: str, **arguments: Any) -> dict[str, Any]:
 @contextmanager
 def started(program: Program, *options: str) -> Iterator[subprocess.Popen[str]]:
     """The process by itself, to be written to as no client would."""
-    with program.start("mcp", *options, stdin=subprocess.PIPE) as process:
+    with program.start("mcp", "--quiet", *options, stdin=subprocess.PIPE) as process:
         try:
             yield process
         finally:
@@ -291,7 +291,7 @@ def test_the_end_of_stdin_ends_it_in_order(
         receive(process)
         if while_asking:
             send(process, calling(1, "ask", question=RENT))
-            server.wait_for("retrieve")
+            server.wait_for("relevance")
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
 
@@ -306,7 +306,7 @@ def test_an_interrupt_ends_it_in_order_though_stdin_stays_open(
         receive(process)
         if while_asking:
             send(process, calling(1, "ask", question=RENT))
-            server.wait_for("retrieve")
+            server.wait_for("relevance")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
         assert process.stderr
