@@ -54,7 +54,7 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
-CALL = {
+CALL: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "tools/call",
@@ -343,16 +343,17 @@ async def test_rubbish_in_a_body_is_refused_and_opens_nothing(era: dict[str, str
 
 
 async def test_clients_that_never_read_hold_nobody_up() -> None:
-    body = json.dumps({**CALL, "params": {**CALL["params"], "_meta": {"progressToken": 1}}})  # type: ignore[dict-item]
     with listening(scripted_app()) as address:
         port = int(address.rpartition(":")[2])
         async with session(address) as client:
-            head = {**ACCEPTED, "Host": "localhost", "Mcp-Session-Id": client.headers["mcp-session-id"]}
-            lines = [f"{name}: {value}" for name, value in {**head, "Content-Length": str(len(body))}.items()]
-            request = "\r\n".join(["POST /mcp HTTP/1.1", *lines, "", body]).encode()
             deaf = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
-            for _, writer in deaf:
-                writer.write(request)
+            for number, (_, writer) in enumerate(deaf):
+                params = {**CALL["params"], "_meta": {"progressToken": number}}
+                body = json.dumps({**CALL, "id": number, "params": params})
+                head = {**ACCEPTED, "Host": "localhost", "Content-Length": str(len(body))}
+                head["Mcp-Session-Id"] = client.headers["mcp-session-id"]
+                lines = [f"{name}: {value}" for name, value in head.items()]
+                writer.write("\r\n".join(["POST /mcp HTTP/1.1", *lines, "", body]).encode())
             async with over_http(address) as other:
                 assert (await called(other, "ask", question=QUESTION))["outcome"] == "grounded"
             for _, writer in deaf:
