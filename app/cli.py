@@ -14,12 +14,13 @@ from typing import NoReturn
 from app import VERSION
 from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "index", "check", "serve", "eval", "compare", "library", "pull", "graph")
+COMMANDS = ("ask", "index", "check", "serve", "mcp", "eval", "compare", "library", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   index PATH...    add files or folders to the library, and bring it in step with the disk
   check FILE       hold a text against the documents, claim by claim
-  serve            serve a page, a JSON API and OpenAI's API, on this machine
+  serve            serve a page, a JSON API, OpenAI's API and MCP, on this machine
+  mcp              serve one agent on stdin and stdout, which starts this command itself
   eval DATASET     ask a question set through several systems and score what they say
   compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
   library          export-labels FILE: what people said of answers, as a question set
@@ -249,8 +250,19 @@ def _serve() -> argparse.ArgumentParser:
 
     parser = _parser(
         "python -m app serve [options]",
-        "Serve a page, a JSON API and OpenAI's API over your library. Only this machine reaches them, unless "
+        "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
         "SELFRAG_TOKENS_FILE names the tokens of those who may.",
+    )
+    add_options(parser)
+    return parser
+
+
+def _mcp() -> argparse.ArgumentParser:
+    from app.mcp_server.stdio import add_options
+
+    parser = _parser(
+        "python -m app mcp [options]",
+        "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
     )
     add_options(parser)
     return parser
@@ -304,6 +316,7 @@ PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "index": _index,
     "check": _check,
     "serve": _serve,
+    "mcp": _mcp,
     "eval": _eval,
     "compare": _compare,
     "library": _library,
@@ -325,6 +338,10 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         from app.serve import serve
 
         return serve
+    if name == "mcp":
+        from app.mcp_server.stdio import mcp
+
+        return mcp
     if name == "eval":
         from app.evaluate import evaluate
 

@@ -58,7 +58,7 @@ def library_to_ask(
     if docs:
         return _in_step(open_docs(docs, settings, screen), screen, within, complete)
     library = open_own(settings, screen)
-    _sync(library, screen, complete)  # first: its folders may have got their first document, or lost their last
+    sync(library, screen, complete)  # first: its folders may have got their first document, or lost their last
     if library.sources():
         library.require_passages(within)
         return library
@@ -86,7 +86,7 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
     """The person's own library, with what was uploaded to it; while it is empty, also the sample's, to be asked."""
     library = open_own(settings, screen)
     add_uploads(library, uploads)
-    _sync(library, screen, complete=False)
+    sync(library, screen, complete=False)
     if library.sources():
         return library, None
     from retrieval.library.library import folder_for
@@ -94,7 +94,7 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
     screen.note("your library is empty, so the sample in data/library is asked until you upload a document.")
     sample = _open_beside(library, folder_for(_home(settings), [SAMPLE]))
     sample.add([SAMPLE])
-    _sync(sample, screen, complete=False)
+    sync(sample, screen, complete=False)
     return library, sample
 
 
@@ -113,7 +113,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
         if known.get(path) != follow_links and path.exists():  # one that is not mounted now is kept as it was
             library.add([path], follow_links=follow_links)
     add_uploads(library, uploads)
-    _sync(library, screen, complete=False)
+    sync(library, screen, complete=False)
     return library
 
 
@@ -153,12 +153,12 @@ def _home(settings: Settings) -> Path:
 
 
 def _in_step(library: Library, screen: Screen, within: Filter | None, complete: bool) -> Library:
-    _sync(library, screen, complete)
+    sync(library, screen, complete)
     library.require_passages(within)
     return library
 
 
-def _sync(library: Library, screen: Screen, complete: bool) -> None:
+def sync(library: Library, screen: Screen, complete: bool) -> None:
     """Bring the library in step; unless it must be ``complete``, what it holds will do while another process writes.
 
     Raises `IndexBusy` where that will not do, or is nothing yet, after a moment's wait for the other process.

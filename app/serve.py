@@ -1,4 +1,4 @@
-"""``serve``: the page, the JSON API and OpenAI's API, on this machine unless there are tokens."""
+"""``serve``: the page, the JSON API, OpenAI's API and MCP, on this machine unless there are tokens."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="another host name that browsers reach the server by, such as a proxy's; repeatable",
     )
+    parser.add_argument("--mcp-allow-write", action="store_true", help="let agents upload documents over MCP")
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -102,11 +103,11 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         names.add(socket.gethostname())
     served = ServerOptions(
         access=Access(tokens, frozenset(name.lower() for name in names)),
-        at_once=settings.selfrag_server_concurrency
-        or (EMBEDDED_AT_ONCE if EMBEDDED in (settings.chat_model, settings.selfrag_critic_model) else AT_ONCE),
+        at_once=questions_at_once(settings),
         queue=settings.selfrag_server_queue,
         largest_upload=settings.selfrag_upload_mb * 1_000_000,
         lists_sources=settings.selfrag_server_sources == "on",
+        mcp_allow_write=options.mcp_allow_write,
     )
     documents = Documents(rag, library, uploads, sample)
 
@@ -117,6 +118,12 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
 
     feedback = FeedbackFolder(settings.feedback_folder)
     return create_app(rag, served, documents, Sources(around, PageReader()), feedback)
+
+
+def questions_at_once(settings: Settings) -> int:
+    """How many questions are answered at the same time."""
+    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
+    return settings.selfrag_server_concurrency or (EMBEDDED_AT_ONCE if embedded else AT_ONCE)
 
 
 def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:

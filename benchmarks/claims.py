@@ -6,7 +6,7 @@
 
 A third of the sentences is true, a third has a figure or name changed, a third is stated nowhere. Precision and recall
 are of the labels "no support" and "contradicted". ``bench/claims.json`` has the figures. With ``--records`` the first
-claims of an evaluation's answers are verified over the passages that they were written from, but without their question.
+claims of an evaluation's answers are verified over the passages that they were written from, without their question.
 """
 
 from __future__ import annotations

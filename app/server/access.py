@@ -36,7 +36,7 @@ LARGEST_BODY = 4_000_000  # bytes of JSON: a long conversation
 LONGEST_LENGTH = 16  # digits: Python reads no number of thousands
 BODY_SECONDS = 20.0  # in which a body must come, and a second more for each
 BODY_RATE = 10_000  # bytes
-PRIVATE = ("/api/", "/v1/", "/metrics")
+PRIVATE = ("/api/", "/v1/", "/metrics", "/mcp")
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -76,11 +76,10 @@ class Access:
         A page of another site can make its own host name lead to this machine (DNS rebinding), but not an address.
         """
         host = headers.get("host", "")
-        name = _host_of(host)
-        if not (name == "localhost" or name in self.hosts or _is_address(name)):
+        if not self.is_own_host(host):
+            name = shortened(_host_of(host) or host, 100) or "that it was not given"
             return (
-                f"This server does not go by the name {shortened(name or host, 100) or 'that it was not given'}: "
-                "reach it by its address, or start it with --allow-host."
+                f"This server does not go by the name {name}: reach it by its address, or start it with --allow-host."
             )
         origin = headers.get("origin")
         if origin is not None and not self._is_own(origin, host):
@@ -88,6 +87,11 @@ class Access:
         if private and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return "A page of another site may not use this server: open the server's own page."
         return None
+
+    def is_own_host(self, host: str) -> bool:
+        """True for a Host header that names this server by an address or a name that it has."""
+        name = _host_of(host)
+        return name == "localhost" or name in self.hosts or _is_address(name)
 
     def _is_own(self, origin: str, host: str) -> bool:
         """True for a page of this server, perhaps behind a proxy that goes by an allowed name."""

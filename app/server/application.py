@@ -1,4 +1,4 @@
-"""The web application: both APIs, the page, and what a monitor asks for."""
+"""The web application: the APIs, the page, and what a monitor asks for."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
+from starlette.routing import Route
 
 from app import VERSION
+from app.mcp_server.http import McpEndpoint
 from app.server.access import Guard
 from app.server.documents import Documents
 from app.server.errors import handle_errors
@@ -50,10 +52,12 @@ def create_app(
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
     service = Service(rag, runs, options, documents, sources or Sources(), feedback)
+    mcp = McpEndpoint(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
-        yield
+        async with mcp.running():
+            yield
         await runs.aclose()
         await rag.aclose()
         if service.sources.pages:
@@ -71,6 +75,7 @@ def create_app(
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))
+    app.router.routes.append(Route("/mcp", mcp))
 
     @app.get("/healthz", tags=["server"])
     async def healthz() -> Response:

@@ -69,18 +69,18 @@ class Documents:
         """Return what answers the owner's questions, from documents that they may see."""
         key = (owner, self._asks_sample)
         if key not in self._rags:
-            retriever = self.asked.store.as_retriever(search_kwargs={"visible": self._visible_to(owner)})
+            retriever = self.asked.store.as_retriever(search_kwargs={"visible": self.visible_to(owner)})
             self._rags[key] = self._rag.over(self.asked, retriever)
         return self._rags[key]
 
     async def require_fitting(self, owner: str, within: Filter) -> None:
         """Raise `RequestError` if nothing that the owner may see fits a filter."""
-        await asyncio.to_thread(self.asked.require_passages, within, self._visible_to(owner))
+        await asyncio.to_thread(self.asked.require_passages, within, self.visible_to(owner))
 
     async def listed(self, owner: str) -> list[dict[str, Any]]:
         """Return the documents that the owner may see, with those that are being indexed."""
         sources = await asyncio.to_thread(self.asked.sources)
-        visible = self._visible_to(owner)
+        visible = self.visible_to(owner)
         listed = [self._entry(one, owner) for one in sources if not visible or visible(os.fsencode(one.path))]
         own = [path for path in sorted(self.indexing) if path.parent == self.folder_of(owner)]
         new = [{**self._entry(Source(path, "empty", 0, ""), owner), "status": "indexing"} for path in own]
@@ -132,6 +132,13 @@ class Documents:
             raise _unstored(path, error) from error
         await self._synced()
 
+    def visible_to(self, owner: str) -> Callable[[bytes], bool] | None:
+        """Tell the paths that the owner may see from others'; None where there is one owner."""
+        if not owner:
+            return None
+        uploads, own = os.fsencode(self._uploads), os.fsencode(self.folder_of(owner))
+        return lambda path: is_below(path, own) or not is_below(path, uploads)
+
     def folder_of(self, owner: str) -> Path:
         """Return the folder of the owner's uploads."""
         return self._uploads / owner if owner else self._uploads
@@ -153,13 +160,6 @@ class Documents:
     def asked(self) -> Library:
         """The library that is asked now."""
         return self._sample if self._sample and self._asks_sample else self.library
-
-    def _visible_to(self, owner: str) -> Callable[[bytes], bool] | None:
-        """Tell the paths that the owner may see from others'; None where there is one owner."""
-        if not owner:
-            return None
-        uploads, own = os.fsencode(self._uploads), os.fsencode(self.folder_of(owner))
-        return lambda path: is_below(path, own) or not is_below(path, uploads)
 
     def _entry(self, source: Source, owner: str) -> dict[str, Any]:
         name = source.path.name

@@ -8,7 +8,7 @@ import secrets
 import time
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -131,14 +131,14 @@ class Runs:
         self._on_end = on_end
         self._places = asyncio.Semaphore(at_once)
         self._runs: dict[str, Run] = {}
+        self._others = 0
         self._seconds = USUAL_SECONDS
 
     def start(
         self, question: str, ask: Ask, *, owner: str = "", outlives: bool = False, kind: Kind = "question"
     ) -> Run:
         """Queue a question, which ``ask`` answers event by event. Raises `QueueFullError`."""
-        if self.count("queued") + self.count("running") >= self.at_once + self._queue:
-            raise QueueFullError(max(1, round(self._seconds / self.at_once)))
+        self._require_room()
         run = Run(question, owner, outlives, kind)
         self._runs[run.id] = run
         run.add("queued")
@@ -170,12 +170,27 @@ class Runs:
             if not run.outlives:
                 run.cancel()
 
+    @asynccontextmanager
+    async def place(self) -> AsyncGenerator[None, None]:
+        """Take one of the places of runs for other work of the models, when it is free. Raises `QueueFullError`."""
+        self._require_room()
+        self._others += 1
+        try:
+            async with self._places:
+                yield
+        finally:
+            self._others -= 1
+
     async def aclose(self) -> None:
         """End all runs, and wait until they have ended."""
         for run in self._runs.values():
             run.cancel()
         tasks = [run.task for run in self._runs.values() if run.task]
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _require_room(self) -> None:
+        if self.count("queued") + self.count("running") + self._others >= self.at_once + self._queue:
+            raise QueueFullError(max(1, round(self._seconds / self.at_once)))
 
     async def _answer(self, run: Run, ask: Ask) -> None:
         async with self._places:

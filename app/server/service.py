@@ -29,13 +29,17 @@ FILTERS = {"sources", "pages", "since", "until"}
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations."""
+    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations.
+
+    With ``mcp_allow_write`` agents may upload documents over MCP.
+    """
 
     access: Access = field(default_factory=Access)
     at_once: int = 8
     queue: int = 32
     largest_upload: int = 50_000_000
     lists_sources: bool = True
+    mcp_allow_write: bool = False
 
 
 class AskOptions(BaseModel):

@@ -1,4 +1,4 @@
-"""Show a quote in its surroundings: its passage, and those before and after it in the document."""
+"""Read documents back: a quote or a passage in its surroundings, or the text of a page."""
 
 import os
 import re
@@ -9,12 +9,14 @@ from pathlib import Path
 
 from langchain_core.documents import Document
 
+from retrieval.filters import Visible
 from retrieval.index.database import Database
-from retrieval.index.document_rows import get_passages
+from retrieval.index.document_rows import get_passages, ids_of_names
 from retrieval.index.vector_rows import text_hash
 
 MOST = 600  # characters before a quote, and after it
 _READ = 20  # passages on each side, as some are short
+_READ_OF_DOCUMENT = 1_000
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
 
 
@@ -68,6 +70,38 @@ def surroundings(
     return Surroundings(_last(before, most), quote, _first(after, most), path, sha256)
 
 
+def find_passage(database: Database, name: str, visible: Visible | None = None) -> Document | None:
+    """Return the passage with an id; None if there is none, or the path of its document is not ``visible``."""
+    with database.reading() as connection:
+        for id_ in ids_of_names(connection, [name]).values():
+            (path,) = connection.execute(
+                "SELECT path FROM documents JOIN passages ON documents.id = document WHERE passages.id = ?", (id_,)
+            ).fetchone()
+            if visible is None or visible(path):
+                return get_passages(connection, [id_])[id_]
+    return None
+
+
+def text_of(database: Database, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
+    """Return up to ``most`` characters of a file or of one of its pages, from its beginning, and whether that is all.
+
+    What two passages share is there once, and a blank line stands between pages and rows. Without passages it is "".
+    """
+    with database.reading() as connection:
+        rows = connection.execute(
+            "SELECT passages.id FROM passages JOIN documents ON documents.id = document "
+            "WHERE path = ?1 AND origin = 'file' AND (?2 IS NULL OR page = ?2) ORDER BY passages.id LIMIT ?3",
+            (path, page, _READ_OF_DOCUMENT + 1),
+        )
+        ids = [id_ for (id_,) in rows]
+        passages = get_passages(connection, ids[:_READ_OF_DOCUMENT])
+    text = ""
+    end: Document | None = None
+    for passage in (passages[id_] for id_ in ids[:_READ_OF_DOCUMENT]):
+        text, end = _extended(text, end, passage) if end else (passage.page_content, passage)
+    return _first(text, most), len(ids) <= _READ_OF_DOCUMENT and len(text) <= most
+
+
 def _document(connection: sqlite3.Connection, passage: int) -> tuple[int, Path | None, str | None]:
     """Return the id of a passage's document, and the path and the hash of its file, if it is of one."""
     id_, path, origin, sha256 = connection.execute(
@@ -99,13 +133,16 @@ def _following(connection: sqlite3.Connection, id_: int, passage: Document, most
     for later in _neighbours(connection, id_, "> ? ORDER BY id"):
         if len(text) >= most or not _is_split(end):
             break
-        if _section(later) == _section(end):
-            known = max(0, _end(end) - later.metadata["offset"])
-            text += _gap(end, later) + later.page_content[known:]
-            end = later if _end(later) > _end(end) else end
-        else:
-            text, end = f"{text}\n\n{later.page_content}", later
+        text, end = _extended(text, end, later)
     return text
+
+
+def _extended(text: str, end: Document, later: Document) -> tuple[str, Document]:
+    """Return a text that ends where a passage does with what a later one adds, and the passage that it ends with."""
+    if _section(later) != _section(end):
+        return f"{text}\n\n{later.page_content}", later
+    known = max(0, _end(end) - later.metadata["offset"])
+    return text + _gap(end, later) + later.page_content[known:], later if _end(later) > _end(end) else end
 
 
 def _neighbours(connection: sqlite3.Connection, id_: int, which: str) -> Iterator[Document]:

@@ -26,7 +26,7 @@ def test_version(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [(), ("ask",), ("index",), ("check",), ("compare",), ("library",), ("pull",), ("graph",)]
+    "command", [(), ("ask",), ("index",), ("check",), ("mcp",), ("compare",), ("library",), ("pull",), ("graph",)]
 )
 def test_help(program: Program, command: tuple[str, ...]) -> None:
     ended = program(*command, "--help")
@@ -38,7 +38,23 @@ def test_help_imports_nothing_heavy() -> None:
     code = "import sys; from app.cli import main; main(['--help']); main(['compare', '--help']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
-    assert not loaded & {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio"}
+    heavy = {"langgraph", "langchain_core", "openai", "pydantic", "numpy", "faiss", "rich", "asyncio", "mcp", "fastapi"}
+    assert not loaded & heavy
+
+
+def test_a_question_imports_no_server(program: Program, docs: Path) -> None:
+    code = f"import sys; from app.cli import main; main([{RENT!r}, '--docs', {str(docs)!r}]); print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=program.folder,
+        env=program.environment,
+    )
+    answer, modules = ended.stdout.splitlines()
+    assert answer == "The tenant pays the monthly rent in advance."
+    assert not set(modules.split()) & {"mcp", "mcp_types", "fastapi", "uvicorn"}
 
 
 def test_the_graph_is_printed_as_mermaid(program: Program) -> None:

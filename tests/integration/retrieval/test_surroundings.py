@@ -1,12 +1,13 @@
 """A quote is shown in the text of its document, though the index has only passages that overlap."""
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retrieval.index.surroundings import Surroundings, surroundings
+from retrieval.index.surroundings import Surroundings, find_passage, surroundings, text_of
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
 from tests.integration.retrieval.conftest import Opener
@@ -128,3 +129,37 @@ def test_what_is_cut_off_ends_with_a_whole_word(open_library: Opener, tmp_path: 
     assert " ".join(SENTENCES).count(f" {found.before}{found.quote}{found.after} ") == 1
     assert 60 < len(found.before) <= 100
     assert 60 < len(found.after) <= 100
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_document_is_read_from_its_beginning(open_library: Opener, tmp_path: Path, name: str) -> None:
+    library = indexed(open_library, tmp_path / name, KINDS[name])
+    text, complete = text_of(library.store.database, os.fsencode(tmp_path / name), None, 10_000)
+    assert complete
+    words = " ".join(text.split())
+    assert [words.count(one) for one in SENTENCES] == [1] * len(SENTENCES)
+    assert [words.index(one) for one in SENTENCES] == sorted(words.index(one) for one in SENTENCES)
+
+
+def test_a_page_is_read_by_itself_and_cut_where_it_is_too_long(open_library: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    library = indexed(open_library, path, KINDS["a.pdf"])
+    text, complete = text_of(library.store.database, os.fsencode(path), 2, 10_000)
+    assert (" ".join(text.split()), complete) == (" ".join(SENTENCES[8:16]), True)
+    start, complete = text_of(library.store.database, os.fsencode(path), 2, 100)
+    assert (text.startswith(start), 60 < len(start) <= 100, complete) == (True, True, False)
+    assert text_of(library.store.database, os.fsencode(path), 9, 100) == ("", True)
+    assert text_of(library.store.database, os.fsencode(tmp_path / "b.pdf"), None, 100) == ("", True)
+
+
+def test_a_passage_is_found_by_its_id_where_its_document_is_visible(open_library: Opener, tmp_path: Path) -> None:
+    library = indexed(open_library, tmp_path / "a.txt", " ".join(SENTENCES).encode())
+    (passage,) = library.store.similarity_search(SENTENCES[3], k=1)
+    database, seen = library.store.database, os.fsencode(tmp_path / "a.txt")
+    for visible in (None, lambda path: path == seen):
+        found = find_passage(database, str(passage.id), visible)
+        assert found is not None
+        assert found.page_content == passage.page_content
+    assert find_passage(database, str(passage.id), lambda path: path != seen) is None
+    for unknown in ("", "0", "-1", "9" * 30, "x", "１"):
+        assert find_passage(database, unknown) is None

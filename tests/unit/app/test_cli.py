@@ -36,7 +36,7 @@ def test_a_question(words: list[str], command: str, question: list[str]) -> None
     assert (options.command, options.question) == (command, question)
 
 
-@pytest.mark.parametrize("command", ["index", "serve", "pull", "graph"])
+@pytest.mark.parametrize("command", ["index", "serve", "mcp", "pull", "graph"])
 def test_a_command_is_a_first_word_that_is_exactly_its_name(command: str) -> None:
     assert parse([command]).command == command
 

@@ -171,3 +171,46 @@ def test_ids_cannot_be_guessed() -> None:
     ids = {Run("why").id for _ in range(1000)}
     assert len(ids) == 1000
     assert min(map(len, ids)) >= 22
+
+
+async def test_other_work_takes_the_place_of_a_run_and_waits_for_one() -> None:
+    runs, gate, worked = Runs(at_once=1, queue=1), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        async with runs.place():
+            worked.set()
+
+    runs.start("why", asking(gate=gate))
+    working = asyncio.create_task(work())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not worked.is_set()
+    with pytest.raises(QueueFullError):
+        runs.start("how", asking())
+    with pytest.raises(QueueFullError):
+        async with runs.place():
+            pass
+    gate.set()
+    await working
+    async with runs.place():
+        run = runs.start("how", asking(DraftToken("So")))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert run.state == "queued"
+    await run.wait()
+    assert "draft_token" in kinds(run)
+
+
+async def test_other_work_that_is_cancelled_leaves_its_place() -> None:
+    runs = Runs(at_once=1, queue=0)
+
+    async def work() -> None:
+        async with runs.place():
+            await asyncio.Event().wait()
+
+    working = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    run = runs.start("why", asking())
+    await run.wait()

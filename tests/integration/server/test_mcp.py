@@ -1,0 +1,399 @@
+"""MCP beside the other APIs: the official client over HTTP, and requests that no client would send."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from mcp.shared.exceptions import MCPError
+from starlette.types import Receive, Scope, Send
+
+from app.front_door import SelfRAG
+from app.mcp_server import http
+from app.mcp_server.http import McpEndpoint
+from app.server.access import Access
+from app.server.runs import Run, Runs
+from app.server.service import ServerOptions, Service
+from app.verification import VerifiedClaim
+from core.errors import ModelError
+from tests.integration.mcp_clients import (
+    READING,
+    called,
+    in_both_eras,
+    over_http,
+    progress_of,
+    refused,
+)
+from tests.integration.server.scripted_server import (
+    AIR,
+    ANN,
+    BOB,
+    GOOD,
+    QUESTION,
+    Models,
+    app_with_documents,
+    listening,
+    scripted_app,
+    tokens,
+    until,
+)
+
+RED = "Red light is scattered less than blue light by the air of the sky."
+ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+MODERN = {"MCP-Protocol-Version": "2026-07-28"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+CALL: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "ask", "arguments": {"question": QUESTION}},
+}
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> FastAPI:
+    return app_with_documents(tmp_path, access=tokens(), mcp_allow_write=True)
+
+
+@pytest.fixture
+def address(app: FastAPI) -> Iterator[str]:
+    with listening(app) as address:
+        yield address
+
+
+def runs_of(app: FastAPI) -> list[Run]:
+    service: Service = app.state.service
+    return service.runs.of()
+
+
+def verifying(monkeypatch: pytest.MonkeyPatch, verify: Callable[[], Any]) -> list[str]:
+    """Let claims be verified by ``verify``; return the list of the claims that will have been."""
+    claims: list[str] = []
+
+    async def averify(_: SelfRAG, claim: str, context: object = None) -> VerifiedClaim:
+        claims.append(claim)
+        return await verify()  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(SelfRAG, "averify", averify)
+    return claims
+
+
+@asynccontextmanager
+async def session(address: str, headers: dict[str, str] | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    """A plain client with a session of the older protocol, which sends what it likes."""
+    async with httpx.AsyncClient(base_url=address, headers={**ACCEPTED, **(headers or {})}, timeout=30) as client:
+        opened = await client.post("/mcp", json=HELLO)
+        assert opened.status_code == 200, opened.text
+        client.headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
+        yield client
+
+
+@in_both_eras
+async def test_an_agent_lists_searches_reads_asks_and_verifies(
+    address: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def verify() -> VerifiedClaim:
+        quote = {"passage": AIR, "quote": AIR, "start": 0, "end": len(AIR), "page": None, "row": None}
+        return VerifiedClaim(
+            text=GOOD,
+            label="fully supported",
+            probabilities={"fully supported": 0.9},
+            reason=None,
+            citations=[{"id": 1, "source": "sky.txt", **quote}],  # type: ignore[typeddict-item]
+        )
+
+    claims = verifying(monkeypatch, verify)
+    async with over_http(address, ANN, mode=mode) as client:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == [*READING, "upload_document"]
+        assert [bool(tool.annotations and tool.annotations.read_only_hint) for tool in tools] == [True] * 5 + [False]
+        (found,) = (await called(client, "search", query="blue light"))["passages"]
+        assert found["text"] == AIR
+        assert (await called(client, "fetch", passage_id=found["id"]))["text"] == AIR
+        assert (await called(client, "fetch", source=found["source"]))["text"] == AIR
+        assert (await called(client, "list_documents"))["documents"][0]["name"] == "sky.txt"
+        told = await called(client, "ask", question=QUESTION, mode="always")
+        assert (told["answer"], told["outcome"], told["stop_reason"]) == (f"{GOOD} [1]", "grounded", "accepted")
+        assert told["citations"][0]["passage_id"] == found["id"]
+        async with httpx.AsyncClient(base_url=address, headers=ANN) as plain:
+            kept = (await plain.get(f"/api/runs/{told['run_id']}")).json()
+        assert (kept["question"], kept["state"]) == (QUESTION, "finished")
+        verified = await called(client, "verify_claim", claim=GOOD)
+        assert (verified["label"], verified["citations"][0]["quote"], claims) == ("fully supported", AIR, [GOOD])
+        uploaded = await called(client, "upload_document", name="red.txt", text=RED)
+        assert (uploaded["status"], uploaded["passages"]) == ("indexed", 1)
+        assert "is no name for an upload" in await refused(client, "upload_document", name="../red.txt", text=RED)
+
+
+@in_both_eras
+async def test_progress_tells_each_node_in_order(mode: str) -> None:
+    with listening(scripted_app()) as address:
+        async with over_http(address, mode=mode) as client:
+            told = await progress_of(client, QUESTION)
+    names = [message.split()[0] for _, message in told if " finished" in message]
+    assert names[:3] == ["decide", "retrieve", "grade_documents"]
+    assert names[-1] == "finish"
+    assert [number for number, _ in told] == list(range(1, len(told) + 1))
+
+
+@in_both_eras
+async def test_a_cancelled_question_ends_and_calls_no_model_any_more(mode: str) -> None:
+    models = Models(gate=asyncio.Event())
+    app = scripted_app(models)
+    with listening(app) as address:
+        async with over_http(address, mode=mode) as client:
+            asking = asyncio.create_task(client.call_tool("ask", {"question": QUESTION}))
+            await until(lambda: models.calls)
+            asking.cancel()
+            await until(lambda: runs_of(app)[0].state == "cancelled")
+            await models.open()
+            called_before = list(models.calls)
+            assert (await called(client, "ask", question=QUESTION))["outcome"] == "grounded"
+            assert models.calls[len(called_before) :][0] == "retrieve"
+    assert [run.state for run in runs_of(app)] == ["finished", "cancelled"]
+
+
+@in_both_eras
+async def test_a_cancelled_claim_is_verified_no_further(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+
+    async def verify() -> VerifiedClaim:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        raise AssertionError
+
+    claims = verifying(monkeypatch, verify)
+    with listening(scripted_app(at_once=1, queue=0)) as address:
+        async with over_http(address, mode=mode) as client:
+            verifying_ = asyncio.create_task(client.call_tool("verify_claim", {"claim": GOOD}))
+            await until(lambda: claims)
+            assert "as many questions as it can queue" in await refused(client, "ask", question=QUESTION)
+            verifying_.cancel()
+            await until(lambda: ended)
+            while (result := await client.call_tool("ask", {"question": QUESTION})).is_error:
+                pass
+            assert result.structured_content["outcome"] == "grounded"
+
+
+async def test_a_question_ends_with_the_connection_of_an_older_client() -> None:
+    models = Models(gate=asyncio.Event())
+    app = scripted_app(models)
+    with listening(app) as address:
+        async with session(address) as client:
+            asking = asyncio.create_task(client.post("/mcp", json=CALL))
+            await until(lambda: models.calls)
+            asking.cancel()
+            await until(lambda: runs_of(app)[0].state == "cancelled")
+        await models.open()
+
+
+async def test_questions_of_agents_count_in_the_servers_limits() -> None:
+    models = Models(gate=asyncio.Event())
+    with listening(scripted_app(models, at_once=1, queue=0)) as address:
+        async with over_http(address) as client, httpx.AsyncClient(base_url=address) as plain:
+            asking = asyncio.create_task(called(client, "ask", question=QUESTION))
+            await until(lambda: models.calls)
+            assert "as many questions as it can queue" in await refused(client, "ask", question=QUESTION)
+            assert "as many questions as it can queue" in await refused(client, "verify_claim", claim=GOOD)
+            assert (await plain.post("/api/ask", json={"question": QUESTION})).status_code == 429
+            await models.open()
+            assert (await asking)["outcome"] == "grounded"
+            assert 'selfrag_runs_total{outcome="grounded"} 1.0' in (await plain.get("/metrics")).text
+
+
+async def test_what_fails_inside_is_told_in_a_sentence_and_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def verify() -> VerifiedClaim:
+        raise ValueError("the secret of the house")
+
+    verifying(monkeypatch, verify)
+    with listening(scripted_app(Models(failing="retrieve"))) as address:
+        async with over_http(address) as client:
+            assert await refused(client, "verify_claim", claim=GOOD) == (
+                "The server failed over this question: its log says more."
+            )
+            assert "holds no documents" in await refused(client, "search", query="sky")
+            assert (await called(client, "ask", question=QUESTION))["stop_reason"] == "model_failed"
+    assert "the secret of the house" in caplog.text
+
+
+async def test_what_one_token_uploads_no_other_agent_sees(address: str) -> None:
+    async with over_http(address, ANN) as ann, over_http(address, BOB) as bob:
+        source = (await called(ann, "upload_document", name="red.txt", text=RED))["source"]
+        (red,) = [one for one in (await called(ann, "search", query="red light"))["passages"] if one["text"] == RED]
+        assert {one["text"] for one in (await called(bob, "search", query="red light"))["passages"]} == {AIR}
+        assert [one["name"] for one in (await called(bob, "list_documents"))["documents"]] == ["sky.txt"]
+        assert (await called(ann, "fetch", passage_id=red["id"]))["text"] == RED
+        assert (await called(ann, "fetch", source=source))["text"] == RED
+        hidden = await refused(bob, "fetch", passage_id=red["id"])
+        assert hidden == (await refused(bob, "fetch", passage_id="999")).replace("999", red["id"])
+        assert "There is no document" in await refused(bob, "fetch", source=source)
+        assert "There is no document" in await refused(bob, "fetch", source="red.txt")
+        asked = await called(bob, "ask", question=QUESTION, mode="always")
+        assert {one["source"] for one in asked["citations"]} & {source} == set()
+
+
+async def test_a_session_is_of_the_token_that_opened_it(address: str) -> None:
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    async with session(address, ANN) as client:
+        assert (await client.post("/mcp", json=listing, headers=BOB)).status_code == 404
+        assert (await client.delete("/mcp", headers=BOB)).status_code == 404
+        assert (await client.post("/mcp", json=listing)).status_code == 200
+        assert (await client.delete("/mcp")).status_code == 200
+        assert (await client.post("/mcp", json=listing)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({**ANN, "Host": "evil.example"}, 403),
+        ({**ANN, "Host": "127.0.0.1.evil.example"}, 403),
+        ({**ANN, "Origin": "http://evil.example"}, 403),
+        ({**ANN, "Origin": "null"}, 403),
+        ({**ANN, "Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+async def test_who_may_not_ask_is_refused(address: str, headers: dict[str, str], status: int) -> None:
+    async with httpx.AsyncClient(base_url=address, headers={**ACCEPTED, **headers}) as client:
+        for body in (HELLO, CALL):
+            for era in ({}, MODERN):
+                assert (await client.post("/mcp", json=body, headers=era)).status_code == status
+        for method in ("GET", "DELETE", "PUT", "OPTIONS"):
+            assert (await client.request(method, "/mcp")).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "127.0.0.1:8321"}, 200),
+        ({"Host": "192.168.1.7:8321", "Origin": "http://192.168.1.7:8321"}, 200),
+        ({"Host": "rag.example", "Origin": "https://rag.example"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://[::1"}, 403),
+    ],
+)
+async def test_the_packages_own_check_knows_the_servers_hosts_and_origins(headers: dict[str, str], status: int) -> None:
+    """Without the guard before it."""
+    options = ServerOptions(access=Access(hosts=frozenset(("rag.example",))))
+    endpoint = McpEndpoint(Service(Models().rag(), Runs(at_once=1, queue=1), options))
+
+    async def unguarded(scope: Scope, receive: Receive, send: Send) -> None:
+        await endpoint({**scope, "state": {"owner": ""}}, receive, send)
+
+    async with endpoint.running():
+        transport = httpx.ASGITransport(unguarded)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8321", headers=ACCEPTED) as client:
+            for era in ({}, MODERN):
+                sent = await client.post("/mcp", json=HELLO, headers={**headers, **era})
+                assert sent.status_code == (status if status != 200 or not era else 400)
+
+
+RUBBISH = (
+    b"", b"{", b"null", b"[]", b'"x"', b"\xff\xfe\x00", b"[" * 100_000, b'{"a":' * 50_000,
+    b'{"jsonrpc": "2.0"}', b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": "\\ud800", "method": 5}', json.dumps([CALL, CALL]).encode(),
+    b'{"jsonrpc": "2.0", "id": ' + b"9" * 10_000 + b', "method": "ping"}',
+)  # fmt: skip
+
+
+async def pieces(size: int) -> AsyncIterator[bytes]:
+    for _ in range(size // 1_000_000):
+        yield b" " * 1_000_000
+
+
+@pytest.mark.parametrize("era", [{}, MODERN])
+async def test_rubbish_in_a_body_is_refused_and_opens_nothing(era: dict[str, str]) -> None:
+    models = Models()
+    with listening(scripted_app(models)) as address:
+        async with httpx.AsyncClient(base_url=address, headers={**ACCEPTED, **era}) as client:
+            for body in RUBBISH:
+                sent = await client.post("/mcp", content=body)
+                assert sent.status_code == 400, body[:60]
+                assert "mcp-session-id" not in sent.headers or not era
+            for large in (b" " * 5_000_000, pieces(5_000_000)):
+                assert (await client.post("/mcp", content=large)).status_code == 413
+            forms = {"Content-Type": "application/x-www-form-urlencoded"}
+            assert (await client.post("/mcp", content=b"{}", headers=forms)).status_code == 400
+            assert (await client.get("/mcp")).status_code == 405
+            wrong = {"Mcp-Session-Id": "x" * 32}
+            assert (await client.post("/mcp", json=CALL, headers=wrong)).status_code in (400, 404)
+        async with over_http(address) as client:
+            assert (await client.list_tools()).tools
+    assert models.calls == []
+
+
+async def test_clients_that_never_read_hold_nobody_up() -> None:
+    with listening(scripted_app()) as address:
+        port = int(address.rpartition(":")[2])
+        async with session(address) as client:
+            deaf = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+            for number, (_, writer) in enumerate(deaf):
+                params = {**CALL["params"], "_meta": {"progressToken": number}}
+                body = json.dumps({**CALL, "id": number, "params": params})
+                head = {**ACCEPTED, "Host": "localhost", "Content-Length": str(len(body))}
+                head["Mcp-Session-Id"] = client.headers["mcp-session-id"]
+                lines = [f"{name}: {value}" for name, value in head.items()]
+                writer.write("\r\n".join(["POST /mcp HTTP/1.1", *lines, "", body]).encode())
+            async with over_http(address) as other:
+                assert (await called(other, "ask", question=QUESTION))["outcome"] == "grounded"
+            for _, writer in deaf:
+                writer.close()
+
+
+async def test_sessions_are_bounded_in_number_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MOST_SESSIONS", 1)
+    with listening(scripted_app()) as address:
+        async with session(address) as first, httpx.AsyncClient(base_url=address, headers=ACCEPTED) as second:
+            assert (await second.post("/mcp", json=HELLO)).status_code == 503
+            async with over_http(address) as modern:
+                assert (await modern.list_tools()).tools, "which needs no session"
+            await first.delete("/mcp")
+            assert (await second.post("/mcp", json=HELLO)).status_code == 200
+    monkeypatch.setattr(http, "SESSION_SECONDS", 0.01)
+    with listening(scripted_app()) as address:
+        async with session(address) as client:
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            while (await client.post("/mcp", json=ping)).status_code != 404:  # noqa: ASYNC110 - another thread forgets it
+                await asyncio.sleep(0.02)
+
+
+async def test_an_unknown_tool_is_an_error_of_the_protocol(address: str) -> None:
+    async with over_http(address, ANN) as client:
+        with pytest.raises(MCPError, match="There is no tool add_documents"):
+            await client.call_tool("add_documents", {"paths": ["/etc"]})
+
+
+async def test_nothing_of_mcp_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Recording:
+        def get_tracer(self, name: str, *_: object, **__: object) -> object:
+            told.append(name)
+            raise ModelError("not to be asked")
+
+    with listening(scripted_app()) as address:
+        async with session(address) as client:
+            monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", Recording())
+            listed = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+            assert '"name":"ask"' in listed.text
+    assert told == []
