@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from core.types import Claim, Draft, Passage, Quote, Verdict
 from graph.candidates import LEVELS
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.claims import LONGEST_CLAIM, Statement, statements, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from models.calibration import support_features
@@ -42,12 +42,12 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     passages, text = draft["passages"], draft["text"]
     size = len(text) + sum(len(one["text"]) for one in (*passages, *state["passages"]))
     graded = [state["verdicts"][one["id"]] for one in passages if one["id"] in state["verdicts"]]
-    inputs = inputs_of(state, passages)
+    question, inputs = standalone_question(state), inputs_of(state, passages)
     found = await off_loop(len(text), statements, text)
 
     async def claim(one: Statement) -> Claim:
         """Check one claim: rules first, which save the critic's call if a fact is in no passage or no quote fits."""
-        ruled = await off_loop(size, rule, one, passages, state["question"], state["passages"])
+        ruled = await off_loop(size, rule, one, passages, question, state["passages"])
         if isinstance(ruled, str):
             return _unsupported(one, ruled)
         # The sentence that a pronoun refers to is put before the claim, so that the critic can resolve it.
