@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from app.result import Result, Results
     from app.settings import Settings
     from core.errors import ModelError, RequestError, SelfRAGError
+    from core.types import Turn
     from graph.context import Context, Limits, Thresholds, Weights
     from retrieval.filters import Filter
 
@@ -17,6 +18,7 @@ PUBLIC = {
     "app.front_door": ("SelfRAG", "Event", "NodeStarted", "NodeFinished", "DraftToken", "Finished"),
     "app.result": ("Result", "Results"),
     "app.settings": ("Settings",),
+    "core.types": ("Turn",),
     "core.errors": ("SelfRAGError", "RequestError", "ModelError"),
     "graph.context": ("Context", "Limits", "Thresholds", "Weights"),
     "retrieval.filters": ("Filter",),
@@ -39,6 +41,7 @@ __all__ = [
     "SelfRAGError",
     "Settings",
     "Thresholds",
+    "Turn",
     "Weights",
 ]
 

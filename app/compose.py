@@ -87,6 +87,7 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         fits,
         rewriting=settings.selfrag_rewriting or ("model" if writes_queries else "names"),
         ratings=settings.selfrag_ratings or ("direct" if calibration else "all"),
+        follow_ups=settings.selfrag_follow_ups or "search",  # for every model, until rewriting is measured
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, replace
@@ -21,10 +21,11 @@ from app.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.telemetry import export_spans
 from app.verification import VerifiedClaim, require_claim, verify
 from core.background import background_loop, in_background
+from core.types import Turn
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from graph.context import Context, RetrieverLike, Services
-from graph.initial_state import require_question
+from graph.initial_state import require_conversation, require_question, require_standalone
 from graph.state import SelfRAGState
 from grounding.checkable import Checkable, why_no_claim
 from grounding.claims import Statement
@@ -169,16 +170,33 @@ class SelfRAG:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def ask(self, question: str, context: Context | None = None) -> Result:
+    def ask(
+        self,
+        question: str,
+        context: Context | None = None,
+        *,
+        conversation: Sequence[Turn] = (),
+        standalone: str | None = None,
+    ) -> Result:
         """Answer one question.
 
-        Raises `RequestError` for a question that cannot be asked. A model that fails gives the outcome ``stopped``.
+        ``conversation`` are the turns before it, oldest first, of which the last 20 count: `Result.turn` gives each.
+        ``standalone`` is what the question means by itself, where the text that was made of it is wrong. Raises
+        `RequestError` for a question that cannot be asked. A model that fails gives the outcome ``stopped``.
         """
-        return in_background(self.aask(question, context))
+        return in_background(self.aask(question, context, conversation=conversation, standalone=standalone))
 
-    async def aask(self, question: str, context: Context | None = None) -> Result:
+    async def aask(
+        self,
+        question: str,
+        context: Context | None = None,
+        *,
+        conversation: Sequence[Turn] = (),
+        standalone: str | None = None,
+    ) -> Result:
         """As `ask`."""
-        state = await self.graph.ainvoke({"question": question}, context=self._context(context))
+        asked = question_after(question, conversation, standalone)
+        state = await self.graph.ainvoke(asked, context=self._context(context))
         return self._result(cast("SelfRAGState", state))
 
     def ask_many(self, questions: Iterable[str], context: Context | None = None, *, at_once: int = 4) -> Results:
@@ -217,14 +235,21 @@ class SelfRAG:
         return replace(self.services, retriever=adapted(self.services.retriever))
 
     def stream(
-        self, question: str, context: Context | None = None, *, tokens: bool = True
+        self,
+        question: str,
+        context: Context | None = None,
+        *,
+        tokens: bool = True,
+        conversation: Sequence[Turn] = (),
+        standalone: str | None = None,
     ) -> Generator[Event, None, None]:
-        """Answer one question, event by event; `Finished` is the last. Closing the iterator ends the question."""
+        """Answer one question as `ask`, event by event; `Finished` is the last. Closing the iterator ends it."""
         events: SimpleQueue[Event | None] = SimpleQueue()
+        asked = self.astream(question, context, tokens=tokens, conversation=conversation, standalone=standalone)
 
         async def run() -> None:
             try:
-                async with aclosing(self.astream(question, context, tokens=tokens)) as stream:
+                async with aclosing(asked) as stream:
                     async for event in stream:
                         events.put(event)
             finally:
@@ -239,13 +264,19 @@ class SelfRAG:
             running.cancel()
 
     async def astream(
-        self, question: str, context: Context | None = None, *, tokens: bool = True
+        self,
+        question: str,
+        context: Context | None = None,
+        *,
+        tokens: bool = True,
+        conversation: Sequence[Turn] = (),
+        standalone: str | None = None,
     ) -> AsyncGenerator[Event, None]:
         """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
-        require_question(question)
+        asked = question_after(question, conversation, standalone)
         modes = ["tasks", "updates", "values", *(["messages"] if tokens else [])]
         final: SelfRAGState | None = None
-        stream = self.graph.astream({"question": question}, context=self._context(context), stream_mode=modes)
+        stream = self.graph.astream(asked, context=self._context(context), stream_mode=modes)
         async with aclosing(stream) as chunks:
             async for mode, chunk in chunks:
                 if mode == "values":
@@ -279,6 +310,16 @@ class SelfRAG:
         if given is None:
             return self.context
         return self.context.model_copy(update={name: getattr(given, name) for name in given.model_fields_set})
+
+
+def question_after(question: str, conversation: Sequence[Turn] = (), standalone: str | None = None) -> SelfRAGState:
+    """Return the graph's input. Raises `RequestError` for a question that cannot be asked, or no conversation."""
+    asked: SelfRAGState = {"question": require_question(question)}
+    if turns := require_conversation(conversation):
+        asked["conversation"] = turns
+    if (given := require_standalone(standalone)) is not None:
+        asked["given_standalone"] = given
+    return asked
 
 
 def draft_text(message: BaseMessage, metadata: dict[str, Any]) -> str:

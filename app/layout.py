@@ -20,6 +20,7 @@ MARGIN = 24.0
 
 # The column and the row of each node; between -1 and 1 are those that stand beside the way straight down.
 NODES: dict[str, tuple[float, int]] = {
+    "contextualize": (-1, 0),
     "decide": (0, 0),
     "retrieve": (0, 1),
     "rewrite_query": (-1, 2),
@@ -53,7 +54,9 @@ class Edge:
 
 
 EDGES: dict[tuple[str, str], Edge] = {
-    (START, "decide"): Edge(""),
+    (START, "contextualize"): Edge("in a conversation", ("left", 0), ("top", 0), label_at=(0.5, 0, -5)),
+    (START, "decide"): Edge("by itself", label_at=(0.5, 8, 4), anchor="start"),
+    ("contextualize", "decide"): Edge("", ("right", 0), ("left", 0)),
     ("decide", "retrieve"): Edge("search", label_at=(0.5, 8, 14), anchor="start"),
     ("decide", "direct_generate"): Edge("needs no documents", ("right", 0.25), ("top", 0.1), label_at=(0.5, 0, -5)),
     ("decide", "finish"): Edge(

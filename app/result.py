@@ -21,11 +21,12 @@ from core.types import (
     Step,
     StopReason,
     SupportLevel,
+    Turn,
     Usage,
     Verdict,
 )
 from graph.candidates import is_supported, lowest_support
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from nodes.finish import quotes_of
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     question: str
+    standalone: str
     answer: str
     outcome: Outcome | None
     stop_reason: StopReason | None
@@ -132,6 +134,10 @@ class Result(BaseModel):
     usage: ResultUsage
     stamp: Stamp
     calibration: str | None
+
+    def turn(self) -> Turn:
+        """Return what to append to the conversation that the next question is asked in."""
+        return Turn(question=self.question, standalone=self.standalone, answer=self.answer, outcome=self.outcome)
 
     def picture(self) -> Picture:
         """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
@@ -175,6 +181,7 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
     kept = set(state.get("kept", []))
     return Result.model_construct(
         question=state["question"],
+        standalone=standalone_question(state),
         answer=state["answer"],
         outcome=state["outcome"],
         stop_reason=state["stop_reason"],

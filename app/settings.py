@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.options import weights
 from core.errors import RequestError
 from core.files import read_regular
-from core.types import Fallback, Ratings, Rewriting
+from core.types import Fallback, FollowUps, Ratings, Rewriting
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     selfrag_fallback: Fallback = "abstain"
     selfrag_rewriting: Rewriting | None = None
     selfrag_ratings: Ratings | None = None
+    selfrag_follow_ups: FollowUps | None = None
     selfrag_constraints: Literal["soft", "hard"] = "soft"
     selfrag_scoring: Literal["paper", "support-first"] = "paper"
     selfrag_weights: Annotated[tuple[float, float, float], NoDecode] = (1.0, 1.0, 0.5)

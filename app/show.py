@@ -66,7 +66,7 @@ def show_costs(result: Result, screen: Screen) -> None:
     _cost_line(screen, "total", dict(result.usage), "bold")
     if found := first_search(result):
         form = f"One plain call over the {len(found)} passages first found would read about {{:,}} tokens (estimate)."
-        screen.line((form, plain_tokens(result.question, found), "dim"))
+        screen.line((form, plain_tokens(result.standalone, found), "dim"))
 
 
 def first_search(result: Result) -> list[ResultPassage]:

@@ -20,6 +20,7 @@ BARE = Layout(width=190, height=48, gap=60, aisle=112)
 RUN = Layout(width=290, height=92, gap=60, aisle=112)
 BOLD = 1.2  # how much wider bold text is
 PURPOSES = {
+    "contextualize": "what does a follow-up mean?",
     "decide": "are documents needed?",
     "retrieve": "search the documents",
     "rewrite_query": "another query",

@@ -88,6 +88,9 @@ def _described(node: str, decided: dict[str, Any]) -> str:
     if decided.get("stop"):
         return f"stopped: {decided['stop']}" + (f": {decided['failure']}" if decided.get("failure") else "")
     match node:
+        case "contextualize":
+            leaning = decided["leans"] or decided["rewritten"]
+            return f"taken as “{shortened(decided['standalone'], 90)}”" if leaning else "stands alone"
         case "decide":
             if "mode" in decided:
                 return f"{decided['route']} (mode {decided['mode']})"

@@ -10,6 +10,7 @@ Route = Literal["retrieve", "direct", "fallback"]
 Fallback = Literal["abstain", "direct", "passages"]
 Rewriting = Literal["names", "model"]
 Ratings = Literal["direct", "all"]
+FollowUps = Literal["search", "rewrite"]
 Outcome = Literal["grounded", "partially_grounded", "abstained", "direct", "stopped"]
 StopReason = Literal[
     "accepted",
@@ -178,6 +179,18 @@ class Step(TypedDict):
     cached_input_tokens: NotRequired[int]
     output_tokens: NotRequired[int]
     decided: dict[str, Any]
+
+
+class Turn(TypedDict):
+    """A question of a conversation as it was said, what it was taken to mean by itself, and how it was answered.
+
+    ``outcome`` is None if it is not known, as of an answer that another program gave.
+    """
+
+    question: str
+    standalone: str
+    answer: str
+    outcome: Outcome | None
 
 
 class Stop(TypedDict):

@@ -10,11 +10,19 @@ from langgraph.graph import END, START, StateGraph
 
 from graph.compiled import SelfRAGGraph
 from graph.context import MOST_STEPS, Context, Services
-from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
+from graph.edges import (
+    after_decide,
+    after_generate,
+    after_grade_documents,
+    after_rewrite_query,
+    after_select,
+    before_decide,
+)
 from graph.node_wrapper import WrappedNode
 from graph.state import SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.compare_answers import compare_answers
+from nodes.contextualize import contextualize
 from nodes.decide import decide
 from nodes.direct_generate import direct_generate
 from nodes.finish import finish
@@ -40,17 +48,20 @@ def build_graph(
 
     With ``telemetry`` each question, node and model call is a span of OpenTelemetry.
 
-    Its input is ``{"question": str}``, its context a `Context`, both for ``invoke``, ``ainvoke``, ``stream``
-    and ``astream``. LangGraph's own recursion limit is set above the steps that any limits allow.
+    Its input is ``{"question": str}``, with ``conversation`` and ``given_standalone`` if the question follows others.
+    Its context is a `Context`. ``invoke``, ``ainvoke``, ``stream`` and ``astream`` take both. LangGraph's own recursion
+    limit is set above the steps that any limits allow.
     """
     services = replace(services, retriever=adapted(services.retriever))
     graph = StateGraph(SelfRAGState, context_schema=Context)
-    for node in (decide, retrieve, grade_documents, rewrite_query, generate):
+    for node in (contextualize, decide, retrieve, grade_documents, rewrite_query, generate):
         graph.add_node(node.__name__, WrappedNode(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, compare_answers, finish):
         graph.add_node(node.__name__, WrappedNode(node, services))
 
-    graph.add_edge(START, "decide")
+    # A follow-up is given what it leans on; any other question begins with `decide`.
+    graph.add_conditional_edges(START, before_decide, ["contextualize", "decide"])
+    graph.add_edge("contextualize", "decide")
     graph.add_conditional_edges("decide", after_decide, ["retrieve", "direct_generate", "finish"])
 
     # Search until something is relevant: the re-query loop.

@@ -116,7 +116,8 @@ def unwrapped(chunk: Any) -> Any:
     """
     if isinstance(chunk, tuple):
         return tuple(map(unwrapped, chunk))
-    if not isinstance(chunk, dict) or not isinstance(chunk.get(FIRST), dict):
+    first = next((name for name in FIRST if isinstance(chunk, dict) and isinstance(chunk.get(name), dict)), None)
+    if first is None:
         return chunk
-    update = {key: value.value if isinstance(value, Overwrite) else value for key, value in chunk[FIRST].items()}
-    return {**chunk, FIRST: update}
+    update = {key: value.value if isinstance(value, Overwrite) else value for key, value in chunk[first].items()}
+    return {**chunk, first: update}

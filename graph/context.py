@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.types import Fallback, Ratings, Rewriting, Verdict
+from core.types import Fallback, FollowUps, Ratings, Rewriting, Verdict
 from models.calibration import Fits
 from models.usage import NodeBudget
 from prompts.choice import Choice
@@ -37,7 +37,7 @@ class Limits(BaseModel):
     @property
     def steps(self) -> int:
         """Steps of the graph, of those side by side one, that no run within these limits exceeds."""
-        return 9 + (self.rewrites + 1) * (3 + 3 * self.drafts)
+        return 10 + (self.rewrites + 1) * (3 + 3 * self.drafts)
 
 
 MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS).steps
@@ -88,7 +88,9 @@ class Context(BaseModel):
 
     With ``rewriting`` ``names`` only a name that a passage adds leads to another query; with ``model`` the model writes
     one where there is none. ``ratings`` says which drafts are rated for usefulness: ``all``, or only those written
-    without documents. None is what was measured to be worth its calls with the model.
+    without documents. ``follow_ups`` says what becomes of a question that leans on earlier ones: with ``search`` it is
+    joined with them and both are searched for, with ``rewrite`` the model writes it anew. None is what was measured to
+    be worth its calls with the model.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -103,6 +105,7 @@ class Context(BaseModel):
     conflicts: bool = True
     rewriting: Rewriting | None = None
     ratings: Ratings | None = None
+    follow_ups: FollowUps | None = None
     constraints: Constraints = "soft"
     scoring: Scoring = "paper"
     weights: Weights = Weights()
@@ -179,6 +182,7 @@ class Services:
     fits: Fits = field(default_factory=Fits)
     rewriting: Rewriting = "model"
     ratings: Ratings = "all"
+    follow_ups: FollowUps = "search"
     budget: NodeBudget | None = None
 
     def with_budget(self, budget: NodeBudget) -> Services:
@@ -201,6 +205,7 @@ class Services:
                 "limits": _filled(context.limits, self.limits),
                 "rewriting": context.rewriting or self.rewriting,
                 "ratings": context.ratings or self.ratings,
+                "follow_ups": context.follow_ups or self.follow_ups,
             }
         )
 

@@ -8,6 +8,12 @@ from graph.documents import relevant_documents
 from graph.state import SelfRAGState
 
 
+def before_decide(state: SelfRAGState) -> Literal["contextualize", "decide"]:
+    """Find out first what the question means, if it follows others or a person said what it means."""
+    follows = state.get("conversation") or state.get("given_standalone") is not None
+    return "contextualize" if follows else "decide"
+
+
 def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", "finish"]:
     """Search, unless the question needs no documents."""
     if state["stops"]:

@@ -1,27 +1,37 @@
-"""How a question begins: its text is checked, and all that an earlier question of the thread left is reset."""
+"""How a question begins: what is given is checked, and all that an earlier question of the thread left is reset."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from core.errors import RequestError
-from core.text import is_blank
-from core.types import no_usage
+from core.text import clean, is_blank
+from core.types import Turn, no_usage
 from graph.context import Context
 from graph.state import SelfRAGState
 from retrieval.filters import Filter
 
 LONGEST_QUESTION = 8_000  # characters
+MOST_TURNS = 20  # of a conversation that count, the last ones
+LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
+TURNS = TypeAdapter(list[Turn])
 
 
 def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
     """Return every key of the state as it is before the first node.
 
-    Raises `RequestError` for a question that is empty or too long.
+    Raises `RequestError` for a question that is empty or too long, and for a conversation that is none.
     """
     question = require_question(state.get("question"))
     return {
+        "conversation": require_conversation(state.get("conversation") or ()),
+        "given_standalone": require_standalone(state.get("given_standalone")),
+        "standalone": question,
+        "rewritten": False,
         "run": uuid.uuid4().hex,
         "decision": None,
         "queries": [question.strip()],
@@ -63,13 +73,43 @@ def with_checkpointed_filter(context: Context, state: SelfRAGState) -> Context:
     return context.model_copy(update={"filter": Filter.model_validate(kept) if kept else None})
 
 
-def require_question(question: object) -> str:
+def require_question(question: object, name: str = "question") -> str:
     """Return the question, if it can be asked. Raises `RequestError` for one that is empty or too long."""
     if not isinstance(question, str) or is_blank(question):
-        raise RequestError("The question is empty: ask something.")
+        raise RequestError(f"The {name} is empty: ask something.")
     if len(question) > LONGEST_QUESTION:
         raise RequestError(
-            f"The question has {len(question):,} characters: shorten it to {LONGEST_QUESTION:,}, "
+            f"The {name} has {len(question):,} characters: shorten it to {LONGEST_QUESTION:,}, "
             "and put long texts into documents."
         )
     return question
+
+
+def require_standalone(standalone: object) -> str | None:
+    """Return what a person says that the question means, if anything. Raises `RequestError` as `require_question`."""
+    return None if standalone is None else require_question(standalone, "standalone question").strip()
+
+
+def require_conversation(conversation: object) -> list[Turn]:
+    """Return the last turns, without characters that cannot be seen, and no longer than what is read of them.
+
+    Raises `RequestError` for what is no list of turns.
+    """
+    last = list(conversation)[-MOST_TURNS:] if isinstance(conversation, Sequence) else conversation
+    try:
+        turns = TURNS.validate_python(last, strict=True)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"])) or "it"
+        raise RequestError(
+            f"The conversation is wrong at {place}: give a list of turns, each with its question, standalone, answer "
+            "and outcome."
+        ) from None
+    return [
+        Turn(
+            question=clean(turn["question"][:LONGEST_QUESTION]).strip(),
+            standalone=clean(turn["standalone"][:LONGEST_QUESTION]).strip(),
+            answer=clean(turn["answer"][:LONGEST_ANSWER]).strip(),
+            outcome=turn["outcome"],
+        )
+        for turn in turns
+    ]

@@ -15,6 +15,7 @@ from langgraph.types import Overwrite
 from core.errors import ModelError
 from core.types import Step, Stop
 from graph.context import Context, Services
+from graph.edges import before_decide
 from graph.execution import current_execution
 from graph.initial_state import initial_state, with_checkpointed_filter
 from graph.state import SelfRAGState
@@ -23,7 +24,7 @@ from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserv
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
 log = logging.getLogger("selfrag.graph")
-FIRST, LAST = "decide", "finish"
+FIRST, LAST = ("contextualize", "decide"), "finish"
 Update = dict[str, Any]
 
 
@@ -39,15 +40,17 @@ class Node(Protocol):
 
 
 # Kept back for the nodes that follow, so that a run which ends early can still end with a checked answer. The least
-# that leads to one is the grade of one passage, a draft, and one claim.
+# that leads to one is the grade of one passage, a draft, and one claim; `contextualize` leaves `decide` its call too.
 BEFORE_CHECKS = 0.15
 RESERVES = {
+    "contextualize": Reserve(4, BEFORE_CHECKS),
     "decide": Reserve(1, BEFORE_CHECKS),
     "grade_documents": Reserve(2, BEFORE_CHECKS),
     "rewrite_query": Reserve(3, BEFORE_CHECKS),
     "generate": Reserve(1, BEFORE_CHECKS),
 }
-OPTIONAL = {"compare_answers"}  # a limit or a failure leaves out what these find, and is not why the run ended
+# A limit or a failure leaves out what these find, and is not why the run ended.
+OPTIONAL = {"contextualize", "compare_answers"}
 
 
 class WrappedNode(Runnable[SelfRAGState, Update]):
@@ -73,7 +76,8 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
     async def _run(self, state: SelfRAGState, runtime: Runtime[Context]) -> Update:
         began, name = time.perf_counter(), self._node.__name__
         context = self._services.completed(runtime.context)
-        fresh = initial_state(state, context) if name == FIRST else {}
+        first = name == before_decide(state)
+        fresh = initial_state(state, context) if first else {}
         now: SelfRAGState = {**state, **fresh}  # type: ignore[typeddict-item]
         context = with_checkpointed_filter(context, now)
         shared = current_execution().run_of(now, context, self._services.retriever)
@@ -110,8 +114,8 @@ class WrappedNode(Runnable[SelfRAGState, Update]):
         why = f", stopped by {stops[0]['reason']}" if stops else ""
         log.debug("%s took %.3f s and %d model calls%s", name, step["seconds"], spent["model_calls"], why)
         reduced: Update = {"usage": spent, "path": [step], "stops": [] if name in OPTIONAL else stops}
-        if name == FIRST:
+        if first:
             reduced = {key: Overwrite(value) for key, value in reduced.items()}
         if name == LAST:
-            update["seconds"] = shared.budget.seconds_spent()
+            update |= {"seconds": shared.budget.seconds_spent(), "conversation": [], "given_standalone": None}
         return {**fresh, **update, **reduced}

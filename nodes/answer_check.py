@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from core.types import Draft, Verdict
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.claims import statements
 from models.usage import Reserve
 from nodes.concurrency import gather, off_loop
@@ -33,7 +33,7 @@ async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime
 async def _use(draft: Draft, state: SelfRAGState, services: Services, explain: bool) -> Verdict:
     if draft["declined"]:
         return Verdict(label="1", probabilities=None, reason="The draft declines.")
-    question, answer = as_data(state["question"]), as_data(draft["text"])
+    question, answer = as_data(standalone_question(state)), as_data(draft["text"])
     verdict = await services.critic.choose(USEFULNESS, question=question, answer=answer)
     if not explain:
         return verdict

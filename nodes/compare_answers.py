@@ -17,7 +17,7 @@ from core.types import UNKNOWN, DocumentAnswer, Passage, Quote
 from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
 from models.usage import LimitReachedError
 from nodes.check_claim import support_of
@@ -35,11 +35,14 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     A document that gives the draft's first supported claim in its own words agrees, and is not asked. An answer
     counts if its words stand together in the passage, and the critic finds them supported.
     """
-    question, best = state["question"], state["best"]
+    question, best = standalone_question(state), state["best"]
     claim = next(filter(is_supported, best["claims"]), None) if best else None
     asked: list[Passage] = []
     groups: list[list[DocumentAnswer]] = []
-    if claim and claim["quote"] and outcome_of(state, runtime.context)[0] in ANSWERED and asks_for_one_fact(question):
+    # A follow-up may ask otherwise than the question that it is joined to.
+    asked_as = (question, state["question"])
+    answered = outcome_of(state, runtime.context)[0] in ANSWERED
+    if claim and claim["quote"] and answered and all(map(asks_for_one_fact, asked_as)):
         documents = relevant_documents(state)
         size = sum(len(one["text"]) for passages in documents for one in passages)
         agreeing, others = await off_loop(size, split_documents, claim["text"], question, documents)
@@ -85,7 +88,7 @@ def split_documents(
 
 async def _brief_answer(passage: Passage, state: SelfRAGState, services: Services) -> Found | None:
     """Return the passage's own answer and the span that has it; None if it gives none that can be found in it."""
-    question = state["question"]
+    question = standalone_question(state)
     try:
         reply = await services.generator.write(
             BRIEF_ANSWER,
@@ -106,7 +109,7 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
 async def _checked(found: Found, state: SelfRAGState, services: Services, context: Context) -> DocumentAnswer | None:
     """Return the answer if the critic finds it fully supported by its passage."""
     passage, answer, quote = found
-    claim = {"question": as_data(state["question"]), "passages": numbered([passage]), "claim": as_data(answer)}
+    claim = {"question": as_data(standalone_question(state)), "passages": numbered([passage]), "claim": as_data(answer)}
     verdict = await support_of(claim, [state["verdicts"][passage["id"]]], services, context)
     if verdict["label"] != "fully supported":
         return None

@@ -10,11 +10,11 @@ from langgraph.runtime import Runtime
 from core.types import Verdict
 from graph.context import Context, Services
 from graph.prefetch import prefetch, prefetched
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, is_joined, standalone_question
 from models.calibration import route_features
 from nodes.concurrency import off_loop
 from nodes.reasons import MODES, of_route
-from nodes.retrieve import as_passage
+from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
@@ -31,17 +31,18 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """
     context = runtime.context
     if context.mode != "never":
-        prefetch(services.retriever, state["queries"][0], context.k, context.filter)
+        for search in searches_of(state, context.k):
+            prefetch(services.retriever, search.query, search.k, context.filter)
     if context.mode != "adaptive":
         route = "direct" if context.mode == "never" else "retrieve"
         reason = {"reason": MODES[context.mode]} if context.explain else {}
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
     features = await _search_features(state, services, context)
-    if features and is_near(state["question"], features["similarity"], context):
+    if features and is_near(_said(state), features["similarity"], context):
         said = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
         near = Verdict(label="retrieve", probabilities=None, reason=said)
         return {"decision": near, "route": "retrieve", "decided": {"route": "retrieve", "verdict": near}}
-    chosen = await services.critic.choose(RETRIEVE, question=as_data(state["question"]))
+    chosen = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
     chosen = services.fits.routed(chosen, features)
     threshold = context.effective_thresholds.retrieve
     verdict = RETRIEVE.apply_threshold(chosen, threshold)
@@ -62,7 +63,13 @@ async def _search_features(state: SelfRAGState, services: Services, context: Con
     """Return what the search says of the question; None if nothing was fitted for it, or the search failed."""
     if services.fits.route is None and context.effective_thresholds.near > 1:
         return None
-    found = await prefetched(services.retriever, state["queries"][0], context.k, context.filter)
-    passages = [as_passage(document) for document in found or ()]
+    search = searches_of(state, context.k)[0]
+    found = await prefetched(services.retriever, search.query, search.k, context.filter)
+    passages = [as_passage(document) for document in (found or ())[: context.k]]
     size = sum(len(passage["text"]) for passage in passages)
-    return await off_loop(size, route_features, state["question"], passages)
+    return await off_loop(size, route_features, _said(state), passages)
+
+
+def _said(state: SelfRAGState) -> str:
+    """Return the question without what it was joined with, which comes near to the documents whatever is asked now."""
+    return state["question"] if is_joined(state) else standalone_question(state)

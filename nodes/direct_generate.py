@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from core.types import Draft
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.refusals import declines
 from nodes.concurrency import off_loop
 from prompts.delimiters import as_data
@@ -21,7 +21,7 @@ async def direct_generate(state: SelfRAGState, services: Services, runtime: Runt
         DIRECT_GENERATE,
         max_tokens=runtime.context.answer_tokens or MAX_TOKENS,
         temperature=runtime.context.temperature,
-        question=as_data(state["question"]),
+        question=as_data(standalone_question(state)),
     )
     declined = await off_loop(len(text), declines, text)
     draft = Draft(text=text, passages=[], relevance=0.0, declined=declined)

@@ -13,7 +13,7 @@ from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
 from graph.candidates import best_of, round_of
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.claims import with_lead_in
 from grounding.refusals import declines
 from models.usage import LimitReachedError
@@ -129,4 +129,4 @@ def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | No
 
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
     """Return what the generator reads, and the critic after it, unabridged."""
-    return {"question": as_data(state["question"]), "passages": numbered(passages)}
+    return {"question": as_data(standalone_question(state)), "passages": numbered(passages)}

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from core.types import Passage, Verdict
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, is_joined, standalone_question
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
@@ -38,7 +38,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     unlikely = await off_loop(size, unlikely_ids, state, services, context)
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
-    verdicts = await _graded(state["question"], ungraded, [readable(one) for one in ungraded], services, context)
+    texts = [readable(one) for one in ungraded]
+    verdicts = await _graded(standalone_question(state), ungraded, texts, services, context)
     graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
         reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
@@ -86,7 +87,7 @@ async def _linked(
 
     One of a pair was found by this search, the other by any; those judged the least irrelevant are tried first.
     """
-    question, found = state["question"], state.get("found", state["passages"])
+    question, found = standalone_question(state), state.get("found", state["passages"])
     ranked = sorted(found, key=lambda one: -RELEVANCE.score(verdicts.get(one["id"], NOT_GRADED)))
     size = sum(len(one["text"]) for one in ranked)
     pairs = await off_loop(size, linked_pairs, question, ranked)
@@ -114,7 +115,7 @@ def _most_relevant(
 
 
 async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, services: Services) -> Verdict:
-    question = state["question"]
+    question = standalone_question(state)
     known = await off_loop(len(passage["text"]), of_relevance, verdict["label"], question, passage)
     inputs = {"question": as_data(question), "passage": readable(passage)}
     return await explained(services.critic, RELEVANCE, verdict, known, **inputs)
@@ -122,7 +123,7 @@ async def _explained(verdict: Verdict, passage: Passage, state: SelfRAGState, se
 
 def unlikely_ids(state: SelfRAGState, services: Services, context: Context) -> set[str]:
     """Return the ids of the passages not worth a call; none unless the search was for the question itself."""
-    if state["searched"] > 1:
+    if state["searched"] > 1 or is_joined(state):
         return set()
     thresholds = context.effective_thresholds
-    return services.fits.unlikely(state["question"], state["passages"], thresholds.graded, thresholds.similar)
+    return services.fits.unlikely(standalone_question(state), state["passages"], thresholds.graded, thresholds.similar)

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.claims import statements
 from nodes.check_claim import Evidence, check_claim, unsupported
 from nodes.concurrency import gather, off_loop
@@ -33,7 +33,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
         return []
     passages, text, verdicts = draft["passages"], draft["text"], state["verdicts"]
     grades = [verdicts[one["id"]] for one in passages if one["id"] in verdicts]
-    evidence = Evidence(state["question"], passages, grades, state["passages"])
+    evidence = Evidence(standalone_question(state), passages, grades, state["passages"])
     found = await off_loop(len(text), statements, text)
     redrafts = state["drafts_left"] > 0
     checked = await gather(

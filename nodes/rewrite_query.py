@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from core.passages import stated_by
 from core.text import shortened
 from graph.context import Context, Services
-from graph.state import SelfRAGState
+from graph.state import SelfRAGState, standalone_question
 from grounding.links import bridging_query
 from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
@@ -33,7 +33,7 @@ async def rewrite_query(state: SelfRAGState, services: Services, runtime: Runtim
     tried = state["queries"]
     found = state.get("found", state["passages"])
     size = sum(len(passage["text"]) for passage in found)
-    query = await off_loop(size, bridging_query, state["question"], found) or ""
+    query = await off_loop(size, bridging_query, standalone_question(state), found) or ""
     if (not query or _is_among(tried, query)) and runtime.context.rewriting != "names":
         query = await written_query(state, services)
     query = query[:LONGEST_QUERY]
@@ -55,7 +55,7 @@ async def written_query(state: SelfRAGState, services: Services) -> str:
         REWRITE_QUERY,
         max_tokens=MAX_TOKENS,
         hidden=True,
-        question=as_data(state["question"]),
+        question=as_data(standalone_question(state)),
         tried="\n".join(f"- {as_data(query)}" for query in state["queries"]),
         known=known,
     )
@@ -68,7 +68,7 @@ def _is_among(tried: Sequence[str], query: str) -> bool:
 
 def known_so_far(state: SelfRAGState) -> str:
     """Return the nearest sentence of each relevant passage and the question's words that none has, as lines; or ""."""
-    question = state["question"]
+    question = standalone_question(state)
     known = [one for one in state["passages"] if one["id"] in state["relevant"]][:MOST_KNOWN]
     lines = [sentence_for(question, passage) for passage in known]
     if not any(lines):

@@ -16,7 +16,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
-from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Passage, Usage, Verdict
+from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Passage, Turn, Usage, Verdict
 from graph.candidates import explained, with_round
 from graph.context import Constraints, Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
 from graph.initial_state import initial_state
@@ -24,6 +24,7 @@ from graph.state import SelfRAGState
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER
+from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -43,6 +44,7 @@ PROMPTS = (
     ("improve", REDRAFT_NOT_USEFUL),
     ("query", REWRITE_QUERY),
     ("direct", DIRECT_GENERATE),
+    ("standalone", CONTEXTUALIZE),
 )
 CALL_TOKENS = 10
 Said = str | Exception
@@ -172,6 +174,7 @@ class ScriptedGenerator:
     improved: Sequence[Said] = ()
     queries: Sequence[Said] = ()
     direct: Sequence[Said] = ()
+    standalone: Sequence[Said] = ()
     brief: Mapping[str, Said] = field(default_factory=dict)
     forever: Callable[[str, int], str] | None = None
     wait: Callable[[str], Awaitable[None]] = no_delay
@@ -232,7 +235,7 @@ class ScriptedGenerator:
         return [inputs for one, inputs in self.asked if one == name]
 
     def done(self) -> None:
-        for name in ("draft", "mend", "improve", "query", "direct"):
+        for name in ("draft", "mend", "improve", "query", "direct", "standalone"):
             left = self._script(name)[len(self.inputs(name)) :]
             assert not left, f"the generator was never asked for {name}: {left}"
         silent = set(self.brief) - {inputs["passage"] for inputs in self.inputs("brief")}
@@ -253,6 +256,7 @@ class ScriptedGenerator:
             "improve": self.improved,
             "query": self.queries,
             "direct": self.direct,
+            "standalone": self.standalone,
         }[name]
 
 
@@ -397,6 +401,7 @@ def runtime(**settings: Any) -> Runtime[Context]:
 
 def state(question: str = "Why is the sky blue?", **changes: Any) -> SelfRAGState:
     """The state at the start of a question, with ``changes``."""
+    question = changes.get("question", question)
     fresh = {"question": question, **initial_state(cast("SelfRAGState", {"question": question}), Context()), "path": []}
     unknown = set(changes) - set(SelfRAGState.__annotations__)
     assert not unknown, unknown
@@ -414,6 +419,12 @@ def passage(text: str, **changes: Any) -> Passage:
         **changes,
     }
     return cast("Passage", found)
+
+
+def turn(question: str, answer: str = "It is so.", *, standalone: str | None = None, **changes: Any) -> Turn:
+    """An earlier question, which stood alone unless ``standalone`` is given, and its answer."""
+    made = {"question": question, "standalone": standalone or question, "answer": answer, "outcome": "grounded"}
+    return cast("Turn", {**made, **changes})
 
 
 def draft(text: str, passages: Sequence[str] = (), *, relevance: float = 1.0, declined: bool = False) -> Draft:

@@ -24,20 +24,43 @@ from app.server.runs import Run
 from app.server.service import CHOICES, AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
 from core.text import as_json
-from core.types import Citation
+from core.types import Citation, Outcome, Turn
 from retrieval.documents.load import SUFFIXES
 
 RAW_BODY = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
 LONGEST_DRAFT = 2_000_000  # characters
+MOST_EARLIER = 1_000  # turns of a conversation that are taken; fewer count
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 
-class Question(AskOptions):
-    """A question, and how it is answered."""
+class EarlierTurn(BaseModel):
+    """An earlier question and its answer; ``standalone`` is what the question was taken to mean, if it is known."""
+
+    model_config = ConfigDict(extra="forbid")
 
     question: str
+    answer: str = ""
+    standalone: str | None = None
+    outcome: Outcome | None = None
+
+    def turn(self) -> Turn:
+        """Return it as the graph has it."""
+        question = as_text(self.question)
+        standalone = as_text(self.standalone or "") or question
+        return Turn(question=question, standalone=standalone, answer=as_text(self.answer), outcome=self.outcome)
+
+
+class Question(AskOptions):
+    """A question, the conversation before it, and how it is answered.
+
+    ``standalone`` is what the question means by itself, where the text that was made of it is wrong.
+    """
+
+    question: str
+    conversation: list[EarlierTurn] = Field([], max_length=MOST_EARLIER)
+    standalone: str | None = None
 
 
 class DraftText(BaseModel):
@@ -97,7 +120,14 @@ def json_api(service: Service) -> APIRouter:
 
     async def start(question: Question, request: Request, *, outlives: bool) -> Run:
         asked = as_text(question.question)
-        return await service.start(asked, question.context(), owner_of(request), outlives=outlives)
+        return await service.start(
+            asked,
+            question.context(),
+            owner_of(request),
+            outlives=outlives,
+            conversation=[one.turn() for one in question.conversation],
+            standalone=question.standalone and as_text(question.standalone),
+        )
 
     def documents() -> Documents:
         if service.documents is None:

@@ -12,10 +12,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.options import as_text
 from app.result import Result
 from app.server.errors import answer_to, body_of, refusal, said_by, status_of
 from app.server.json_api import json_response
+from app.server.messages import TASK, Message, conversation_before, question_of
 from app.server.runs import Run, RunEvent
 from app.server.service import AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
@@ -27,32 +27,9 @@ from prompts.generate import MAX_TOKENS
 
 MODEL = "self-rag"
 LEAST_TOKENS = 20  # of an answer
-TASK = "### Task:"  # how Open WebUI's prompts for titles, tags, follow-up questions and the like begin
-CONTEXT_END = "</context>"  # of its prompt for a question about files, which the question follows
 ASKED_FOR = re.compile(r'"(title|tags|follow_ups|queries|text|prompt)"\s*:')
 FIRST_MESSAGE = re.compile(r"<chat_history>\s*(?:USER:\s*)?(.*?)\s*(?:\nASSISTANT:|</chat_history>)", re.DOTALL)
 LONGEST_TITLE = 60
-
-
-class Part(BaseModel):
-    """A part of a message; only text is read."""
-
-    type: str
-    text: str | None = None
-
-
-class Message(BaseModel):
-    """A message of the conversation."""
-
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of all parts."""
-        if isinstance(self.content, list):
-            return "\n".join(part.text for part in self.content if part.text)
-        return self.content or ""
 
 
 class StreamOptions(BaseModel):
@@ -78,16 +55,6 @@ class ChatRequest(BaseModel):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     self_rag: AskOptions | None = None
-
-    def question(self) -> str:
-        """The last message of the user. Raises `RequestError` where there is none."""
-        asked = next((message.text for message in reversed(self.messages) if message.role == "user"), "").strip()
-        if asked.startswith(TASK) and CONTEXT_END in asked:
-            rest = asked.rpartition(CONTEXT_END)[2].strip()
-            asked = re.sub(r"</?user_query>", "", rest).strip() or asked
-        if not asked:
-            raise RequestError("No message of the user has a text: ask something.")
-        return as_text(asked)
 
     def most_tokens(self, usual: int | None) -> int | None:
         """The most tokens of an answer, where fewer are asked for than the ``usual`` ones."""
@@ -140,10 +107,10 @@ def openai_api(service: Service) -> APIRouter:
 
     @router.post("/chat/completions")
     async def chat(asked: ChatRequest, request: Request) -> Response:
-        """Answer the last message of the user."""
+        """Answer the last message of the user; those before it are the conversation."""
         if asked.model != MODEL:
             return _no_model(asked.model)
-        question = asked.question()
+        question = question_of(asked.messages)
         include_usage = bool(asked.stream and asked.stream_options and asked.stream_options.include_usage)
         if question.startswith(TASK):
             done = Completion("task", int(time.time()), usage_follows=include_usage)
@@ -155,7 +122,8 @@ def openai_api(service: Service) -> APIRouter:
         context = options.context(
             temperature=asked.temperature, answer_tokens=asked.most_tokens(service.rag.context.answer_tokens)
         )
-        run = await service.start(question, context, str(request.state.owner))
+        conversation = conversation_before(asked.messages)
+        run = await service.start(question, context, str(request.state.owner), conversation=conversation)
         answer = _Answer(service, run, str(request.base_url), include_usage=include_usage)
         if asked.stream:
             return EventStream(answer.chunks(), {"X-Run-Id": run.id})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -12,15 +13,17 @@ from app.checked_text import check_events
 from app.server.access import Access
 from app.server.sources import Sources
 from core.errors import RequestError
-from core.types import Fallback
+from core.types import Fallback, Turn
 from graph.context import Constraints, Context
-from graph.initial_state import require_question
+from graph.initial_state import require_conversation, require_question, require_standalone
 from retrieval.filters import Filter
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from app.draft_file import DraftFile
     from app.feedback import FeedbackFolder
-    from app.front_door import SelfRAG
+    from app.front_door import Event, SelfRAG
     from app.server.documents import Documents
     from app.server.runs import Run, Runs
 
@@ -93,20 +96,32 @@ class Service:
     sources: Sources = field(default_factory=Sources)
     feedback: FeedbackFolder | None = None
 
-    async def start(self, question: str, context: Context | None, owner: str, *, outlives: bool = False) -> Run:
+    async def start(
+        self,
+        question: str,
+        context: Context | None,
+        owner: str,
+        *,
+        outlives: bool = False,
+        conversation: Sequence[Turn] = (),
+        standalone: str | None = None,
+    ) -> Run:
         """Start a run, with drafts streamed if it outlives its client, who then follows its events.
 
         Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits.
         """
         require_question(question)
+        turns, standalone = require_conversation(conversation), require_standalone(standalone)
         rag = self._rag_of(owner)
         if self.documents and context and context.filter:
             await self.documents.require_fitting(owner, context.filter)
         strategy = context.strategy if context and "strategy" in context.model_fields_set else rag.context.strategy
         tokens = outlives and strategy == "combined"  # several drafts at a time would be shown mixed
-        return self.runs.start(
-            question, lambda: rag.astream(question, context, tokens=tokens), owner=owner, outlives=outlives
-        )
+
+        def ask() -> AsyncGenerator[Event, None]:
+            return rag.astream(question, context, tokens=tokens, conversation=turns, standalone=standalone)
+
+        return self.runs.start(question, ask, owner=owner, outlives=outlives)
 
     def check(self, draft: DraftFile, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""

@@ -4,6 +4,7 @@ import { byId, el, placeOf, shortened } from "./dom.js";
 import { verdictLine } from "./verdicts.js";
 
 export const DOING = {
+  contextualize: "Finding out what the question means",
   decide: "Deciding whether documents are needed",
   retrieve: "Searching the documents",
   grade_documents: "Judging whether each passage is relevant",

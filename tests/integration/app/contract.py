@@ -10,6 +10,7 @@ from app import VERSION
 from core.types import Outcome, StopReason
 
 NODES = {
+    "contextualize",
     "decide",
     "retrieve",
     "grade_documents",
@@ -29,16 +30,18 @@ def keep_to_the_contract(result: Any) -> None:
     """Raise AssertionError where ``result`` is not what DESIGN §4 says."""
     keys(
         result,
-        "question answer outcome stop_reason queries decision retrieved relevant support usefulness claims "
+        "question standalone answer outcome stop_reason queries decision retrieved relevant support usefulness claims "
         "citations path usage used_retrieval support_level usefulness_rating passages candidates stamp "
         "calibration conflicts",
     )
     assert isinstance(result["question"], str)
+    assert isinstance(result["standalone"], str)
     assert isinstance(result["answer"], str)
     assert result["answer"]
     assert result["outcome"] in get_args(Outcome)
     assert result["stop_reason"] in get_args(StopReason)
-    assert result["queries"][0] == result["question"]
+    rewritten = any(step.get("rewritten") for step in result["path"])
+    assert result["queries"][0] == result["standalone" if rewritten else "question"]
     assert all(isinstance(query, str) for query in result["queries"])
     if result["decision"] is not None:
         a_verdict(result["decision"])
@@ -87,7 +90,7 @@ def keep_to_the_contract(result: Any) -> None:
             assert all(set(change) == {"removed", "added"} for change in step["changes"])
         assert isinstance(step["seconds"], Real)
         assert all(type(step[name]) is int and step[name] >= 0 for name in SPENT)
-    assert result["path"][0]["node"] == "decide"
+    assert result["path"][0]["node"] in ("contextualize", "decide")
     assert result["path"][-1]["node"] == "finish"
     keys(result["stamp"], "version chat_model critic_model embedding_model prompts index")
     assert all(result["stamp"][name] is None or isinstance(result["stamp"][name], str) for name in result["stamp"])

@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, Results, SelfRAG, Settings
+from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, Results, SelfRAG, Settings, Turn
 from app.compose import REMOTE_LIMITS
 from core.errors import IndexDamaged
 from models.embeddings import NAME
@@ -169,6 +169,52 @@ def test_a_grader_can_be_tried_alone(rag: SelfRAG) -> None:
 def test_a_question_that_cannot_be_asked_is_refused(rag: SelfRAG, question: str) -> None:
     with pytest.raises(RequestError, match="The question"):
         rag.ask(question)
+
+
+GARDEN = "Are cats allowed in the garden?"
+
+
+def test_a_conversation_is_carried_on_by_the_turns_of_its_results(rag: SelfRAG, server: OpenAIServer) -> None:
+    conversation: list[Turn] = []
+    for question in (RENT, "And the deposit?", DOGS):
+        result = rag.ask(question, conversation=conversation)
+        keep_to_the_contract(result.model_dump(mode="json"))
+        conversation.append(result.turn())
+    assert [turn["standalone"] for turn in conversation] == [RENT, f"{RENT} And the deposit?", DOGS]
+    assert conversation[2]["answer"] == "Dogs are allowed in the garden."
+
+
+async def test_every_way_of_asking_takes_a_conversation_and_a_correction(rag: SelfRAG) -> None:
+    earlier = [Turn(question=DOGS, standalone=DOGS, answer="In the garden.", outcome="grounded")]
+    for given, meant in ((None, f"{DOGS} And cats?"), (GARDEN, GARDEN)):
+        results = [
+            rag.ask("And cats?", conversation=earlier, standalone=given),
+            await rag.aask("And cats?", conversation=earlier, standalone=given),
+        ]
+        for events in (
+            list(rag.stream("And cats?", conversation=earlier, standalone=given)),
+            [event async for event in rag.astream("And cats?", conversation=earlier, standalone=given)],
+        ):
+            assert events[0] == NodeStarted("contextualize")
+            (finished,) = [event for event in events if isinstance(event, Finished)]
+            results.append(finished.result)
+        assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"conversation": "Where?"},
+        {"conversation": [DOGS]},
+        {"conversation": [{"question": DOGS, "answer": "In the garden."}]},
+        {"standalone": ""},
+        {"standalone": 3},
+    ],
+)
+def test_a_conversation_or_a_correction_that_is_none_is_refused(rag: SelfRAG, more: dict[str, Any]) -> None:
+    for ask in (rag.ask, lambda *given, **named: list(rag.stream(*given, **named))):
+        with pytest.raises(RequestError, match=r"^The (?:conversation|standalone question) "):
+            ask("And cats?", **more)  # type: ignore[operator]
 
 
 async def _closing(rag: SelfRAG, asking: Any) -> Any:

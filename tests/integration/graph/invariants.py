@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from app.result import result_of
-from core.text import is_blank
+from core.text import is_blank, one_line
 from core.types import Candidate
 from graph.context import Context
 from graph.state import SelfRAGState
@@ -53,7 +53,8 @@ def _of_the_run(final: SelfRAGState, question: str, context: Context) -> Iterato
     limits, usage, nodes = context.effective_limits, final["usage"], [step["node"] for step in final["path"]]
     tokens = usage["input_tokens"] + usage["output_tokens"]
     steps = len(nodes) - nodes.count("hallucination_check")  # which runs beside answer_check
-    if final["question"] != question or final["queries"][0] != question.strip():
+    searched = final["standalone"] if final["rewritten"] else question
+    if final["question"] != question or final["queries"][0] != searched.strip():
         yield "the question was rewritten"
     if usage["model_calls"] > limits.model_calls:
         yield f"{usage['model_calls']} calls were made of {limits.model_calls}"
@@ -198,7 +199,7 @@ def drafts_written(played: Played) -> list[str]:
 def holds_that_it_ends_and_each_loop_keeps_to_its_bound(played: Played) -> None:
     limits, seen = played.world.context.effective_limits, visits(played)
     nodes = [node for node, _ in played.updates]
-    assert nodes[0] == "decide"
+    assert nodes[:2].index("decide") == seen["contextualize"] == bool(played.world.conversation)
     assert nodes[-1] == "finish"
     assert (seen["decide"], seen["finish"]) == (1, 1)
     assert seen["direct_generate"] <= 1
@@ -239,13 +240,41 @@ def holds_that_usage_is_what_was_asked(played: Played) -> None:
 
 
 def holds_that_every_prompt_has_the_question(played: Played) -> None:
+    """As it is to be understood, but for the one that asks how that is."""
     for call in played.calls:
-        assert any(as_data(played.world.question) in text for text in call.messages), call.kind
+        asked = played.world.question if call.kind == "standalone" else played.final["standalone"]
+        assert any(as_data(asked) in text for text in call.messages), call.kind
+
+
+def holds_that_a_question_is_changed_only_by_what_it_leans_on(played: Played) -> None:
+    final, world = played.final, played.world
+    if not world.conversation:
+        assert (final["standalone"], final["rewritten"]) == (world.question, False)
+    elif world.given is not None:
+        assert (final["standalone"], final["rewritten"]) == (world.given, True)
+    elif not final["rewritten"]:
+        assert _words(final["standalone"]).endswith(_words(world.question))
+    assert (final["conversation"], final["given_standalone"]) == ([], None)
+
+
+def _words(text: str) -> str:
+    return " ".join(one_line(text).split())
+
+
+def holds_that_earlier_answers_are_evidence_for_nothing(played: Played) -> None:
+    """They are shown to the model that writes the question anew, and to no other: what is not found is not read."""
+    found = " ".join(document.page_content for one in played.world.found for document in one or ())
+    written = " ".join(call.reply.text for call in played.calls)
+    for turn in played.world.conversation:
+        if turn["answer"] not in f"{found} {written} {played.world.question}":
+            calls = [call for call in played.calls if call.kind != "standalone"]
+            assert not any(as_data(turn["answer"]) in text for call in calls for text in call.messages)
 
 
 def holds_that_nothing_is_searched_judged_or_written_twice(played: Played) -> None:
     assert len(set(played.searches)) == len(played.searches)
-    assert set(played.searches) <= set(played.final["queries"])
+    joined = {played.final["standalone"]} if played.world.conversation else set()
+    assert set(played.searches) <= set(played.final["queries"]) | joined
     given = Counter(call.messages for call in played.calls if call.kind in VERDICTS and is_verdict(call, played))
     assert [text[-1] for text, count in given.items() if count > 1] == []
     written = Counter(call.messages for call in played.calls if call.kind in WRITES and says_something(call))
@@ -312,7 +341,7 @@ def holds_that_each_best_is_the_best(played: Played) -> None:
 def holds_that_a_stop_is_true(played: Played) -> None:
     """The model is said to have failed only if it did, and a limit to be reached only near it."""
     limits, stops = played.world.context.effective_limits, played.final["stops"]
-    steps = [step for step in played.final["path"] if step["node"] != "compare_answers"]
+    steps = [step for step in played.final["path"] if step["node"] not in ("contextualize", "compare_answers")]
     decided = [step["decided"]["stop"] for step in steps if "stop" in step["decided"]]
     assert bool(decided) == bool(stops)
     assert not stops or stops[0]["reason"] in decided

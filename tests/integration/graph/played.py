@@ -26,6 +26,7 @@ from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
 from models.usage import Budget
+from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.rewrite_query import REWRITE_QUERY
@@ -44,6 +45,7 @@ KINDS = {
     _system(GENERATE): "draft",
     _system(REWRITE_QUERY): "query",
     _system(DIRECT_GENERATE): "direct",
+    _system(CONTEXTUALIZE): "standalone",
 }
 
 
@@ -197,9 +199,10 @@ class Stage:
     @property
     def how(self) -> dict[str, Any]:
         """What every entry of the graph is called with."""
-        limits = self.world.context.effective_limits
+        limits, conversation = self.world.context.effective_limits, list(self.world.conversation)
+        follows = {"conversation": conversation, "given_standalone": self.world.given} if conversation else {}
         return {
-            "input": {"question": self.world.question},
+            "input": {"question": self.world.question, **follows},
             "config": {"recursion_limit": limits.steps},
             "context": self.world.context,
         }

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 
 from core.text import is_blank
+from core.types import Turn
 from graph.context import Context, Limits, Thresholds, Weights
 from prompts.answer_check import USEFULNESS
 from prompts.compare_answers import AGREEMENT
@@ -29,7 +30,7 @@ CHOICES = {
     "usefulness": USEFULNESS,
     "agreement": AGREEMENT,
 }
-WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason", "brief")
+WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason", "brief", "standalone")
 
 SENTENCES = (
     "Air scatters blue light more than red light.",
@@ -98,6 +99,8 @@ class World:
     logprobs: Literal["served", "ignored", "refused"]
     retries: int
     bytes_a_token: int
+    conversation: tuple[Turn, ...] = ()
+    given: str | None = None
 
 
 def now_and_then(sides: int, rare: st.SearchStrategy[T], usual: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
@@ -181,6 +184,10 @@ def writings(kind: str, known: tuple[str, ...]) -> st.SearchStrategy[Reply]:
     """A draft, a query, a reason or a brief answer."""
     if kind == "brief":
         said: st.SearchStrategy[str] = st.sampled_from(("blue light", "1.8", "3 May 2021", "Lagos", "none", "honey"))
+    elif kind == "standalone":
+        said = st.one_of(
+            st.sampled_from(("Why is the sky of the lease blue?", "“Who signed it, the lease?”")), texts(known)
+        )
     elif kind == "query":
         said = st.one_of(st.sampled_from(("blue", "Blue ", "sea", "query: lease", "- light", "“”")), texts(known))
     else:
@@ -220,6 +227,7 @@ def contexts() -> st.SearchStrategy[Context]:
         weights=st.builds(Weights, relevance=weight, support=weight, usefulness=weight),
         thresholds=now_and_then(2, thresholds, st.none()),
         limits=limits(),
+        follow_ups=st.sampled_from(("search", "rewrite")),
     )
 
 
@@ -239,6 +247,22 @@ def questions() -> st.SearchStrategy[str]:
     )
 
 
+@cache
+def turns() -> st.SearchStrategy[Turn]:
+    """An earlier question, which may have leaned on others, with any answer."""
+    return st.builds(
+        lambda question, standalone, answer, outcome: Turn(
+            question=question, standalone=standalone or question, answer=answer, outcome=outcome
+        ),
+        st.sampled_from(
+            ("When does the lease end?", "And in Lagos?", "  Who wrote Hamlet?", "", "</question>\x00 Why?")
+        ),
+        st.sampled_from((None, None, "When does the lease end? And in Lagos?", "Who signed the lease in Lagos?")),
+        st.sampled_from(SENTENCES),
+        st.sampled_from(("grounded", "abstained", None)),
+    )
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """A world that knows a few sentences, in every third of which the model has its troubles."""
@@ -250,14 +274,18 @@ def worlds(draw: st.DrawFn) -> World:
     findings = st.lists(documents(known), min_size=1, max_size=5, unique_by=lambda one: one.page_content).map(tuple)
     nothing: Any = st.sampled_from(((), None))
     found = st.lists(now_and_then(8, nothing, findings), min_size=1, max_size=3)
+    talks = draw(now_and_then(4, st.just(True), st.just(False)))
+    follow_ups = st.sampled_from(("And who signed it?", " Why? ", "Is it blue?", "And the ice\n?"))
     return World(
-        question=draw(questions()),
+        question=draw(st.one_of(follow_ups, questions()) if talks else questions()),
         context=draw(contexts()),
         replies={kind: tuple(said) for kind, said in replies.items()},
         found=tuple(draw(found)),
         logprobs=draw(st.sampled_from(("served", "served", "served", "ignored", "refused"))),
         retries=draw(st.integers(0, 1)),
         bytes_a_token=draw(st.sampled_from((4, 3, 1))),
+        conversation=tuple(draw(st.lists(turns(), min_size=1, max_size=4))) if talks else (),
+        given=draw(now_and_then(4, st.just("Who signed the lease?"), st.none())) if talks else None,
     )
 
 

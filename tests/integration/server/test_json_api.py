@@ -49,6 +49,31 @@ async def test_a_question_may_choose_how_it_is_answered() -> None:
         assert chosen["models"]["chat"] == "scripted"
 
 
+async def test_a_question_may_follow_others() -> None:
+    models, follow_up = Models(), "And at night?"
+    joined = f"{QUESTION} {follow_up}"
+    with client_of(app := scripted_app(models)) as client:
+        first = (await client.post("/api/ask", json={"question": QUESTION})).json()
+        earlier = {"question": QUESTION, "answer": first["answer"]}
+        answer = (await client.post("/api/ask", json={"question": follow_up, "conversation": [earlier]})).json()
+        assert (answer["question"], answer["standalone"], answer["queries"]) == (follow_up, joined, [follow_up])
+        assert models.searches == [QUESTION, follow_up, joined]
+        turns = [Result(**first).turn(), Result(**answer).turn()]
+        body = {"question": "And in winter?", "conversation": turns, "standalone": "Is the sky blue in winter?"}
+        run = (await client.post("/api/runs", json=body)).json()["id"]
+        await app.state.service.runs.get(run).wait()
+        result = (await client.get(f"/api/runs/{run}")).json()["result"]
+        assert (result["standalone"], result["queries"]) == (body["standalone"], [body["standalone"]])
+
+
+async def test_a_conversation_of_a_thousand_turns_and_an_answer_of_a_megabyte_are_no_matter() -> None:
+    turns = [{"question": f"Why {number}?", "answer": "\0"} for number in range(998)]
+    turns += [{"question": QUESTION, "answer": "x" * 1_000_000}, {"question": "\0", "answer": ""}]
+    with client_of(scripted_app()) as client:
+        answer = await client.post("/api/ask", json={"question": "And at night?", "conversation": turns})
+    assert answer.json()["standalone"] == f"{QUESTION} And at night?"
+
+
 @pytest.mark.parametrize(
     ("body", "told"),
     [
@@ -58,6 +83,13 @@ async def test_a_question_may_choose_how_it_is_answered() -> None:
         ({"question": "why", "mode": "sometimes"}, "mode is wrong"),
         ({"question": "why", "model": "gpt"}, "model is wrong"),
         ({"question": "why", "pages": [5, 3]}, "pages must be the first and the last page"),
+        ({"question": "why", "standalone": " "}, "The standalone question is empty"),
+        ({"question": "why", "standalone": "x" * 9_000}, "The standalone question has 9,000 characters"),
+        ({"question": "why", "conversation": "why"}, "conversation is wrong"),
+        ({"question": "why", "conversation": ["why"]}, "conversation.0 is wrong"),
+        ({"question": "why", "conversation": [{"answer": "So."}]}, "conversation.0.question is wrong"),
+        ({"question": "why", "conversation": [{"question": "why", "role": "user"}]}, "conversation.0.role is wrong"),
+        ({"question": "why", "conversation": [{"question": "why"}] * 1_001}, "conversation is wrong"),
         ({}, "question is wrong"),
         ([], "the body is wrong"),
     ],
@@ -102,9 +134,9 @@ async def test_drafts_are_streamed_where_they_would_not_be_mixed(strategy: str, 
     asked: list[bool] = []
     stream = app.state.service.rag.astream
 
-    def astream(*given: Any, tokens: bool) -> Any:
+    def astream(*given: Any, tokens: bool, **more: Any) -> Any:
         asked.append(tokens)
-        return stream(*given, tokens=tokens)
+        return stream(*given, tokens=tokens, **more)
 
     app.state.service.rag.astream = astream
     with client_of(app) as client:

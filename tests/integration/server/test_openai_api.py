@@ -236,6 +236,42 @@ async def test_the_question_is_the_text_of_the_users_last_message(messages: list
     assert run.json()["question"] == question
 
 
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_messages_before_the_question_are_its_conversation(
+    models: Models, client: AsyncOpenAI, streaming: bool
+) -> None:
+    follow_up = "And at night?"
+    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": follow_up}]
+    answer: Any = await client.chat.completions.create(model="self-rag", messages=messages, stream=streaming)
+    if streaming:
+        content = content_of([chunk async for chunk in answer])
+    else:
+        content = answer.choices[0].message.content
+        assert f"contextualize: taken as “{QUESTION} {follow_up}”" in answer.choices[0].message.reasoning_content
+    assert content.startswith(f"{GOOD} [1]")
+    assert models.searches == [follow_up, f"{QUESTION} {follow_up}"]
+    asked = models.judge.inputs
+    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {follow_up}"}
+    assert "Zebras" not in str(asked)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [{"role": "user", "content": "Who wrote Hamlet?"}, {"role": "assistant", "content": "x" * 1_000}] * 500,
+        [{"role": "assistant", "content": "x" * 1_000_000}],
+        [{"role": "assistant", "content": "\0"}, {"role": "tool", "content": "1"}, {"role": "system", "content": ""}],
+    ],
+)
+async def test_a_conversation_is_answered_however_long_or_odd_it_is(before: list[Any]) -> None:
+    messages = [*before, *ASKED, {"role": "assistant", "content": None}, {"role": "user", "content": "And at\0 night?"}]
+    with client_of(scripted_app()) as client:
+        answer = await client.post("/v1/chat/completions", json={"model": "self-rag", "messages": messages})
+        assert answer.status_code == 200
+        run = await client.get(f"/api/runs/{answer.headers['x-run-id']}")
+    assert run.json()["result"]["standalone"] == f"{QUESTION} And at night?"
+
+
 @pytest.mark.parametrize(
     ("changed", "param"),
     [

@@ -8,6 +8,7 @@ from app.screen import Screen
 from app.show import first_search, numbered_answer, plain_tokens, show_costs
 from app.trace import describe, place
 from core.errors import RequestError
+from graph.initial_state import require_conversation
 from nodes.finish import citations_of, marked
 from prompts.delimiters import numbered
 from prompts.generate import GENERATE
@@ -206,6 +207,13 @@ def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:
             {"route": "direct", "verdict": verdict("direct", {"retrieve": 0.1, "direct": 0.9}, "It is sums.")},
             "direct  direct 0.90 (It is sums.)",
         ),
+        (
+            "contextualize",
+            {"standalone": "Why is it so? And at night?", "leans": True, "rewritten": False},
+            "taken as “Why is it so? And at night?”",
+        ),
+        ("contextualize", {"standalone": "Why?", "leans": False, "rewritten": True}, "taken as “Why?”"),
+        ("contextualize", {"standalone": "Why?", "leans": False, "rewritten": False}, "stands alone"),
         ("retrieve", {"query": "sky", "retrieved": 3}, "3 passages for “sky”"),
         (
             "grade_documents",
@@ -276,3 +284,21 @@ def test_the_result_of_an_older_checkpoint_has_no_conflicts() -> None:
     final = ended(MIXED, "partially_grounded", "claims_unsupported")
     del final["conflicts"]
     assert result_of(final).conflicts == []
+
+
+def test_a_result_gives_the_turn_that_the_next_question_follows() -> None:
+    final = ended(MIXED, "partially_grounded", "claims_unsupported", question="And C?", standalone="A? And C?")
+    result = result_of(final)
+    assert result.turn() == {
+        "question": "And C?",
+        "standalone": "A? And C?",
+        "answer": result.answer,
+        "outcome": "partially_grounded",
+    }
+    assert require_conversation([result.turn()]) == [result.turn()]
+
+
+def test_the_result_of_a_checkpoint_of_an_older_version_stands_for_its_question() -> None:
+    final = ended(DIRECT, "direct", "not_needed")
+    del final["standalone"]
+    assert result_of(final).standalone == final["question"]

@@ -7,7 +7,16 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
+from app.compose import (
+    EMBEDDED_LIMITS,
+    chat_file,
+    chat_of,
+    context_of,
+    embeddings_of,
+    limits_of,
+    services_of,
+    services_without_models,
+)
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from core.errors import ModelError, RequestError
 from graph.context import Limits, Weights
@@ -145,6 +154,15 @@ def test_thresholds_named_replace_the_calibrated_ones() -> None:
     assert (made.thresholds.retrieve, made.thresholds.relevant) == (0.5, 0.5)
     named = Settings(**remote, selfrag_threshold_relevant=0.0)  # type: ignore[arg-type]
     assert services_of(named, ScriptedRetriever()).thresholds.relevant == 0.0
+
+
+@pytest.mark.parametrize(("named", "follow_ups"), [({}, "search"), ({"selfrag_follow_ups": "rewrite"}, "rewrite")])
+def test_follow_ups_are_searched_for_unless_a_setting_lets_the_model_write_them(
+    named: dict[str, Any], follow_ups: str
+) -> None:
+    for settings in (Settings(**named), Settings(selfrag_chat_model="big", **named)):
+        made = services_without_models(settings, ScriptedRetriever())
+        assert made.follow_ups == made.completed(context_of(settings)).follow_ups == follow_ups
 
 
 def test_one_model_is_one_chat_and_another_critic_another() -> None:

@@ -13,7 +13,9 @@ from nodes.finish import sentence
 from tests.scripted import services
 
 DRAWN = {
+    ("__start__", "contextualize"),
     ("__start__", "decide"),
+    ("contextualize", "decide"),
     ("decide", "retrieve"),
     ("decide", "direct_generate"),
     ("decide", "finish"),
@@ -50,6 +52,7 @@ def test_its_edges_are_those_of_the_design() -> None:
 @pytest.mark.parametrize(
     ("edge", "source"),
     [
+        (edges.before_decide, "__start__"),
         (edges.after_decide, "decide"),
         (edges.after_grade_documents, "grade_documents"),
         (edges.after_rewrite_query, "rewrite_query"),

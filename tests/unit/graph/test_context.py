@@ -30,6 +30,7 @@ from tests.scripted import services
         {"weights": {"relevance": float("nan")}},
         {"weights": {"usefulness": float("inf")}},
         {"constraints": "firm"},
+        {"follow_ups": "guess"},
         {"thresholds": {"relevant": 1.5}},
         {"limits": {"model_calls": 0}},
         {"limits": {"drafts": 0}},
@@ -75,12 +76,12 @@ def test_the_defaults_are_those_of_the_design() -> None:
 
 def test_what_the_caller_leaves_out_comes_with_the_services() -> None:
     made = services(limits=Limits(drafts=9), thresholds=Thresholds(relevant=0.7))
-    made = replace(made, rewriting="names", ratings="direct")
+    made = replace(made, rewriting="names", ratings="direct", follow_ups="rewrite")
     run = made.completed(None)
     assert (run.effective_limits.drafts, run.effective_thresholds.relevant) == (9, 0.7)
-    assert (run.rewriting, run.ratings) == ("names", "direct")
+    assert (run.rewriting, run.ratings, run.follow_ups) == ("names", "direct", "rewrite")
     limits, thresholds = Limits(drafts=1), Thresholds(relevant=0.1)
-    own = Context(limits=limits, thresholds=thresholds, rewriting="model", ratings="all")
+    own = Context(limits=limits, thresholds=thresholds, rewriting="model", ratings="all", follow_ups="search")
     assert made.completed(own) == own
 
 

@@ -4,13 +4,33 @@ from typing import Any
 
 import pytest
 
-from graph.edges import after_decide, after_generate, after_grade_documents, after_rewrite_query, after_select
-from tests.scripted import candidate_of, draft, passage, state, verdict
+from graph.edges import (
+    after_decide,
+    after_generate,
+    after_grade_documents,
+    after_rewrite_query,
+    after_select,
+    before_decide,
+)
+from tests.scripted import candidate_of, draft, passage, state, turn, verdict
 
 STOPPED = [{"reason": "limit_calls", "failure": None}]
 BROKEN = [{"reason": "model_failed", "failure": "The key was refused."}]
 FOUND = [passage("a")]
 BEST = candidate_of(draft("It scatters.", ["Air scatters blue light."]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "leads_to"),
+    [
+        ({}, "decide"),
+        ({"conversation": [turn("Why is the sky blue?")]}, "contextualize"),
+        ({"given_standalone": "Why is the sky blue?"}, "contextualize"),
+    ],
+)
+def test_before_decide(changes: dict[str, Any], leads_to: str) -> None:
+    assert before_decide(state(**changes)) == leads_to
+    assert before_decide({"question": "And at night?", **changes}) == leads_to  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(

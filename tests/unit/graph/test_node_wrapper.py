@@ -12,12 +12,20 @@ from langgraph.types import Overwrite
 from core.errors import ModelError, RequestError
 from core.types import no_usage
 from graph.context import Context, Limits, Services
-from graph.initial_state import LONGEST_QUESTION, initial_state, require_question
+from graph.initial_state import (
+    LONGEST_ANSWER,
+    LONGEST_QUESTION,
+    MOST_TURNS,
+    initial_state,
+    require_conversation,
+    require_question,
+    require_standalone,
+)
 from graph.node_wrapper import WrappedNode
 from graph.state import SelfRAGState
 from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
-from tests.scripted import ScriptedCritic, ScriptedGenerator, services, state
+from tests.scripted import ScriptedCritic, ScriptedGenerator, services, state, turn
 
 Node = Any
 
@@ -122,7 +130,8 @@ async def test_a_node_sees_every_setting_where_the_caller_gave_none() -> None:
 
     made = services(limits=Limits(rewrites=7))
     await through(grade, made)
-    assert seen == [Context(limits=made.limits, thresholds=made.thresholds, rewriting="model", ratings="all")]
+    calibrated = {"rewriting": "model", "ratings": "all", "follow_ups": "search"}
+    assert seen == [Context(limits=made.limits, thresholds=made.thresholds, **calibrated)]  # type: ignore[arg-type]
 
 
 def test_a_question_starts_with_all_counters_anew() -> None:
@@ -150,6 +159,44 @@ def test_a_question_may_have_so_many_characters_and_no_more() -> None:
     assert require_question("x" * LONGEST_QUESTION)
     with pytest.raises(RequestError, match=r"100,000 characters: shorten it to 8,000"):
         require_question("x" * 100_000)
+
+
+def test_the_last_turns_of_a_conversation_count() -> None:
+    turns = [turn(f"Why {number}?") for number in range(1_000)]
+    assert require_conversation(turns) == require_conversation(tuple(turns)) == turns[-MOST_TURNS:]
+    assert require_conversation(()) == []
+
+
+def test_a_turn_is_kept_no_longer_than_it_is_read_and_without_what_cannot_be_seen() -> None:
+    (kept,) = require_conversation([turn(" Why\x00\u200b? ", "\x00" + "y" * 1_000_000)])
+    assert (kept["question"], kept["standalone"]) == ("Why?", "Why?")
+    assert 0 < len(kept["answer"]) <= LONGEST_ANSWER
+    (kept,) = require_conversation([turn("x" * 1_000_000)])
+    assert len(kept["question"]) == LONGEST_QUESTION
+
+
+@pytest.mark.parametrize(
+    ("conversation", "place"),
+    [
+        ("Why?", "0"),
+        (["Why?"], "0"),
+        ({"question": "Why?"}, "0"),
+        (3, "it"),
+        ([{"question": "Why?", "answer": "So."}], "0.standalone"),
+        ([turn("Why?"), turn("Why?", outcome="certain")], "1.outcome"),
+        ([turn("Why?", answer=None)], "0.answer"),
+        ([turn("Why?", "half \ud800 a character")], "0.answer"),
+    ],
+)
+def test_what_is_no_conversation_is_refused_in_a_sentence(conversation: object, place: str) -> None:
+    with pytest.raises(RequestError, match=rf"^The conversation is wrong at {place}: give a list of turns, [^.]*\.$"):
+        require_conversation(conversation)
+
+
+@pytest.mark.parametrize("standalone", ["", " \u200b", 3, "x" * 9_000])
+def test_a_correction_that_says_nothing_is_refused(standalone: object) -> None:
+    with pytest.raises(RequestError, match=r"^The standalone question (?:is empty|has 9,000 characters)"):
+        require_standalone(standalone)
 
 
 def test_a_generator_is_metered_apart_for_each_node() -> None:

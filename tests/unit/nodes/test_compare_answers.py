@@ -39,12 +39,14 @@ def asked_of(
     said: str = DRAFT,
     label: str = "fully supported",
     source: str = "{}.txt",
+    standalone: str | None = None,
     **settings: Any,
 ) -> Any:
     """The node over one document for each text; the draft's claim is quoted from the first."""
     found = [passage(text, source=source.format(number)) for number, text in enumerate(texts, 1)]
     best = candidate_of(draft(said, texts), [claim(said, label, within=texts[0])])
     before = state(question, found=found, verdicts={one["id"]: verdict("relevant") for one in found}, best=best)
+    before["standalone"] = standalone or question
     generator, critic = ScriptedGenerator(brief=brief or {}), critic or ScriptedCritic()
     budget = settings.pop("budget", None) or roomy_budget()
     return compare_answers(before, services(generator, critic, budget=budget), runtime(**settings)), generator, critic
@@ -177,3 +179,20 @@ async def test_what_a_document_answers_reaches_prompts_as_data_only() -> None:
     read: Passage = generator.inputs("brief")[0]["passage"]
     assert "</passage>" not in str(read)
     assert "<|im_start|>" not in str(read)
+
+
+@pytest.mark.parametrize(
+    ("question", "standalone", "asked"),
+    [
+        ("And the mill bridge?", f"When was the harbour bridge built? {QUESTION}", ["1911"]),
+        ("Why was it built?", f"{QUESTION} Why was it built?", []),
+    ],
+)
+async def test_a_follow_up_that_asks_for_an_explanation_is_not_compared(
+    question: str, standalone: str, asked: list[str]
+) -> None:
+    critic = ScriptedCritic({"1911": "fully supported"})
+    asking, _, critic = asked_of([FIRST, LATER], {LATER: "1911"}, critic, question=question, standalone=standalone)
+    await asking
+    assert [one for _, one in critic.asked] == asked
+    assert {inputs["question"] for inputs in critic.inputs} <= {standalone}

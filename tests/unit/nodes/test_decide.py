@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from models.calibration import Fit, Fits
 from models.chat import Chat
 from models.critic import Critic
 from nodes.decide import decide
+from nodes.retrieve import retrieve
 from prompts.decide import RETRIEVE
 from tests.scripted import (
     NotScriptedError,
@@ -206,3 +208,37 @@ async def test_only_for_a_short_question_very_near_to_a_passage_the_critic_is_no
     assert update["route"] == ("direct" if asked else "retrieve")
     reason = update["decision"]["reason"] or ""
     assert reason == ("" if asked else "A passage comes near to the question: cosine 0.50.")
+
+
+SKY, NIGHT = "Why is the sky blue?", "Does it turn black?"
+JOINED = f"{SKY} {NIGHT}"
+
+
+async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what_it_means() -> None:
+    retriever = ScriptedRetriever(always=["Air scatters blue light."])
+    ahead = PrefetchingRetriever(retriever)
+    critic = ScriptedCritic({JOINED: "retrieve"})
+    made = services(critic=critic, retriever=ahead, budget=roomy_budget())  # type: ignore[arg-type]
+    begun = state(NIGHT, standalone=JOINED)
+    await decide(begun, made, runtime())
+    await retrieve(begun, made, runtime())
+    assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [16, 16]), "each is made once"
+    critic.done()
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked"),
+    [
+        ({"standalone": JOINED}, 1),
+        ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, 0),
+    ],
+)
+async def test_the_question_that_a_follow_up_is_joined_to_does_not_bring_it_near_to_the_documents(
+    changes: dict[str, Any], asked: int
+) -> None:
+    found = {NIGHT: [document("Salt.", similarity=0.1)], JOINED: [document("Air.", similarity=0.9)]}
+    critic = ScriptedCritic(otherwise={"retrieve": MATH})
+    retriever = PrefetchingRetriever(ScriptedRetriever(found))
+    made = services(critic=critic, retriever=retriever, budget=roomy_budget())  # type: ignore[arg-type]
+    await decide(state(NIGHT, **changes), made, runtime(thresholds=Thresholds(near=0.5)))
+    assert len(critic.asked) == asked

@@ -214,3 +214,15 @@ async def test_of_more_relevant_passages_than_k_those_of_this_search_come_before
     begun = state(passages=[*kept, *new], found=[*kept, *new], kept=["a", "b"], verdicts=known, searched=2)
     update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), runtime(k=3))
     assert update["relevant"] == ["a", "c", "d"]
+
+
+async def test_no_passage_of_a_follow_up_that_was_joined_is_left_ungraded() -> None:
+    """Their similarities are of two searches, and the regression was fitted on one."""
+    gate = Fits(gate=Fit(intercept=-20.0, coefficients={"similarity": 30.0}))
+    found = [passage("a", similarity=0.9), passage("b", similarity=0.1)]
+    for changes, graded in (({}, ["a"]), ({"standalone": "Why is it so? And at night?"}, ["a", "b"])):
+        critic = ScriptedCritic(otherwise={"relevance": "relevant"})
+        made = replace(services(critic=critic, budget=roomy_budget()), fits=gate)
+        begun = state("And at night?", passages=found, **changes)
+        await grade_documents(begun, made, runtime(thresholds=Thresholds(graded=0.5)))
+        assert [subject for _, subject in critic.asked] == graded

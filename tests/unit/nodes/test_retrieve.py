@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 from langchain_core.documents import Document
 
-from nodes.retrieve import as_passage, retrieve
+from nodes.retrieve import Search, as_passage, fused, retrieve, searches_of
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
 from tests.scripted import ScriptedRetriever, document, passage, roomy_budget, runtime, services, state, verdict
@@ -87,3 +89,67 @@ async def test_what_an_earlier_search_found_relevant_is_kept_before_what_this_on
     assert [one["id"] for one in update["passages"]] == ["b", "c", "d"]
     assert update["kept"] == ["b"]
     assert update["decided"]["retrieved"] == 2
+
+
+SKY, NIGHT = "Why is the sky blue?", "And at night?"
+JOINED = f"{SKY} {NIGHT}"
+
+
+def ids(passages: list[Any]) -> list[str]:
+    return [one["id"] for one in passages]
+
+
+def test_a_passage_that_both_searches_find_comes_before_what_one_finds() -> None:
+    said, with_context = [passage(one) for one in "abcd"], [passage(one) for one in "xcyd"]
+    assert ids(fused([said, with_context], [1, 0.3])) == ["c", "d", "a", "b", "x", "y"]
+
+
+def test_what_the_heavier_search_finds_comes_before_what_the_lighter_one_finds() -> None:
+    said, with_context = [passage(one) for one in "abc"], [passage(one) for one in "xyz"]
+    assert ids(fused([said, with_context], [1, 0.3])) == ["a", "b", "c", "x", "y", "z"]
+    assert ids(fused([said, with_context], [0.3, 1])) == ["x", "y", "z", "a", "b", "c"]
+
+
+def test_a_passage_found_twice_counts_once_and_keeps_its_first_similarity() -> None:
+    said = [passage("a", similarity=0.4), passage("b", similarity=0.3), passage("a", similarity=0.1)]
+    merged = fused([said, [passage("b", similarity=0.9)]], [1, 0.3])
+    assert [(one["id"], one["similarity"]) for one in merged] == [("b", 0.3), ("a", 0.4)]
+
+
+async def test_a_follow_up_is_searched_for_as_it_was_said_and_with_what_it_leans_on() -> None:
+    retriever = ScriptedRetriever({NIGHT: ["moon", "stars", "dark sky"], JOINED: ["blue sky", "dark sky", "air"]})
+    begun = state(NIGHT, standalone=JOINED)
+    update = await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime(k=2))
+    assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [8, 8])
+    assert ids(update["passages"]) == ["dark sky", "moon"]
+    assert update["decided"] == {"query": NIGHT, "retrieved": 2}
+    assert update["searched"] == 1
+
+
+async def test_both_searches_of_a_follow_up_have_the_filter() -> None:
+    retriever, within = Filtering(always=["a"]), Filter(sources=("*.pdf",))
+    begun = state(NIGHT, standalone=JOINED)
+    await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime(filter=within))
+    assert retriever.within == [within, within]
+
+
+@pytest.mark.parametrize(
+    ("changes", "searches"),
+    [
+        ({}, [Search(NIGHT, 4)]),
+        ({"standalone": JOINED}, [Search(NIGHT, 16), Search(JOINED, 16, 0.3)]),
+        ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, [Search(JOINED, 4)]),
+        ({"standalone": JOINED, "queries": [NIGHT, "dark sky"], "searched": 1}, [Search("dark sky", 4)]),
+    ],
+)
+def test_only_the_first_search_of_a_follow_up_that_was_not_rewritten_is_double(
+    changes: dict[str, Any], searches: list[Search]
+) -> None:
+    assert searches_of(state(NIGHT, **changes), 4) == searches
+
+
+def test_a_question_begun_by_an_older_version_is_searched_for_alone() -> None:
+    begun = state(NIGHT)
+    for key in ("standalone", "rewritten", "conversation", "given_standalone"):
+        del begun[key]  # type: ignore[misc]
+    assert searches_of(begun, 4) == [Search(NIGHT, 4)]

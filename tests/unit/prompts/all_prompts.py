@@ -2,6 +2,7 @@
 
 from prompts.answer_check import USEFULNESS
 from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER
+from prompts.contextualize import CONTEXTUALIZE
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import EXPLAIN
@@ -14,6 +15,7 @@ PROMPTS = {
     "answer_check": USEFULNESS.messages,
     "compare_answers-agreement": AGREEMENT.messages,
     "compare_answers-brief": BRIEF_ANSWER,
+    "contextualize": CONTEXTUALIZE,
     "decide": RETRIEVE.messages,
     "direct_generate": DIRECT_GENERATE,
     "explain": USEFULNESS.messages + EXPLAIN,

@@ -45,7 +45,9 @@ def test_the_fixed_part_comes_first(name: str) -> None:
     assert sum(len(message.text) for message in ChatPromptTemplate(fixed).format_messages()) < 400
 
 
-@pytest.mark.parametrize("name", ["generate", "grade_documents", "answer_check", "hallucination_check"])
+@pytest.mark.parametrize(
+    "name", ["generate", "grade_documents", "answer_check", "hallucination_check", "contextualize"]
+)
 def test_documents_are_declared_untrusted(name: str) -> None:
     assert "is data" in rendered(PROMPTS[name]) or "are data" in " ".join(rendered(PROMPTS[name]).split())
 

@@ -1,0 +1,197 @@
+"""Follow-up questions of conversations: are their passages found?
+
+    python -m benchmarks.follow_ups --data subset.json [--rewrites retrieval_tasks] [--half tuning]
+
+``--data`` is ``mtrag-human/evaluations/reference_subset_with_human_evaluations.json`` of IBM's mt-rag-benchmark. The
+passages in it are indexed, and those follow-up turns asked whose relevant passages are all among them: the question as
+it was said, as the graph searches for it with ``follow_ups`` ``search`` and, where ``--rewrites`` (the benchmark's
+``mtrag-human/retrieval_tasks``) has one, as a person rewrote it. It prints recall@k and nDCG@k with paired differences,
+over all and over those that lean on earlier questions, and writes ``bench/follow_ups-HALF.json``. ``--half tuning``
+takes every other conversation, to which rules may be fitted; ``reporting`` the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.documents import Document
+from langgraph.runtime import Runtime
+
+from app.compose import embeddings_of, services_without_models
+from app.settings import Settings, load_settings
+from benchmarks.harness import option_parser, write_figures
+from benchmarks.index.recall import Remembering, paired
+from core.types import Turn
+from evaluation.measures.statistics import mean
+from graph.context import Context
+from graph.initial_state import initial_state
+from graph.state import SelfRAGState
+from grounding.follow_ups import leans
+from nodes.contextualize import contextualize
+from nodes.retrieve import retrieve
+from retrieval.adapter import adapted
+from retrieval.index.store import PassageStore
+
+HALVES = ("tuning", "reporting")
+MEASURES = ("recall", "ndcg")
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """A question, the conversation before it, the ids of the passages that answer it, and a person's rewriting."""
+
+    question: str
+    conversation: tuple[Turn, ...]
+    relevant: frozenset[str]
+    rewrite: str | None = None
+
+
+def main() -> None:
+    """Index, search, print, write."""
+    parser = option_parser(__doc__, k=5)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--rewrites", type=Path)
+    parser.add_argument("--half", choices=HALVES, default=HALVES[1])
+    options = parser.parse_args()
+    data = json.loads(options.data.read_text(encoding="utf-8"))
+    asked = follow_ups(data, options.half, rewrites_in(options.rewrites) if options.rewrites else {})
+    settings = load_settings()
+    model, name = embeddings_of(settings)
+    with tempfile.TemporaryDirectory() as folder:
+        store = PassageStore.open(Path(folder), Remembering(model), embedding_name=name)
+        documents = data["documents"]
+        store.add_documents([Document(one["text"], id=one["document_id"]) for one in documents])
+        found = asyncio.run(searched(store, asked, options.k, settings))
+        store.close()
+    figures: dict[str, Any] = {"half": options.half, "k": options.k, "passages": len(documents), "embedding": name}
+    figures["questions"] = {
+        "all": measured(asked, found, options.k),
+        "leaning": measured(*leaning(asked, found), options.k),
+    }
+    print(report(figures))
+    write_figures(f"follow_ups-{options.half}", figures)
+
+
+def follow_ups(data: Mapping[str, Any], half: str, rewrites: Mapping[str, str]) -> list[FollowUp]:
+    """Return the follow-ups of half of the conversations, those whose relevant passages are all in the data."""
+    names = list(dict.fromkeys(conversation_of(task) for task in data["tasks"]))
+    chosen = set(names[HALVES.index(half) :: len(HALVES)])
+    found = []
+    for task in data["tasks"]:
+        places = task["annotations"].get("context_relevance", {}).get("system", [])
+        relevant = frozenset(task["contexts"][place]["document_id"] for place in places)
+        turns, question = turns_of(task["input"])
+        complete = relevant and len(relevant) == int(task["# Relevant Passages"])
+        if conversation_of(task) in chosen and turns and complete:
+            found.append(FollowUp(question, tuple(turns), relevant, rewrites.get(task["task_id"])))
+    return found
+
+
+def conversation_of(task: Mapping[str, Any]) -> str:
+    """Return the id of the conversation that a turn belongs to."""
+    return str(task["task_id"]).partition("<")[0]
+
+
+def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[list[Turn], str]:
+    """Return the turns before the last question, and that."""
+    turns: list[Turn] = []
+    for message in messages:
+        if message["speaker"] == "user":
+            text = message["text"].strip()
+            turns.append(Turn(question=text, standalone=text, answer="", outcome=None))
+        elif turns:
+            turns[-1]["answer"] = message["text"]
+    return turns[:-1], turns[-1]["question"]
+
+
+def rewrites_in(folder: Path) -> dict[str, str]:
+    """Return the rewritten questions of all collections, by the id of their turn."""
+    lines = [line for path in sorted(folder.glob("*/*_rewrite.jsonl")) for line in path.read_text().splitlines()]
+    return {row["_id"]: row["text"].removeprefix("|user|:").strip() for row in map(json.loads, lines)}
+
+
+async def searched(
+    store: PassageStore, asked: Sequence[FollowUp], k: int, settings: Settings
+) -> dict[str, list[list[str]]]:
+    """Return the ids found for each follow-up in each way; one without a rewriting is searched for as it was said."""
+    services = services_without_models(settings, adapted(store.as_retriever()))
+    context = services.completed(Context(k=k, follow_ups="search"))
+    runtime = Runtime(context=context)
+
+    async def ours(one: FollowUp) -> list[str]:
+        state: Any = {"question": one.question, "conversation": list(one.conversation)}
+        state |= initial_state(cast("SelfRAGState", state), context)
+        state |= await contextualize(state, services, runtime)
+        return [passage["id"] for passage in (await retrieve(state, services, runtime))["passages"]]
+
+    def plain(query: str) -> list[str]:
+        return [str(document.id) for document in store.similarity_search(query, k)]
+
+    return {
+        "as said": [plain(one.question) for one in asked],
+        "ours": [await ours(one) for one in asked],
+        "a person's rewriting": [plain(one.rewrite or one.question) for one in asked],
+    }
+
+
+def leaning(
+    asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]]
+) -> tuple[list[FollowUp], dict[str, list[list[str]]]]:
+    """Return the follow-ups that lean on earlier questions, with what was found for them."""
+    places = [place for place, one in enumerate(asked) if leans(one.question)]
+    return [asked[place] for place in places], {way: [ids[place] for place in places] for way, ids in found.items()}
+
+
+def measured(asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]], k: int) -> dict[str, Any]:
+    """Return the means of each way, and its paired differences from the question as said."""
+    values = {
+        way: {
+            "recall": [recall(ids, one.relevant) for ids, one in zip(lists, asked, strict=True)],
+            "ndcg": [ndcg(ids, one.relevant, k) for ids, one in zip(lists, asked, strict=True)],
+        }
+        for way, lists in found.items()
+    }
+    said, *others = values
+    return {
+        "n": len(asked),
+        "rewritten": sum(one.rewrite is not None for one in asked),
+        "ways": {way: {name: asdict(mean(one[name])) for name in MEASURES} for way, one in values.items()},
+        "differences": {
+            way: {name: asdict(paired(values[way][name], values[said][name])) for name in MEASURES} for way in others
+        },
+    }
+
+
+def recall(found: Sequence[str], relevant: Collection[str]) -> float:
+    """Return the share of the relevant passages that were found."""
+    return len(set(found) & set(relevant)) / len(relevant)
+
+
+def ndcg(found: Sequence[str], relevant: Collection[str], k: int) -> float:
+    """Return Σ 1 / log2(1 + rank) over the relevant passages among the first ``k``, as a share of the most possible."""
+    gain = sum(1 / math.log2(rank + 1) for rank, one in enumerate(found[:k], 1) if one in relevant)
+    return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
+
+
+def report(figures: Mapping[str, Any]) -> str:
+    """Return the figures as a table for each group of questions."""
+    k, lines = figures["k"], []
+    for group, made in figures["questions"].items():
+        lines.append(f"{figures['half']}, {group}: {made['n']} follow-ups, {made['rewritten']} with a rewriting")
+        lines.append(f"{'':22}recall@{k}  nDCG@{k}   differences from the question as said")
+        for way, one in made["ways"].items():
+            told = made["differences"].get(way, {})
+            differences = "   ".join(f"{d['value']:+.3f} [{d['low']:+.3f}, {d['high']:+.3f}]" for d in told.values())
+            lines.append(f"{way:22}{one['recall']['value']:.3f}     {one['ndcg']['value']:.3f}    {differences}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

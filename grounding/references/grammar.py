@@ -1,0 +1,58 @@
+"""What tells, in one language, that a question refers to what was said before it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The words of one language that refer back, and those that only look like it.
+
+    ``words`` and ``letters`` are the commonest ones, which tell the language. ``filler`` may stand before a question.
+    An ``opening`` goes on from what was said; an ``ellipsis`` is a whole question without its subject; a ``phrase``
+    begins some words without a ``verb``, of which ``few`` need no such beginning. An ``anaphor`` always refers to
+    something earlier. A ``pronoun`` does unless a ``noun`` stands in a clause before its own (``clause`` begins one), a
+    ``possessive`` unless a noun stands anywhere before it. An ``expletive`` refers to nothing, as in *is it legal to*
+    and *this year*.
+    """
+
+    words: frozenset[str]
+    letters: str
+    filler: re.Pattern[str]
+    opening: re.Pattern[str]
+    ellipsis: re.Pattern[str]
+    phrase: re.Pattern[str]
+    verb: re.Pattern[str]
+    few: int
+    anaphor: re.Pattern[str]
+    expletive: re.Pattern[str]
+    pronoun: re.Pattern[str]
+    possessive: re.Pattern[str]
+    clause: re.Pattern[str]
+    noun: re.Pattern[str]
+
+
+NEVER = re.compile(r"(?!)")
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """Compile an expression that ignores case; its line breaks, with the blanks after them, are left out."""
+    return re.compile(re.sub(r"\n\s*", "", text), re.IGNORECASE)
+
+
+def cased(text: str) -> re.Pattern[str]:
+    """Compile as `pattern` an expression for which case counts: a capital letter tells a name."""
+    return re.compile(re.sub(r"\n\s*", "", text))
+
+
+SMALL_TALK = pattern(
+    r"""\W*(?:hi|hello|hey|thanks?|thank you|thx|ok(?:ay)?|great|good|nice|cool|perfect|wow|bye|goodbye|yes|no|sure
+    |please|sorry|good (?:morning|afternoon|evening|night)|how are you
+    |danke|vielen dank|hallo|tschüss|guten (?:tag|morgen|abend)|wie geht(?:['’]?s| es (?:dir|ihnen))|ja|nein|bitte
+    |merci|bonjour|salut|au revoir|oui|non|ça va
+    |gracias|muchas gracias|hola|adiós|sí|buen[oa]s (?:días|tardes|noches)|qué tal|cómo está[sn]?(?: usted)?
+    |谢谢|多谢|你好|您好|再见|好的?|嗯|是的?)
+    (?: (?:so much|very much|a lot|you|there|again|doing|sehr|schön|beaucoup|bien))*\W*"""
+)

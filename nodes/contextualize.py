@@ -1,0 +1,101 @@
+"""Find out what a question means that follows others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from core.errors import ModelError
+from core.text import shortened
+from core.types import Turn
+from core.words import STOP_WORDS, words_of
+from graph.context import Context, Services
+from graph.state import SelfRAGState
+from grounding.follow_ups import joined, leaned_on, leans
+from grounding.refusals import declines
+from models.usage import LimitReachedError
+from prompts.contextualize import CONTEXTUALIZE, MAX_TOKENS
+from prompts.delimiters import as_data
+
+MOST_SHOWN = 4  # earlier questions, the last ones
+MOST_ANSWERS = 2  # of these whose answers are shown
+LONGEST_SHOWN = 300  # characters of a question or an answer
+LONGEST_REWRITTEN = 400
+KNOWN_SHARE = 0.5  # of a rewritten question's words, that the conversation must have
+ANSWERED = ("grounded", "partially_grounded", "direct", None)
+LABEL = re.compile(r"^(?:(?:rewritten|standalone|follow[- ]?up|new) )*(?:question|follow[- ]?up)\s*:\s*", re.IGNORECASE)
+ASKS = re.compile(r"[?？]\W*$")
+
+
+async def contextualize(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Set the question that stands alone: a person's correction, the question itself, or it with what it leans on.
+
+    A question that leans on earlier ones is joined with them by code or, with ``follow_ups`` ``rewrite``, written anew
+    by the model, unless that fails. Earlier answers are read here alone, to resolve what refers to them: nothing is
+    checked against them.
+    """
+    question, conversation = state["question"], state["conversation"]
+    leaning, before = leans(question), leaned_on(conversation)
+    text = state["given_standalone"]
+    if text is None and leaning and before and runtime.context.follow_ups == "rewrite":
+        text = await _rewritten(question, conversation, services)
+    update: dict[str, Any] = {"standalone": joined(before, question) if leaning and before else question}
+    if text is not None:
+        update = {"standalone": text, "rewritten": True, "queries": [text.strip()]}
+    decided = {"standalone": update["standalone"], "leans": leaning, "rewritten": text is not None}
+    return {**update, "decided": decided}
+
+
+async def _rewritten(question: str, conversation: Sequence[Turn], services: Services) -> str | None:
+    """Let the model write the question; None if it fails, or what it writes cannot be used."""
+    earlier = shown(conversation)
+    try:
+        written = await services.generator.write(
+            CONTEXTUALIZE,
+            max_tokens=MAX_TOKENS,
+            hidden=True,
+            earlier=earlier,
+            question=as_data(question),
+        )
+    except (ModelError, LimitReachedError):
+        return None
+    text = cleaned(written)
+    return text if is_usable(text, question, earlier) else None
+
+
+def shown(conversation: Sequence[Turn]) -> str:
+    """Render the last questions, and the answers of the last two that were answered, each between delimiters."""
+    last = conversation[-MOST_SHOWN:]
+    lines = []
+    for number, turn in enumerate(last):
+        lines.append(f"<question>\n{_data(turn['standalone'] or turn['question'])}\n</question>")
+        if len(last) - number <= MOST_ANSWERS and turn["answer"] and turn["outcome"] in ANSWERED:
+            lines.append(f"<answer>\n{_data(turn['answer'])}\n</answer>")
+    return "\n".join(lines)
+
+
+def cleaned(written: str) -> str:
+    """Return the first line without a label or quotation marks."""
+    line = next((line.strip() for line in written.splitlines() if line.strip()), "")
+    return " ".join(LABEL.sub("", line).strip("\"'`“”‘’ ").split())
+
+
+def is_usable(written: str, question: str, earlier: str) -> bool:
+    """Return True for a question about what the conversation is about, and not an answer to it."""
+    if not written or len(written) > LONGEST_REWRITTEN or declines(written):
+        return False
+    if ASKS.search(question) and not ASKS.search(written):
+        return False
+    own, known = _words(written), _words(f"{earlier} {question}")
+    return len(own & known) >= KNOWN_SHARE * len(own)
+
+
+def _data(text: str) -> str:
+    return as_data(shortened(text, LONGEST_SHOWN))
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in words_of(text)} - STOP_WORDS

@@ -1,0 +1,242 @@
+"""A conversation: follow-ups are given what they lean on, and earlier answers are evidence for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from app.result import result_of
+from core.errors import ModelError, RequestError
+from core.types import Turn
+from graph.builder import build_graph
+from graph.context import Context, Limits
+from graph.state import SelfRAGState
+from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic, nodes_of, thread
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services, turn
+
+LEASE, SUBLET, MOULD = (
+    "The lease runs for five years.",
+    "A sublease runs for one year.",
+    "Fleming discovered penicillin.",
+)
+FIRST, FOLLOW_UP, OTHER = "How long does the lease run?", "And a sublease?", "Who discovered penicillin?"
+JOINED = f"{FIRST} {FOLLOW_UP}"
+USUAL = ["decide", "retrieve", "grade_documents", "generate", "hallucination_check", "answer_check", "select", "finish"]
+
+
+@dataclass
+class World:
+    """A graph over scripts, and what was asked of them."""
+
+    found: dict[str, list[str]]
+    drafts: Sequence[str]
+    relevant: Sequence[str]
+    standalone: Sequence[str | Exception] = ()
+    saver: InMemorySaver | None = None
+    generator: ScriptedGenerator = field(init=False)
+    judge: ScriptedCritic = field(init=False)
+    retriever: ScriptedRetriever = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.generator = ScriptedGenerator(drafts=self.drafts, standalone=self.standalone)
+        self.judge = critic(relevance=lambda text: "relevant" if text in self.relevant else "irrelevant")
+        self.retriever = ScriptedRetriever(self.found)
+        self.graph = build_graph(services(self.generator, self.judge, self.retriever), self.saver)
+
+    async def ask(
+        self,
+        question: str,
+        conversation: Sequence[Turn] = (),
+        given: str | None = None,
+        config: Any = None,
+        **settings: Any,
+    ) -> SelfRAGState:
+        asked: Any = {"question": question}
+        asked |= {"conversation": list(conversation)} if conversation else {}
+        asked |= {"given_standalone": given} if given else {}
+        final = await self.graph.ainvoke(asked, config, context=Context(**settings))
+        return cast("SelfRAGState", final)
+
+    def questions(self) -> set[str]:
+        """Every question that a model was asked to judge or answer."""
+        asked = [*self.judge.inputs, *(inputs for name, inputs in self.generator.asked if name != "standalone")]
+        return {inputs["question"] for inputs in asked}
+
+    def prompts(self) -> str:
+        """All that was put into the prompts of the critic and of drafts."""
+        asked = [*self.judge.inputs, *(inputs for name, inputs in self.generator.asked if name != "standalone")]
+        return "\n".join(str(value) for inputs in asked for value in inputs.values())
+
+
+def sublease(standalone: Sequence[str | Exception] = (), **more: Any) -> World:
+    """Documents of which the follow-up's is found by what was said and by the joined question."""
+    found = {FOLLOW_UP: [MOULD, SUBLET], JOINED: [LEASE, SUBLET], "How long does a sublease run?": [SUBLET]}
+    return World(found, [SUBLET], [SUBLET], standalone, **more)
+
+
+async def test_three_turns_a_follow_up_another_subject_and_a_correction() -> None:
+    corrected = "How long may a sublease run in Spain?"
+    world = World(
+        {FIRST: [LEASE], FOLLOW_UP: [SUBLET], JOINED: [LEASE, SUBLET], OTHER: [MOULD], corrected: [SUBLET]},
+        [LEASE, SUBLET, MOULD, SUBLET],
+        [LEASE, SUBLET, MOULD],
+    )
+    conversation: list[Turn] = []
+    standalone, paths, queries = [], [], []
+    for question, given in ((FIRST, None), (FOLLOW_UP, None), (OTHER, None), ("And in Spain?", corrected)):
+        final = await world.ask(question, conversation, given, conflicts=False)
+        result = result_of(final)
+        assert (result.question, result.outcome) == (question, "grounded")
+        conversation.append(result.turn())
+        standalone.append(result.standalone)
+        paths.append(nodes_of(final)[0])
+        queries.append(result.queries)
+    assert standalone == [FIRST, JOINED, OTHER, corrected]
+    assert paths == ["decide", "contextualize", "contextualize", "contextualize"]
+    assert queries == [[FIRST], [FOLLOW_UP], [OTHER], [corrected]]
+    assert world.retriever.queries == [FIRST, FOLLOW_UP, JOINED, OTHER, corrected]
+    assert [turn["answer"] for turn in conversation] == [LEASE, SUBLET, MOULD, SUBLET]
+    world.generator.done()
+
+
+async def test_a_follow_up_is_judged_and_drafted_for_by_what_it_means() -> None:
+    world = sublease()
+    final = await world.ask(FOLLOW_UP, [turn(FIRST)])
+    assert world.questions() == {JOINED}
+    assert (final["question"], final["standalone"], final["rewritten"]) == (FOLLOW_UP, JOINED, False)
+    assert nodes_of(final)[:2] == ["contextualize", "decide"]
+    assert sorted(nodes_of(final)[1:]) == sorted(USUAL)
+    assert final["path"][0]["decided"] == {"standalone": JOINED, "leans": True, "rewritten": False}
+    assert final["path"][0].get("model_calls") == 0
+
+
+async def test_another_subject_is_not_mixed_with_the_conversation() -> None:
+    world = World({OTHER: [MOULD]}, [MOULD], [MOULD])
+    final = await world.ask(OTHER, [turn(FIRST), turn(FOLLOW_UP, standalone=JOINED)])
+    assert (final["standalone"], world.retriever.queries, world.retriever.ks) == (OTHER, [OTHER], [4])
+    assert world.questions() == {OTHER}
+
+
+@pytest.mark.parametrize("follow_ups", ["search", "rewrite"])
+async def test_no_prompt_that_judges_or_drafts_holds_an_earlier_answer(follow_ups: str) -> None:
+    world = sublease(["How long does a sublease run?"])
+    earlier = [turn(FIRST, "Zebras sleep standing up."), turn(OTHER, "Zebras are striped."), turn(FIRST, "Zebra.")]
+    final = await world.ask(FOLLOW_UP, earlier, follow_ups=follow_ups, explain=True)
+    assert final["outcome"] == "grounded"
+    assert SUBLET in world.prompts()
+    assert "ebra" not in world.prompts()
+    assert ("ebra" in str(world.generator.inputs("standalone"))) is (follow_ups == "rewrite")
+
+
+async def test_a_claim_that_only_an_earlier_answer_states_is_not_supported() -> None:
+    world = World({FOLLOW_UP: [SUBLET], JOINED: [SUBLET]}, ["A sublease costs 12,000 euros."] * 2, [SUBLET])
+    world.generator.mended = ["A sublease costs 12,000 euros."]
+    earlier = [turn(FIRST, "A sublease costs 12,000 euros.")]
+    final = await world.ask(FOLLOW_UP, earlier, limits=Limits(rewrites=0))
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+
+
+async def test_a_rewritten_follow_up_is_searched_for_by_itself() -> None:
+    world = sublease(["How long does a sublease run?"])
+    final = await world.ask(FOLLOW_UP, [turn(FIRST)], follow_ups="rewrite")
+    assert final["queries"] == world.retriever.queries == ["How long does a sublease run?"]
+    assert world.retriever.ks == [4]
+    assert (final["standalone"], final["rewritten"]) == ("How long does a sublease run?", True)
+    assert final["path"][0].get("model_calls") == 1
+    assert world.questions() == {"How long does a sublease run?"}
+
+
+async def test_a_model_that_fails_to_rewrite_does_not_end_the_run() -> None:
+    world = sublease([ModelError("The model is gone.")])
+    final = await world.ask(FOLLOW_UP, [turn(FIRST)], follow_ups="rewrite")
+    assert (final["outcome"], final["stop_reason"], final["standalone"]) == ("grounded", "accepted", JOINED)
+    assert final["stops"] == []
+
+
+@pytest.mark.parametrize(("calls", "spent"), [(4, 0), (5, 1)])
+async def test_rewriting_leaves_the_calls_that_an_answer_needs(calls: int, spent: int) -> None:
+    world = World(
+        {FOLLOW_UP: [SUBLET], JOINED: [SUBLET], "How long does a sublease run?": [SUBLET]},
+        [SUBLET],
+        [SUBLET],
+        ["How long does a sublease run?"],
+    )
+    limits = Limits(model_calls=calls)
+    final = await world.ask(FOLLOW_UP, [turn(FIRST)], follow_ups="rewrite", ratings="direct", limits=limits)
+    assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
+    assert final["path"][0].get("model_calls") == spent
+    assert final["usage"]["model_calls"] == 4 + spent
+
+
+async def test_an_abstention_is_in_the_language_of_the_question_and_names_it_as_it_was_said() -> None:
+    question = "Und wie lange läuft der Vertrag der Untermieter?"
+    world = World({question: [LEASE], f"{FIRST} {question}": [LEASE]}, [], [])
+    final = await world.ask(question, [turn(FIRST)], limits=Limits(rewrites=0))
+    assert final["standalone"] == f"{FIRST} {question}"
+    assert final["answer"].startswith(f"Die Dokumente beantworten „{question}“ nicht:")
+
+
+async def test_without_a_conversation_the_path_and_the_prompts_are_as_ever() -> None:
+    world = World({QUESTION: [AIR, SALT]}, [GOOD], [AIR])
+    final = await world.ask(f" {QUESTION}\n")
+    assert sorted(nodes_of(final)) == sorted(USUAL)
+    assert nodes_of(final)[0] == "decide"
+    assert world.questions() == {f" {QUESTION}\n"}, "as it was said, byte for byte"
+    assert (world.retriever.queries, world.retriever.ks) == ([QUESTION], [4])
+    assert (final["standalone"], final["rewritten"], final["conversation"]) == (f" {QUESTION}\n", False, [])
+
+
+async def test_each_nodes_update_streams_as_plain_values() -> None:
+    world = sublease()
+    asked: Any = {"question": FOLLOW_UP, "conversation": [turn(FIRST)]}
+    updates = [update async for update in world.graph.astream(asked, stream_mode="updates")]
+    assert [name for update in updates for name in update][:2] == ["contextualize", "decide"]
+    first = updates[0]["contextualize"]
+    assert (first["path"][0]["node"], first["usage"]["model_calls"], first["stops"]) == ("contextualize", 0, [])
+
+
+async def test_a_conversation_is_of_one_question_of_a_thread() -> None:
+    world = World({FOLLOW_UP: [SUBLET], JOINED: [SUBLET]}, [SUBLET, SUBLET], [SUBLET], saver=InMemorySaver())
+    first = await world.ask(FOLLOW_UP, [turn(FIRST)], config=thread("a"))
+    assert (first["standalone"], first["conversation"], first["given_standalone"]) == (JOINED, [], None)
+    second = await world.ask(FOLLOW_UP, config=thread("a"))
+    assert (second["standalone"], nodes_of(second)[0]) == (FOLLOW_UP, "decide")
+
+
+class Died(BaseException):
+    """What stands for the death of the process."""
+
+
+async def test_a_run_that_dies_after_it_was_contextualized_goes_on_from_there() -> None:
+    saver, deaths = InMemorySaver(), iter([Died()])
+    world = sublease(["How long does a sublease run?"], saver=saver)
+
+    async def dies_once(kind: str) -> None:
+        if kind == "retrieve" and (death := next(deaths, None)):
+            raise death
+
+    world.judge.wait = dies_once
+    world.graph = build_graph(services(world.generator, world.judge, world.retriever), saver)
+    with pytest.raises(Died):
+        await world.ask(FOLLOW_UP, [turn(FIRST)], config=thread("a"), follow_ups="rewrite")
+    final = await world.graph.ainvoke(None, thread("a"), context=Context(follow_ups="rewrite"))
+    assert (final["outcome"], final["standalone"]) == ("grounded", "How long does a sublease run?")
+    assert nodes_of(cast("SelfRAGState", final))[:2] == ["contextualize", "decide"]
+    assert len(world.generator.inputs("standalone")) == 1
+    assert final["usage"]["model_calls"] == sum(step.get("model_calls", 0) for step in final["path"])
+
+
+async def test_what_is_no_conversation_is_refused_before_any_model_is_asked() -> None:
+    world = sublease()
+    with pytest.raises(RequestError, match="The conversation is wrong"):
+        await world.ask(FOLLOW_UP, cast("Any", ["How long?"]))
+    assert (world.judge.asked, world.generator.asked, world.retriever.queries) == ([], [], [])
+
+
+def test_the_synchronous_graph_takes_conversations_too() -> None:
+    asked: Any = {"question": FOLLOW_UP, "conversation": [turn(FIRST)]}
+    assert sublease().graph.invoke(asked)["standalone"] == JOINED

@@ -1,0 +1,96 @@
+"""Which follow-ups of mt-rag are asked, and how their searches are measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.settings import Settings
+from benchmarks.follow_ups import follow_ups, leaning, measured, ndcg, recall, report, rewrites_in, searched, turns_of
+from retrieval.index.store import PassageStore
+from tests.unit.retrieval.fakes import BagOfWords
+
+SKY, NIGHT = "Why is the sky blue?", "And at night?"
+
+
+def task(name: str, texts: list[str], relevant: list[str], others: int = 0) -> dict[str, Any]:
+    """A turn whose messages are in turns of the user and the agent."""
+    speakers = ["user" if place % 2 == 0 else "agent" for place in range(len(texts))]
+    return {
+        "task_id": name,
+        "input": [{"speaker": speaker, "text": text} for speaker, text in zip(speakers, texts, strict=True)],
+        "contexts": [{"document_id": one} for one in ["other", *relevant]],
+        "annotations": {"context_relevance": {"system": list(range(1, len(relevant) + 1))}},
+        "# Relevant Passages": str(len(relevant) + others),
+    }
+
+
+DATA = {
+    "tasks": [
+        task("a<::>1", [SKY], ["1"]),
+        task("a<::>2", [SKY, "Air.", f" {NIGHT} "], ["1", "2"]),
+        task("a<::>3", [SKY, "Air.", NIGHT, "Stars.", "Why?"], ["1"], others=1),
+        task("b<::>2", [SKY, "Air.", "Who wrote Hamlet?"], ["3"]),
+        task("c<::>2", [SKY, "Air.", "Thanks!"], []),
+    ]
+}
+
+
+def test_those_follow_ups_are_asked_whose_passages_are_all_there_in_halves_by_conversation() -> None:
+    (tuning,) = follow_ups(DATA, "tuning", {"a<::>2": "Why is the sky black at night?"})
+    assert (tuning.question, tuning.relevant) == (NIGHT, frozenset("12"))
+    assert tuning.rewrite == "Why is the sky black at night?"
+    assert [(turn["question"], turn["answer"]) for turn in tuning.conversation] == [(SKY, "Air.")]
+    assert [one.question for one in follow_ups(DATA, "reporting", {})] == ["Who wrote Hamlet?"]
+
+
+def test_a_conversation_that_the_agent_begins_is_understood() -> None:
+    turns, question = turns_of([{"speaker": "agent", "text": "Hi!"}, {"speaker": "user", "text": SKY}])
+    assert (turns, question) == ([], SKY)
+
+
+def test_rewritings_are_read_by_turn(tmp_path: Path) -> None:
+    (tmp_path / "govt").mkdir()
+    row = {"_id": "a<::>2", "text": f"|user|: {SKY}"}
+    (tmp_path / "govt" / "govt_rewrite.jsonl").write_text(json.dumps(row) + "\n")
+    assert rewrites_in(tmp_path) == {"a<::>2": SKY}
+
+
+@pytest.mark.parametrize(
+    ("found", "share", "gain"),
+    [
+        ([], 0, 0),
+        (["a", "b"], 1, 1),
+        (["x", "a"], 0.5, (1 / 1.585) / (1 + 1 / 1.585)),
+        (["x", "y", "z", "a"], 0.5, 0.4307 / (1 + 1 / 1.585)),
+    ],
+)
+def test_recall_and_ndcg(found: list[str], share: float, gain: float) -> None:
+    assert recall(found, {"a", "b"}) == share
+    assert ndcg(found, {"a", "b"}, 4) == pytest.approx(gain, abs=1e-3)
+
+
+async def test_ours_is_what_the_graph_finds(tmp_path: Path) -> None:
+    from langchain_core.documents import Document
+
+    store = PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow")
+    texts = {"1": "Air scatters blue light, so the sky is blue.", "2": "The sky at night is black.", "3": "Hamlet."}
+    store.add_documents([Document(text, id=key) for key, text in texts.items()])
+    asked = [*follow_ups(DATA, "tuning", {}), *follow_ups(DATA, "reporting", {})]
+    found = await searched(store, asked, 2, Settings())
+    store.close()
+    assert set(found["ours"][0]) == {"1", "2"}
+    assert found["ours"][1] == found["as said"][1] == found["a person's rewriting"][1], "it leans on nothing"
+    few, of_these = leaning(asked, found)
+    assert [one.question for one in few] == [NIGHT]
+    figures = {
+        "half": "tuning",
+        "k": 2,
+        "questions": {"all": measured(asked, found, 2), "leaning": measured(few, of_these, 2)},
+    }
+    assert figures["questions"]["all"]["n"] == 2
+    assert figures["questions"]["leaning"]["ways"]["ours"]["recall"]["value"] == 1.0
+    assert "recall@2" in report(figures)
