@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.documents import Document
 from pydantic import BaseModel, ConfigDict
 
 from core.errors import ModelError, RequestError
@@ -22,12 +21,11 @@ from models.usage import Budget, NodeBudget
 from nodes.check_claim import Evidence, check_claim
 from nodes.concurrency import gather, off_loop
 from nodes.finish import cite, quotes_of
-from nodes.retrieve import as_passage
+from nodes.retrieve import as_passage, fused
 
 QUESTION = "What is stated?"  # for the critic, whose examples answer questions
 MOST_READ = 2  # passages, of those that were found, that the critic reads
-RANK = 60.0  # added to the ranks of two searches before they are fused, as is usual for reciprocal ranks
-SUBJECT_WEIGHT = 0.5
+WEIGHTS = (1.0, 0.5)  # of the search for a sentence, and of that with its subject
 CONTRADICTED, NO_CLAIM = "contradicted", "no claim"
 
 
@@ -81,18 +79,8 @@ async def passages_for(one: Checkable, services: Services, context: Context) -> 
     queries = [whole, *([f"{one.subject}: {whole}"] if one.subject else [])]
     within = {"filter": context.filter} if context.filter else {}
     found = await gather(services.retriever.ainvoke(query, k=context.k, **within) for query in queries)
-    return _fused(found)[: context.k]
-
-
-def _fused(found: Sequence[Sequence[Document]]) -> list[Passage]:
-    """Return the passages of all searches by the sum of their reciprocal ranks, those of the first counting most."""
-    passages: dict[str, Passage] = {}
-    ranks: dict[str, float] = {}
-    for number, documents in enumerate(found):
-        for rank, passage in enumerate(map(as_passage, documents), 1):
-            known = passages.setdefault(passage["id"], passage)
-            ranks[known["id"]] = ranks.get(known["id"], 0.0) + SUBJECT_WEIGHT**number / (RANK + rank)
-    return sorted(passages.values(), key=lambda one: -ranks[one["id"]])
+    rankings = [[as_passage(document) for document in documents] for documents in found]
+    return fused(rankings, WEIGHTS[: len(rankings)])[: context.k]
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:

@@ -1,0 +1,65 @@
+"""The graphs that `langgraph dev` serves: Self-RAG itself, and a chat in front of it that speaks in messages."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from functools import cache
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from app.front_door import Finished, SelfRAG
+from app.server.messages import Message, conversation_before, question_of
+from app.show import numbered_answer
+from graph.compiled import SelfRAGGraph
+from graph.context import Context
+
+ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+TOLD = {"outcome", "stop_reason", "standalone", "claims", "citations", "conflicts"}
+
+
+def self_rag() -> SelfRAGGraph:
+    """Return the graph over the person's library; its form is `Context`."""
+    return _rag().graph
+
+
+def chat() -> CompiledStateGraph[MessagesState, Context, Any, Any]:
+    """Return a graph of messages: the user's last one is asked, in the conversation before it.
+
+    The reply's ``additional_kwargs["self_rag"]`` has the outcome, the claims and the citations.
+    """
+    return chat_over(_rag())
+
+
+def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, Any]:
+    """Return `chat` over documents and models that are loaded."""
+
+    async def answer(state: MessagesState, runtime: Runtime[Context]) -> dict[str, Any]:
+        messages = [_read(message) for message in state["messages"]]
+        question, conversation = question_of(messages), conversation_before(messages)
+        async with aclosing(rag.astream(question, runtime.context, tokens=False, conversation=conversation)) as events:
+            async for event in events:
+                if isinstance(event, Finished):
+                    told = event.result.model_dump(mode="json", include=TOLD)
+                    reply = AIMessage(numbered_answer(event.state), additional_kwargs={"self_rag": told})
+                    return {"messages": [reply]}
+        raise RuntimeError("the graph ended without a result")
+
+    graph = StateGraph(MessagesState, context_schema=Context)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    graph.add_edge("answer", END)
+    return graph.compile(name="self-rag-chat")
+
+
+@cache
+def _rag() -> SelfRAG:
+    """Open the library and load the models, once for both graphs."""
+    return SelfRAG.open()
+
+
+def _read(message: BaseMessage) -> Message:
+    return Message.model_validate({"role": ROLES.get(message.type, "user"), "content": message.text})
