@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -18,20 +20,21 @@ from graph.compiled import SelfRAGGraph
 from graph.context import Context
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_opening = Lock()
 TOLD = {"outcome", "stop_reason", "standalone", "claims", "citations", "conflicts"}
 
 
-def self_rag() -> SelfRAGGraph:
+async def self_rag() -> SelfRAGGraph:
     """Return the graph over the person's library; its form is `Context`."""
-    return _rag().graph
+    return (await asyncio.to_thread(_rag)).graph
 
 
-def chat() -> CompiledStateGraph[MessagesState, Context, Any, Any]:
+async def chat() -> CompiledStateGraph[MessagesState, Context, Any, Any]:
     """Return a graph of messages: the user's last one is asked, in the conversation before it.
 
     The reply's ``additional_kwargs["self_rag"]`` has the outcome, the claims and the citations.
     """
-    return chat_over(_rag())
+    return chat_over(await asyncio.to_thread(_rag))
 
 
 def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, Any]:
@@ -55,9 +58,14 @@ def chat_over(rag: SelfRAG) -> CompiledStateGraph[MessagesState, Context, Any, A
     return graph.compile(name="self-rag-chat")
 
 
-@cache
 def _rag() -> SelfRAG:
     """Open the library and load the models, once for both graphs."""
+    with _opening:
+        return _opened()
+
+
+@cache
+def _opened() -> SelfRAG:
     return SelfRAG.open()
 
 

@@ -19,7 +19,7 @@ from graph.edges import (
     before_decide,
 )
 from graph.node_wrapper import WrappedNode
-from graph.state import SelfRAGState
+from graph.state import Asked, SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.compare_answers import compare_answers
 from nodes.contextualize import contextualize
@@ -53,7 +53,7 @@ def build_graph(
     limit is set above the steps that any limits allow.
     """
     services = replace(services, retriever=adapted(services.retriever))
-    graph = StateGraph(SelfRAGState, context_schema=Context)
+    graph = StateGraph(SelfRAGState, context_schema=Context, input_schema=Asked)
     for node in (contextualize, decide, retrieve, grade_documents, rewrite_query, generate):
         graph.add_node(node.__name__, WrappedNode(node, services))
     for node in (hallucination_check, answer_check, direct_generate, select, compare_answers, finish):

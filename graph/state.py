@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict  # of typing's, pydantic makes no schema on Python 3.11
 
 from core.types import (
     Candidate,
@@ -26,6 +28,14 @@ from core.types import (
     Verdict,
     add_usage,
 )
+
+
+class Asked(TypedDict, total=False):
+    """What a caller gives: a question and, if it follows others, the conversation and perhaps what it means."""
+
+    question: str
+    conversation: list[Turn]
+    given_standalone: str | None
 
 
 class SelfRAGState(TypedDict, total=False):
