@@ -55,13 +55,13 @@ class FetchArguments(Arguments):
     source: str | None = Field(
         None, max_length=4_096, description="the path of a document, or its name if no other has it"
     )
-    page: int | None = Field(None, ge=1, description="a page of `source`")
+    page: int | None = Field(None, ge=1, le=1_000_000, description="a page of `source`")
 
 
 class ListArguments(Arguments):
     """Which part of the list."""
 
-    offset: int = Field(0, ge=0, description="how many documents to leave out at the beginning")
+    offset: int = Field(0, ge=0, le=1_000_000, description="how many documents to leave out at the beginning")
     limit: int = Field(200, ge=1, le=1_000)
 
 
@@ -164,7 +164,8 @@ TOOLS = (
     Tool(
         "ask",
         "Answer a question from the documents: each claim of the answer is checked against a verbatim quote. Use it "
-        "for an answer to rely on; use `search` to read for yourself. It takes seconds, with a local model minutes. "
+        "for an answer to rely on; use `search` to read for yourself. Write the question so that it stands by itself: "
+        "nothing of your conversation is known. It takes seconds, with a local model minutes. "
         "`outcome` is 'grounded'; 'partially_grounded' (claims without support are marked); 'abstained': the documents "
         "do not answer the question, so say that, and give no answer of your own as if it were theirs; 'direct' (no "
         "documents were needed); or 'stopped' (a limit, or the model failed). `conflicts` are answers that documents "

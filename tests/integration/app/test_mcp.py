@@ -144,6 +144,7 @@ async def test_what_is_wrong_is_an_error_in_a_sentence(program: Program, server:
         assert "There is no passage 999" in await refused(client, "fetch", passage_id="999")
         assert "There is no document lease.pdf" in await refused(client, "fetch", source="lease.pdf")
         assert "lease.md has no page 7" in await refused(client, "fetch", source="lease.md", page=7)
+        assert "1000000" in await refused(client, "fetch", source="lease.md", page=10**30)
         assert "either passage_id or source" in await refused(client, "fetch")
         assert "No passage of the library fits" in await refused(client, "ask", question=RENT, sources=["nowhere*"])
         assert server.asked == []
