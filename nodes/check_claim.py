@@ -23,13 +23,15 @@ from prompts.hallucination_check import SUPPORT
 class Evidence:
     """What claims are checked against: the question that they answer, and the passages with their relevance verdicts.
 
-    ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known.
+    ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known. ``asked`` is the
+    question that the critic reads, where it is not the one that the rules know.
     """
 
     question: str
     passages: list[Passage]
     grades: Sequence[Verdict] = ()
     elsewhere: Sequence[Passage] = ()
+    asked: str = ""
 
     @property
     def size(self) -> int:
@@ -53,7 +55,7 @@ async def check_claim(
     shown = with_lead_in(one.text, one.context)
     shown = shown if shown != one.text else f"{one.context} {shown}".strip()
     asked = {
-        "question": as_data(evidence.question),
+        "question": as_data(evidence.asked or evidence.question),
         "passages": numbered(passages),
         "claim": as_data(shown),
     }
