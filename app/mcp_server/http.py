@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from anyio import CancelScope
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST_SESSIONS = 1_000  # of clients older than the protocol of 2026-07-28, which has none
 SESSION_SECONDS = 3_600.0  # without a request
 # The package would cut what is being answered at SIGTERM, for which the server waits.
-AppStatus.disable_automatic_graceful_drain()
+AppStatus.enable_automatic_graceful_drain = False
 
 
 class ServedBackend:
@@ -112,7 +112,7 @@ class McpEndpoint:
         access = service.options.access
         writing = "upload_document" if service.options.mcp_allow_write else None
         self._sessions = StreamableHTTPSessionManager(
-            new_server(lambda context: ServedBackend(service, context.request), writing),
+            new_server(lambda context: ServedBackend(service, cast("Request", context.request)), writing),
             security_settings=security_of(access),
             max_request_body_size=LARGEST_BODY,
             session_idle_timeout=SESSION_SECONDS,

@@ -42,7 +42,7 @@ async def over_http(
     """A client of a server's ``/mcp``."""
     async with (
         httpx2.AsyncClient(headers=headers or {}, timeout=30) as http,
-        Client(streamable_http_client(f"{address}/mcp", http_client=http), mode=mode) as client,
+        Client(streamable_http_client(f"{address.rstrip('/')}/mcp", http_client=http), mode=mode) as client,
     ):
         yield client
 
