@@ -40,14 +40,20 @@ class Evidence:
 
 
 async def check_claim(
-    one: Statement, evidence: Evidence, services: Services, context: Context, *, criticise: bool = False
+    one: Statement,
+    evidence: Evidence,
+    services: Services,
+    context: Context,
+    *,
+    criticise: bool = False,
+    text_size: int = 0,
 ) -> Claim:
-    """Return the claim with its verdict and the verbatim quote that supports it.
+    """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
     If a fact of the claim is in no passage, or no quote fits, there is no call. With ``criticise`` the critic says what
     is wrong with a claim that is not fully supported.
     """
-    passages, size = evidence.passages, evidence.size + len(one.text)
+    passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
