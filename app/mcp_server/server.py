@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import traceback
 from collections.abc import Callable
@@ -117,9 +116,8 @@ async def _called(tool: Tool, backend: Backend, given: dict[str, Any], report: R
 
 
 def _succeeded(result: BaseModel) -> CallToolResult:
-    """Return a result as an object, and as text for clients that read no other; halves of characters are replaced."""
-    written = json.dumps(result.model_dump(mode="json"), ensure_ascii=False).encode("utf-8", "replace")
-    structured = json.loads(written)
+    """Return a result as an object, and as text for clients that read no other."""
+    structured = result.model_dump(mode="json")
     return CallToolResult(content=[TextContent(type="text", text=as_json(structured))], structured_content=structured)
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.integration.mcp_clients import (
     refused,
     require_nodes_in_order,
 )
-from tests.integration.openai_server import HANG, Inputs, OpenAIServer, Policy
+from tests.integration.openai_server import HANG, Fault, Inputs, OpenAIServer, Policy
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -333,7 +334,10 @@ def test_a_client_that_is_gone_ends_it_in_order(program: Program, docs: Path) ->
 async def test_the_server_answers_an_agent_before_sigterm_ends_it(
     program: Program, server: OpenAIServer, docs: Path, mode: str
 ) -> None:
+    """The grades come a while after the signal: what cut the answer off would have done so by then."""
     program("index", str(docs))
+    slow = Fault(carry=lambda wire: replace(wire, pause=1.5))
+    server.always = lambda asked: slow if asked.kind == "relevance" else None
     with served(program) as (address, process):
         async with over_http(address, mode=mode) as client:
             await client.list_tools()  # or it would ask for the schema of the answer when nobody listens any more
