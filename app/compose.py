@@ -71,6 +71,7 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         retrieve=_first(settings.selfrag_threshold_retrieve, calibrated.get("retrieve"), 0.5),
         relevant=_first(settings.selfrag_threshold_relevant, calibrated.get("relevant"), 0.5),
         supported=_first(settings.selfrag_threshold_supported, calibrated.get("supported"), 0.0),
+        verified=_first(settings.selfrag_threshold_supported, calibrated.get("verified"), 0.0),
         graded=gate.thresholds["graded"] if gate else 0.0,
         similar=gate.thresholds["similar"] if gate else -1.0,
         near=gate.thresholds["near"] if gate else 2.0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -102,6 +102,12 @@ class Screen:
         else:  # as it is: rich would turn the tabs of code into spaces
             self.out.file.write(clean(text) + "\n")
             self.out.file.flush()
+
+    def styled(self, parts: Iterable[tuple[str, str]]) -> None:
+        """Pieces of one text on stdout, each with its style."""
+        from rich.text import Text
+
+        self.out.print(Text.assemble(*((clean(piece), style) for piece, style in parts)), soft_wrap=False)
 
     def wrapped(self, text: str, style: str = "", indent: int = 0) -> None:
         """A text on stdout, every line of it indented; a terminal wraps it between words."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.show import spent
 from app.verification import CONTRADICTED, NO_CLAIM
 from core.passages import place_of
-from core.text import clean, shortened
+from core.text import shortened
 from evaluation.reporting.markup import Html, joined, tag
 from nodes.finish import wording_of
 
@@ -40,13 +40,7 @@ STYLE = Html(
 def show_check(checked: CheckedText, screen: Screen) -> None:
     """Print the text with a mark after each claim, then the quotes, and how many claims have which label."""
     if screen.out.is_terminal:
-        from rich.text import Text
-
-        shown = Text()
-        for part, claim in parts_of(checked):
-            shown.append(clean(part), COLOURS.get(claim.label, "") if claim else "")
-            shown.append(mark_of(claim, checked.text) if claim else "", "bold")
-        screen.out.print(shown, soft_wrap=False)
+        screen.styled(_coloured(checked))
     else:
         screen.text(marked_text(checked))
     for citation in checked.citations:
@@ -66,6 +60,12 @@ def parts_of(checked: CheckedText) -> Iterator[tuple[str, CheckedClaim | None]]:
         yield checked.text[claim.start : claim.end], claim
         position = claim.end
     yield checked.text[position:], None
+
+
+def _coloured(checked: CheckedText) -> Iterator[tuple[str, str]]:
+    for part, claim in parts_of(checked):
+        yield part, COLOURS.get(claim.label, "") if claim else ""
+        yield mark_of(claim, checked.text) if claim else "", "bold"
 
 
 def marked_text(checked: CheckedText) -> str:

@@ -9,12 +9,14 @@ from pydantic import BaseModel, ConfigDict
 from core.errors import ModelError, RequestError
 from core.passages import stated_by
 from core.text import clean, is_blank, shortened
-from core.types import Citation, Claim, Passage, Usage, Verdict
+from core.types import Citation, Claim, Passage, Quote, Usage, Verdict
+from core.words import STOP_WORDS
 from graph.candidates import is_supported
 from graph.context import Context, Services
 from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.contradictions import find_contradiction
+from grounding.quotes import missing_facts
 from grounding.stems import stems
 from models.calibration import coverage
 from models.usage import Budget, NodeBudget
@@ -23,8 +25,6 @@ from nodes.concurrency import gather, off_loop
 from nodes.finish import cite, quotes_of
 from nodes.retrieve import as_passage, fused
 
-QUESTION = "What is stated?"  # for the critic, whose examples answer questions
-MOST_READ = 2  # passages, of those that were found, that the critic reads
 WEIGHTS = (1.0, 0.5)  # of the search for a sentence, and of that with its subject
 CONTRADICTED, NO_CLAIM = "contradicted", "no claim"
 
@@ -84,28 +84,47 @@ async def passages_for(one: Checkable, services: Services, context: Context) -> 
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
-    """Return the claim as the graph's check judges it, or contradicted where it has no support and a passage differs.
+    """Return the claim as the graph's check judges it, or contradicted where a sentence says otherwise.
 
-    The critic reads the passages that have most of the claim's words.
+    The critic reads the passage that has most of the claim's words. What it finds supported is contradicted only if the
+    quote lacks a figure or a name of the claim.
     """
     whole = with_lead_in(one.text, one.context)
     size = len(whole) + sum(len(passage["text"]) for passage in passages)
     read = await off_loop(size, _nearest, f"{one.context} {one.text}", passages)
-    claim = await check_claim(one, Evidence(QUESTION, read, elsewhere=passages), services, context)
-    if claim["verdict"]["label"] != "no support":
+    thresholds = context.effective_thresholds
+    context = context.model_copy(
+        update={"thresholds": thresholds.model_copy(update={"supported": thresholds.verified})}
+    )
+    claim = await check_claim(one, Evidence("", read, elsewhere=passages, asked=_asked(whole)), services, context)
+    unsupported = claim["verdict"]["label"] == "no support"
+    quoted = [_quoted(quote, passages) for quote in quotes_of(claim)]
+    if not unsupported and not await off_loop(size, missing_facts, whole, quoted, ""):
         return claim
     otherwise = await off_loop(size, find_contradiction, whole, passages)
     if otherwise is None:
-        return {**claim, "quote": None}
+        return {**claim, "quote": None} if unsupported else claim
     reason = claim["verdict"]["reason"] or "A passage says otherwise."
     verdict = Verdict(label=CONTRADICTED, probabilities=claim["verdict"]["probabilities"], reason=reason)
     return {**claim, "verdict": verdict, "quote": otherwise}
 
 
+def _asked(claim: str) -> str:
+    """Return the claim as a question, since the critic's examples answer questions."""
+    first, _, rest = claim.rstrip(" .!。！").partition(" ")
+    return f"Is it true that {first.lower() if first.casefold() in STOP_WORDS else first} {rest}?"
+
+
 def _nearest(claim: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages that have most of the claim's words, of equal ones those that the search ranks first."""
+    """Return the passage that has most of the claim's words, of equal ones the one that the search ranks first."""
     wanted = stems(claim)
-    return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:MOST_READ]
+    return sorted(passages, key=lambda one: -coverage(wanted, stems(stated_by(one))))[:1]
+
+
+def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
+    """Return the passage of a quote, with the quote as its text."""
+    passage = next(one for one in passages if one["id"] == quote["passage"])
+    return {**passage, "text": passage["text"][quote["start"] : quote["end"]]}
 
 
 def verified(claim: Claim, passages: Sequence[Passage]) -> VerifiedClaim:

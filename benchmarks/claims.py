@@ -15,6 +15,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from langchain_core.documents import Document
@@ -64,7 +65,12 @@ def main() -> None:
     for name, found in (("precision", precision), ("recall", recall)):
         print(f"{name:9} {found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
     print(f"{seconds / len(rows):.1f} s a sentence")
-    figures = {"precision": precision, "recall": recall, "labels": kinds, "seconds": seconds / len(rows)}
+    figures = {
+        "precision": asdict(precision),
+        "recall": asdict(recall),
+        "labels": kinds,
+        "seconds": seconds / len(rows),
+    }
     write_figures("claims", figures)
 
 

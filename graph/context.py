@@ -46,12 +46,12 @@ MOST_STEPS = Limits(rewrites=MOST_ROUNDS, drafts=MOST_ROUNDS).steps
 class Thresholds(BaseModel):
     """The least score with which a verdict of two labels is positive, and with which a passage is graded at all.
 
-    ``supported`` is the least P(full) + P(partial) with which a claim is supported at all; at 0 the most probable
-    label decides. ``graded`` is of the probability, by what the search tells, that a passage holds the answer, and
-    ``similar`` of its cosine with the question; below either a passage is irrelevant without a call, unless it is the
-    best of the search. At 0 and -1 all are graded; without the embedding model's regression they are anyway. ``near``
-    is the cosine of the best passage from which `decide` need not ask the critic whether to search; above 1 it always
-    does.
+    ``supported`` is the least P(full) + P(partial) with which a claim is supported at all; at 0 the most probable label
+    decides. ``verified`` is the same for a claim that is checked by itself, without a question. ``graded`` is of the
+    probability, by what the search tells, that a passage holds the answer, and ``similar`` of its cosine with the
+    question; below either a passage is irrelevant without a call, unless it is the best of the search. At 0 and -1 all
+    are graded; without the embedding model's regression they are anyway. ``near`` is the cosine of the best passage
+    from which `decide` need not ask the critic whether to search; above 1 it always does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,6 +59,7 @@ class Thresholds(BaseModel):
     retrieve: float = Field(0.5, ge=0, le=1)
     relevant: float = Field(0.5, ge=0, le=1)
     supported: float = Field(0.0, ge=0, le=1)
+    verified: float = Field(0.0, ge=0, le=1)
     graded: float = Field(0.0, ge=0, le=1)
     similar: float = Field(-1.0, ge=-1, le=1)
     near: float = Field(2.0, ge=-1)

@@ -99,10 +99,10 @@ def require_conversation(conversation: object) -> list[Turn]:
     try:
         turns = TURNS.validate_python(last, strict=True)
     except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"])) or "it"
+        place = ".".join(map(str, error.errors()[0]["loc"]))
         raise RequestError(
-            f"The conversation is wrong at {place}: give a list of turns, each with its question, standalone, answer "
-            "and outcome."
+            f"The conversation is wrong{' at ' if place else ''}{place}: give a list of turns, each with its question, "
+            "standalone, answer and outcome."
         ) from None
     return [
         Turn(

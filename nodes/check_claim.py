@@ -23,13 +23,15 @@ from prompts.hallucination_check import SUPPORT
 class Evidence:
     """What claims are checked against: the question that they answer, and the passages with their relevance verdicts.
 
-    ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known.
+    ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known. ``asked`` is the
+    question that the critic reads, where it is not the one that the rules know.
     """
 
     question: str
     passages: list[Passage]
     grades: Sequence[Verdict] = ()
     elsewhere: Sequence[Passage] = ()
+    asked: str = ""
 
     @property
     def size(self) -> int:
@@ -38,14 +40,20 @@ class Evidence:
 
 
 async def check_claim(
-    one: Statement, evidence: Evidence, services: Services, context: Context, *, criticise: bool = False
+    one: Statement,
+    evidence: Evidence,
+    services: Services,
+    context: Context,
+    *,
+    criticise: bool = False,
+    text_size: int = 0,
 ) -> Claim:
-    """Return the claim with its verdict and the verbatim quote that supports it.
+    """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
     If a fact of the claim is in no passage, or no quote fits, there is no call. With ``criticise`` the critic says what
     is wrong with a claim that is not fully supported.
     """
-    passages, size = evidence.passages, evidence.size + len(one.text)
+    passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
     if isinstance(ruled, str):
         return unsupported(one, ruled)
@@ -53,7 +61,7 @@ async def check_claim(
     shown = with_lead_in(one.text, one.context)
     shown = shown if shown != one.text else f"{one.context} {shown}".strip()
     asked = {
-        "question": as_data(evidence.question),
+        "question": as_data(evidence.asked or evidence.question),
         "passages": numbered(passages),
         "claim": as_data(shown),
     }

@@ -31,11 +31,10 @@ ASKS = re.compile(r"[?？]\W*$")
 
 
 async def contextualize(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Set the question that stands alone: a person's correction, the question itself, or it with what it leans on.
+    """Set ``standalone``: a person's correction, the question if it stands alone, else it with what it leans on.
 
-    A question that leans on earlier ones is joined with them by code or, with ``follow_ups`` ``rewrite``, written anew
-    by the model, unless that fails. Earlier answers are read here alone, to resolve what refers to them: nothing is
-    checked against them.
+    What it leans on is put before it by code or, with ``follow_ups`` ``rewrite``, into it by the model, unless that
+    fails. Earlier answers are read here alone, to resolve what refers to them: nothing is checked against them.
     """
     question, conversation = state["question"], state["conversation"]
     leaning, before = leans(question), leaned_on(conversation)
@@ -44,7 +43,7 @@ async def contextualize(state: SelfRAGState, services: Services, runtime: Runtim
         text = await _rewritten(question, conversation, services)
     update: dict[str, Any] = {"standalone": joined(before, question) if leaning and before else question}
     if text is not None:
-        update = {"standalone": text, "rewritten": True, "queries": [text.strip()]}
+        update = {"standalone": text, "rewritten": True, "queries": [text]}
     decided = {"standalone": update["standalone"], "leans": leaning, "rewritten": text is not None}
     return {**update, "decided": decided}
 

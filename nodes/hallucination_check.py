@@ -37,6 +37,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     found = await off_loop(len(text), statements, text)
     redrafts = state["drafts_left"] > 0
     checked = await gather(
-        check_claim(one, evidence, services, context, criticise=redrafts) for one in found[:MOST_CLAIMS]
+        check_claim(one, evidence, services, context, criticise=redrafts, text_size=len(text))
+        for one in found[:MOST_CLAIMS]
     )
     return checked + [unsupported(one, "There are too many statements to check each.") for one in found[MOST_CLAIMS:]]

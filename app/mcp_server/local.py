@@ -60,7 +60,9 @@ class LocalBackend:
     async def rag(self) -> SelfRAG:
         """Return the models over the documents, loaded if need be."""
         library = await self.library()
-        rag: SelfRAG = self._rag if self._rag else await self._in_thread(partial(self._load, library), "models")
+        rag: SelfRAG | None = self._rag
+        if rag is None:
+            rag = await self._in_thread(partial(self._load, library), "models")
         if rag.library is not library:  # the sample is asked no more
             rag = self._rag = rag.over(library, library.store.as_retriever())
         return rag

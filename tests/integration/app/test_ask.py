@@ -139,7 +139,12 @@ def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Pat
     *rows, plain = lines[lines.index(next(one for one in lines if one.startswith("phase "))) :]
     table = [row.split() for row in rows]
     assert table[0] == ["phase", "calls", "read", "cached", "written", "seconds"]
-    assert {row[0] for row in table[1:-1]} == NODES - {"rewrite_query", "direct_generate", "compare_answers"}
+    assert {row[0] for row in table[1:-1]} == NODES - {
+        "contextualize",
+        "rewrite_query",
+        "direct_generate",
+        "compare_answers",
+    }
     assert table[-1][0] == "total"
     for column in (1, 2, 3, 4):
         assert sum(int(row[column].replace(",", "")) for row in table[1:-1]) == int(table[-1][column].replace(",", ""))

@@ -62,7 +62,7 @@ def test_what_was_checked_is_not_checked_again(program: Program, docs: Path, dra
         return status(401, "no such key") if asked.kind == "support" and "rent" in asked.inputs["claim"] else None
 
     server.always = always
-    failed = program("check", str(draft), "--docs", str(docs))
+    failed = program("check", str(draft), "--docs", str(docs), "--concurrency", "1")
     assert failed.code == 3
     assert "1 of 2 claims are kept: the same command goes on from there." in failed.err
     server.always = lambda asked: None

@@ -184,21 +184,21 @@ def test_a_conversation_is_carried_on_by_the_turns_of_its_results(rag: SelfRAG, 
     assert conversation[2]["answer"] == "Dogs are allowed in the garden."
 
 
-async def test_every_way_of_asking_takes_a_conversation_and_a_correction(rag: SelfRAG) -> None:
+async def test_every_way_of_asking_takes_a_conversation_and_a_correction(settings: Settings, docs: Path) -> None:
     earlier = [Turn(question=DOGS, standalone=DOGS, answer="In the garden.", outcome="grounded")]
-    for given, meant in ((None, f"{DOGS} And cats?"), (GARDEN, GARDEN)):
-        results = [
-            rag.ask("And cats?", conversation=earlier, standalone=given),
-            await rag.aask("And cats?", conversation=earlier, standalone=given),
-        ]
-        for events in (
-            list(rag.stream("And cats?", conversation=earlier, standalone=given)),
-            [event async for event in rag.astream("And cats?", conversation=earlier, standalone=given)],
-        ):
-            assert events[0] == NodeStarted("contextualize")
-            (finished,) = [event for event in events if isinstance(event, Finished)]
-            results.append(finished.result)
-        assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
+    async with SelfRAG.open(docs, settings=settings) as rag:
+        for given, meant in ((None, f"{DOGS} And cats?"), (GARDEN, GARDEN)):
+            follows: dict[str, Any] = {"conversation": earlier, "standalone": given}
+            results = [rag.ask("And cats?", **follows), await rag.aask("And cats?", **follows)]
+            for events in (
+                list(rag.stream("And cats?", **follows)),
+                [event async for event in rag.astream("And cats?", **follows)],
+            ):
+                assert events[0] == NodeStarted("contextualize")
+                (finished,) = [event for event in events if isinstance(event, Finished)]
+                results.append(finished.result)
+            assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
+        rag.close()
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_every_node_and_edge_of_the_compiled_graph_is_drawn_and_no_other(picture
 def test_what_was_not_visited_is_pale_and_nothing_else() -> None:
     picture = run_picture(run(STRAIGHT))
     pale = {name for name, element in groups(picture, "data-node").items() if is_pale(element)}
-    assert pale == {"rewrite_query", "direct_generate", "compare_answers"}
+    assert pale == {"contextualize", "rewrite_query", "direct_generate", "compare_answers"}
     taken = {name for name, element in groups(picture, "data-edge").items() if not is_pale(element)}
     assert taken == {
         "__start__ decide",

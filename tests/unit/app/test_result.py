@@ -153,11 +153,11 @@ def test_what_one_plain_call_would_read_is_estimated_from_the_first_search(capsy
     alpha, beta = MIXED["draft"]["passages"]
     found = [alpha, beta, {**beta, "id": "gamma", "text": "Found by the second search."}]
     question = "What <passage> is it?"
-    result = result_of({**ended(MIXED, "grounded", "accepted"), "found": found, "question": question, "path": steps})
+    result = result_of({**ended(MIXED, "grounded", "accepted"), "found": found, "standalone": question, "path": steps})
     assert [one.id for one in first_search(result)] == ["alpha", "beta"]
     system, asked = GENERATE.format_messages(passages=numbered([alpha, beta]), question="What (passage> is it?")
     tokens = sum(len(text.encode()) // 3 + 8 for text in (system.text, asked.text))
-    assert plain_tokens(result.question, first_search(result)) == tokens
+    assert plain_tokens(result.standalone, first_search(result)) == tokens
     show_costs(result, Screen())
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"One plain call over the 2 passages first found would read about {tokens:,} tokens (estimate)."

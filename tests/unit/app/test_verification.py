@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.verification import MOST_READ, passages_for, require_claim, verify
+from app.verification import passages_for, require_claim, verify
 from core.errors import ModelError, RequestError
 from graph.context import Context, Limits, Thresholds
 from grounding.checkable import Checkable
@@ -48,7 +48,7 @@ async def test_the_thresholds_that_come_with_the_model_hold() -> None:
     critic = ScriptedCritic({"Dogs may go into the garden.": probable})
     for least, label in ((0.6, "no support"), (0.4, "partially supported")):
         bound = services(
-            critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=Thresholds(supported=least)
+            critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=Thresholds(verified=least)
         )
         found, _ = await verify(sentence("Dogs may go into the garden."), bound, Context())
         assert found.label == label
@@ -58,6 +58,19 @@ async def test_a_changed_figure_is_contradicted_by_the_sentence_that_has_the_rig
     bound = services(retriever=ScriptedRetriever(always=[SEINE, RENT]))
     found, _ = await verify(sentence("The rent is 950 euros a month."), bound, Context())
     assert (found.label, [one["quote"] for one in found.citations]) == ("contradicted", [RENT])
+
+
+async def test_a_date_of_another_sentence_does_not_carry_the_claim() -> None:
+    lease = "The tenant paid in May 2029. The lease ends in 2040. The rent is reviewed on 1 April 2030."
+    critic = ScriptedCritic(otherwise={"support": "fully supported"})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[lease]))
+    found, _ = await verify(sentence("The rent is reviewed on 1 April 2029."), bound, Context())
+    assert (found.label, [one["quote"] for one in found.citations]) == (
+        "contradicted",
+        ["The rent is reviewed on 1 April 2030."],
+    )
+    right, _ = await verify(sentence("The rent is reviewed on 1 April 2030."), bound, Context())
+    assert right.label == "fully supported"
 
 
 async def test_a_question_is_no_claim_and_is_not_searched_for() -> None:
@@ -83,14 +96,15 @@ async def test_the_sentence_that_a_pronoun_refers_to_is_searched_for_too() -> No
     assert [found["text"] for found in await passages_for(one, services(retriever=retriever), Context())] == [RENT]
 
 
-async def test_the_critic_reads_the_passages_that_share_most_words() -> None:
+async def test_the_critic_reads_the_passage_that_shares_most_words_as_an_answer_to_a_question() -> None:
     critic = ScriptedCritic({"Dogs may go into the garden.": "fully supported"})
     others = [f"Number {number} is odd." for number in ("seven", "nine", "eleven")]
     bound = services(critic=critic, retriever=ScriptedRetriever(always=[*others, DOGS]))
     await verify(sentence("Dogs may go into the garden."), bound, Context())
     (read,) = critic.inputs
     assert DOGS in read["passages"]
-    assert read["passages"].count("<passage") == MOST_READ
+    assert read["passages"].count("<passage") == 1
+    assert read["question"] == "Is it true that Dogs may go into the garden?"
 
 
 async def test_a_limit_is_an_error_and_no_verdict() -> None:

@@ -1,3 +1,4 @@
+import asyncio
 import math
 from dataclasses import replace
 from typing import Any
@@ -221,8 +222,10 @@ async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what
     made = services(critic=critic, retriever=ahead, budget=roomy_budget())  # type: ignore[arg-type]
     begun = state(NIGHT, standalone=JOINED)
     await decide(begun, made, runtime())
+    await asyncio.sleep(0)
+    assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [16, 16])
     await retrieve(begun, made, runtime())
-    assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [16, 16]), "each is made once"
+    assert retriever.queries == [NIGHT, JOINED], "none is made again"
     critic.done()
 
 
@@ -242,3 +245,12 @@ async def test_the_question_that_a_follow_up_is_joined_to_does_not_bring_it_near
     made = services(critic=critic, retriever=retriever, budget=roomy_budget())  # type: ignore[arg-type]
     await decide(state(NIGHT, **changes), made, runtime(thresholds=Thresholds(near=0.5)))
     assert len(critic.asked) == asked
+
+
+async def test_a_short_follow_up_to_a_long_question_is_short() -> None:
+    retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("Air.", similarity=0.9)]))
+    critic = ScriptedCritic(otherwise={"retrieve": MATH})
+    made = services(critic=critic, retriever=retriever, budget=roomy_budget())  # type: ignore[arg-type]
+    begun = state(NIGHT, standalone=f"{SKY * 20} {NIGHT}")
+    await decide(begun, made, runtime(thresholds=Thresholds(near=0.5)))
+    assert critic.asked == []

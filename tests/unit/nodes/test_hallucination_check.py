@@ -10,6 +10,7 @@ from grounding.claims import LONGEST_CLAIM
 from models.calibration import Fit, Fits
 from models.chat import MAX_CHARACTERS_PER_TOKEN, Chat
 from models.critic import Critic
+from nodes import check_claim
 from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
@@ -181,8 +182,8 @@ async def test_the_longest_draft_is_read_in_another_thread(unit: str, monkeypatc
 
         return run
 
-    for name in ("statements", "rule"):
-        monkeypatch.setattr(node, name, noted(getattr(node, name)))
+    for module, name in ((node, "statements"), (check_claim, "rule")):
+        monkeypatch.setattr(module, name, noted(getattr(module, name)))
     paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
     text = "\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM))
     begun = state(drafts=[draft(text, [SKY] * 4)], drafts_left=0)
