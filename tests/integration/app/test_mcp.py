@@ -103,6 +103,9 @@ async def test_an_agent_lists_searches_reads_and_asks(
         abstained = await called(client, "ask", question="Who painted the chapel ceiling?")
         assert (abstained["outcome"], abstained["citations"]) == ("abstained", [])
         assert (await called(client, "ask", question=RENT, sources=["rivers*"]))["outcome"] == "abstained"
+        verified = await called(client, "verify_claim", claim=ANSWER)
+        assert (verified["label"], verified["citations"][0]["quote"]) == ("fully supported", ANSWER)
+        assert (await called(client, "verify_claim", claim="Is the rent high?"))["label"] == "no claim"
     assert (program.folder / "stderr").read_text() == ""
 
 
