@@ -14,10 +14,10 @@ from core.errors import RequestError
 
 if TYPE_CHECKING:
     from app.checked_text import Check, Checked, CheckedText
-    from app.draft_file import DraftFile
     from app.front_door import SelfRAG
     from app.screen import Screen
     from app.settings import Settings
+    from app.text_to_check import TextToCheck
     from evaluation.judging.saved_replies import Replies
     from grounding.checkable import Checkable
 
@@ -51,9 +51,9 @@ def check(options: argparse.Namespace) -> int:
     What was checked of a text is kept, and not checked again while the documents, the models and the rules are the
     same.
     """
-    from app.draft_file import STDIN, read_draft
     from app.screen import Screen
     from app.settings import load_settings
+    from app.text_to_check import STDIN, read_text
 
     screen = Screen(quiet=options.quiet or options.json)
     settings = load_settings()
@@ -64,13 +64,13 @@ def check(options: argparse.Namespace) -> int:
         if options.output.suffix != ".html":
             raise RequestError(f"{options.output.name} cannot be written: name a file that ends in .html.")
         require_writable_file(options.output)
-    draft = read_draft(options.text)
-    checked = _checked(draft, options, settings, screen)
+    given = read_text(options.text)
+    checked = _checked(given, options, settings, screen)
     _show(checked, options, screen)
     return 1 if options.strict and any(checked.count(label) for label in FAILED) else 0
 
 
-def _checked(draft: DraftFile, options: argparse.Namespace, settings: Settings, screen: Screen) -> CheckedText:
+def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings, screen: Screen) -> CheckedText:
     from app.checked_text import check_text
     from app.evaluate import EMBEDDED_CONCURRENCY, REMOTE_CONCURRENCY, is_embedded
     from app.front_door import SelfRAG
@@ -91,10 +91,10 @@ def _checked(draft: DraftFile, options: argparse.Namespace, settings: Settings, 
                     show(done, total)
 
                 return await check_text(
-                    draft.text,
+                    given.text,
                     rag.services_to_check(),
                     rag.context,
-                    headings=draft.headings,
+                    headings=given.headings,
                     at_once=at_once,
                     progress=progress,
                     through=_through(kept, rag),
@@ -102,7 +102,7 @@ def _checked(draft: DraftFile, options: argparse.Namespace, settings: Settings, 
 
     rag = SelfRAG.open(*options.docs or (), settings=settings, screen=screen)
     try:
-        with Replies(_file_for(draft, settings)) as kept:
+        with Replies(_file_for(given, settings)) as kept:
             return asyncio.run(run(rag, kept))
     except (KeyboardInterrupt, SelfRAGError):
         if last[0]:
@@ -110,7 +110,7 @@ def _checked(draft: DraftFile, options: argparse.Namespace, settings: Settings, 
         raise
 
 
-def _file_for(draft: DraftFile, settings: Settings) -> Path:
+def _file_for(given: TextToCheck, settings: Settings) -> Path:
     """The file with what is known of a text; the oldest of others are removed."""
     from evaluation.fingerprint import digest
 
@@ -119,7 +119,7 @@ def _file_for(draft: DraftFile, settings: Settings) -> Path:
         files = sorted(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
         for old in files[: max(0, len(files) - MOST_KEPT + 1)]:
             old.unlink()
-    return folder / f"{digest(draft.text)[:32]}.jsonl"
+    return folder / f"{digest(given.text)[:32]}.jsonl"
 
 
 def _through(kept: Replies, rag: SelfRAG) -> Check:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from app.result import JudgedClaim, ResultUsage
 from app.verification import VerifiedClaim, verify
 from core.errors import RequestError
+from core.text import clean
 from core.types import Citation, Usage, add_usage, no_usage
 from graph.context import Context, Services
 from grounding.checkable import Checkable, checkable
@@ -60,13 +61,13 @@ async def check_text(
     progress: Callable[[int, int], None] | None = None,
     through: Check | None = None,
 ) -> CheckedText:
-    """Check the claims of a text, at most ``at_once`` at a time.
+    """Check the claims of a text, without its invisible characters, at most ``at_once`` at a time.
 
     ``headings`` are spans of the text that are none of its sentences. ``through`` may give a claim's result without the
     call that it is given, as one that was kept. Raises `RequestError` for a text with nothing to check, and
     `ModelError`.
     """
-    began = time.monotonic()
+    began, text = time.monotonic(), clean(text)
     found = await off_loop(len(text), checkable, text, headings)
     if not found:
         raise RequestError("The text has no sentence to check: write one.")

@@ -12,7 +12,6 @@ from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import VERSION
-from app.draft_file import DraftFile, draft_of
 from app.feedback import Feedback
 from app.options import as_text
 from app.result import Result
@@ -23,6 +22,7 @@ from app.server.graph_drawing import graph_drawing
 from app.server.runs import Run
 from app.server.service import CHOICES, AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
+from app.text_to_check import TextToCheck, text_of
 from core.text import as_json
 from core.types import Citation, Outcome, Turn
 from retrieval.documents.load import SUFFIXES
@@ -30,7 +30,7 @@ from retrieval.documents.load import SUFFIXES
 RAW_BODY = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
-LONGEST_DRAFT = 2_000_000  # characters
+LONGEST_TEXT = 2_000_000  # characters
 MOST_EARLIER = 1_000  # turns of a conversation that are taken; fewer count
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
@@ -63,12 +63,12 @@ class Question(AskOptions):
     standalone: str | None = None
 
 
-class DraftText(BaseModel):
+class GivenText(BaseModel):
     """A text to check, and what it is called."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: str = Field(max_length=LONGEST_DRAFT)
+    text: str = Field(max_length=LONGEST_TEXT)
     name: str = Field("Your text", min_length=1, max_length=200)
 
 
@@ -152,15 +152,15 @@ def json_api(service: Service) -> APIRouter:
         return _started(await start(question, request, outlives=True))
 
     @router.post("/checks", tags=["checks"], status_code=202)
-    async def check_text(draft: DraftText, request: Request) -> Response:
+    async def check_text(given: GivenText, request: Request) -> Response:
         """Start a check of a text against the documents, and return its run's id at once."""
-        return _started(service.check(DraftFile(draft.text, []), draft.name, owner_of(request)))
+        return _started(service.check(TextToCheck(given.text, []), given.name, owner_of(request)))
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
     async def check_file(name: str, request: Request) -> Response:
         """Start a check of the body, a document of any kind whose name says which."""
-        draft = await asyncio.to_thread(draft_of, name, await request.body())
-        return _started(service.check(draft, name, owner_of(request)))
+        given = await asyncio.to_thread(text_of, name, await request.body())
+        return _started(service.check(given, name, owner_of(request)))
 
     @router.get("/runs", tags=["questions"])
     async def last_runs(request: Request) -> Response:

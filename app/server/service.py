@@ -21,11 +21,11 @@ from retrieval.filters import Filter
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from app.draft_file import DraftFile
     from app.feedback import FeedbackFolder
     from app.front_door import Event, SelfRAG
     from app.server.documents import Documents
     from app.server.runs import Run, Runs
+    from app.text_to_check import TextToCheck
 
 FILTERS = {"sources", "pages", "since", "until"}
 
@@ -123,13 +123,13 @@ class Service:
 
         return self.runs.start(question, ask, owner=owner, outlives=outlives)
 
-    def check(self, draft: DraftFile, name: str, owner: str) -> Run:
+    def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
         rag = self._rag_of(owner)
         services, context = rag.services_to_check(), rag.context
         return self.runs.start(
             name,
-            lambda: check_events(draft.text, services, context, headings=draft.headings),
+            lambda: check_events(given.text, services, context, headings=given.headings),
             kind="check",
             owner=owner,
             outlives=True,

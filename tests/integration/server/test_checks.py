@@ -68,6 +68,7 @@ async def test_a_check_is_its_owners() -> None:
         ("/api/checks", {"json": {"text": "a", "more": 1}}, "more"),
         ("/api/checks/essay.pdf", {"content": b"no PDF"}, "the text.pdf"),
         ("/api/checks/essay.md", {"content": b""}, "is empty"),
+        ("/api/checks/essay.%00%0a", {"content": b""}, "is empty"),
     ],
 )
 async def test_what_cannot_be_checked_is_refused(path: str, body: dict[str, Any], said: str) -> None:

@@ -49,6 +49,11 @@ async def test_a_result_that_is_known_costs_nothing() -> None:
     assert checked.usage["model_calls"] == 0
 
 
+async def test_invisible_characters_are_left_out_of_the_text() -> None:
+    checked = await check(f"\u200b{DOGS}\u202e")
+    assert (checked.text, [one.text for one in checked.claims]) == (DOGS, [DOGS])
+
+
 async def test_progress_is_told_to_the_last() -> None:
     told: list[tuple[int, int]] = []
     await check(progress=lambda done, total: told.append((done, total)), at_once=2)

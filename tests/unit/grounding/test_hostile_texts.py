@@ -26,7 +26,7 @@ from prompts.generate import MAX_TOKENS
 from prompts.hallucination_check import SUPPORT
 from tests.scripted import passage
 
-LONGEST_DRAFT = MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN
+LONGEST_TEXT = MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN
 PASSAGES = 60_000  # characters: more of them are beyond the default limit of tokens
 MARKS = "a" + "\u0301" * (PASSAGES // 2) + "\u0316" * (PASSAGES // 2)
 SECONDS = 2.0  # of the processor: another program's work does not count
@@ -44,11 +44,11 @@ def _soon() -> Iterator[None]:
     signal.signal(signal.SIGPROF, before)
 
 
-def repeated(unit: str, size: int = LONGEST_DRAFT) -> str:
+def repeated(unit: str, size: int = LONGEST_TEXT) -> str:
     return (unit * (size // len(unit) + 1))[:size]
 
 
-def counted(unit: str, size: int = LONGEST_DRAFT, start: int = 0) -> str:
+def counted(unit: str, size: int = LONGEST_TEXT, start: int = 0) -> str:
     """The unit with ever another number in it."""
     text, numbers = "", count(start)
     while len(text) < size:
@@ -98,7 +98,7 @@ def letters(number: int) -> str:
             lambda: [find_quote(f"It is so {n}.", [passage(repeated("It is so. "))]) for n in range(100)],
             id="quotes of many claims",
         ),
-        pytest.param(lambda: by_reply(SUPPORT, repeated("{", 4 * LONGEST_DRAFT)), id="braces"),
+        pytest.param(lambda: by_reply(SUPPORT, repeated("{", 4 * LONGEST_TEXT)), id="braces"),
         pytest.param(lambda: CITED.sub("", repeated(" ", PASSAGES) + "x"), id="white space of an answer"),
     ],
 )
@@ -115,7 +115,7 @@ def test_each_of_many_statements_is_found_where_it_stands(unit: str) -> None:
 
 def test_lead_ins_upon_lead_ins_are_kept_only_while_a_claim_with_them_can_be_read() -> None:
     found = statements(repeated("a:\nb\n"))
-    assert len(found) == LONGEST_DRAFT // 5
+    assert len(found) == LONGEST_TEXT // 5
     assert max(len(one.context) for one in found) < LONGEST_CLAIM + 10
 
 

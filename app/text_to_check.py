@@ -10,19 +10,20 @@ from typing import NamedTuple
 
 from core.errors import RequestError
 from core.files import write_private
+from retrieval.documents.load import SUFFIXES
 
 STDIN = "-"
 LARGEST = 20_000_000  # bytes of standard input
 
 
-class DraftFile(NamedTuple):
+class TextToCheck(NamedTuple):
     """The text of a file as it was read, pages apart by a blank line, and the spans of its headings."""
 
     text: str
     headings: list[tuple[int, int]]
 
 
-def read_draft(path: Path) -> DraftFile:
+def read_text(path: Path) -> TextToCheck:
     """Read a document of any kind that `index` reads, or ``-``, standard input, as Markdown.
 
     Raises `RequestError` for one that cannot be read.
@@ -32,18 +33,19 @@ def read_draft(path: Path) -> DraftFile:
     data = sys.stdin.buffer.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise RequestError(f"Standard input is longer than {LARGEST // 1_000_000} MB: check it in parts.")
-    return draft_of("standard input.md", data)
+    return text_of("standard input.md", data)
 
 
-def draft_of(name: str, data: bytes) -> DraftFile:
+def text_of(name: str, data: bytes) -> TextToCheck:
     """Read a document from its bytes; only the suffix of its name counts. Raises `RequestError`."""
+    suffix = Path(name).suffix.lower()
     with TemporaryDirectory() as folder:
-        file = Path(folder) / f"the text{Path(name).suffix[:10]}"
+        file = Path(folder) / f"the text{suffix if suffix in SUFFIXES else ''}"
         write_private(file, data)
         return _read(file)
 
 
-def _read(path: Path) -> DraftFile:
+def _read(path: Path) -> TextToCheck:
     from retrieval.sandbox.pool import Readers
 
     with Readers(workers=1) as readers:
@@ -55,4 +57,4 @@ def _read(path: Path) -> DraftFile:
         text += "\n\n" if text else ""
         headings += [(len(text) + one.start, len(text) + one.end) for one in section.headings]
         text += section.text
-    return DraftFile(text, headings)
+    return TextToCheck(text, headings)
