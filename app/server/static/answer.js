@@ -191,7 +191,7 @@ export function exportBar(id, name = "answer") {
           problem.textContent = error.message;
         }
       },
-      { class: "link", "aria-label": `Save it as ${told}` },
+      { class: "link", "aria-label": `Save the ${name} as ${told}` },
     ),
   );
   return el("p", { class: "export" }, el("span", { class: "muted" }, "Save with its evidence:"), ...buttons, problem);
