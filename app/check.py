@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.options import count, file_path, require_docs, require_writable_file, unwritable
 from core.errors import RequestError
+from core.text import shown
 
 if TYPE_CHECKING:
     from app.checked_text import Check, Checked, CheckedText
@@ -62,7 +63,7 @@ def check(options: argparse.Namespace) -> int:
         require_docs([options.text], "the path of the text")
     if options.output:
         if options.output.suffix != ".html":
-            raise RequestError(f"{options.output.name} cannot be written: name a file that ends in .html.")
+            raise RequestError(f"{shown(options.output.name)} cannot be written: name a file that ends in .html.")
         require_writable_file(options.output)
     given = read_text(options.text)
     checked = _checked(given, options, settings, screen)
@@ -72,13 +73,12 @@ def check(options: argparse.Namespace) -> int:
 
 def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings, screen: Screen) -> CheckedText:
     from app.checked_text import check_text
-    from app.evaluate import EMBEDDED_CONCURRENCY, REMOTE_CONCURRENCY, is_embedded
+    from app.evaluate import usual_concurrency
     from app.front_door import SelfRAG
     from app.progress import checking_claims
     from core.errors import SelfRAGError
     from evaluation.judging.saved_replies import Replies
 
-    at_once = options.concurrency or (EMBEDDED_CONCURRENCY if is_embedded(settings) else REMOTE_CONCURRENCY)
     last = (0, 0)
 
     async def run(rag: SelfRAG, kept: Replies) -> CheckedText:
@@ -95,9 +95,9 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
                     rag.services_to_check(),
                     rag.context,
                     headings=given.headings,
-                    at_once=at_once,
+                    at_once=options.concurrency or usual_concurrency(settings),
                     progress=progress,
-                    through=_through(kept, rag),
+                    cached=_cached(kept, rag),
                 )
 
     rag = SelfRAG.open(*options.docs or (), settings=settings, screen=screen)
@@ -122,7 +122,7 @@ def _file_for(given: TextToCheck, settings: Settings) -> Path:
     return folder / f"{digest(given.text)[:32]}.jsonl"
 
 
-def _through(kept: Replies, rag: SelfRAG) -> Check:
+def _cached(kept: Replies, rag: SelfRAG) -> Check:
     """Look a claim's result up among those kept for the same models, documents, settings and rules."""
     from app.verification import VerifiedClaim
     from core.types import no_usage
@@ -131,7 +131,7 @@ def _through(kept: Replies, rag: SelfRAG) -> Check:
     code = digest_of_code(("grounding", "nodes", "prompts"))
     made_with = (rag.stamp.model_dump_json(), rag.context.model_dump_json(), code)
 
-    async def through(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
+    async def cached(one: Checkable, call: Callable[[], Awaitable[Checked]]) -> Checked:
         spent = no_usage()
 
         async def ask() -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _through(kept: Replies, rag: SelfRAG) -> Check:
         key = digest(*made_with, one.statement.text, one.statement.context, one.subject)
         return VerifiedClaim.model_validate(await kept.get_or_ask(key, {}, ask)), spent
 
-    return through
+    return cached
 
 
 def _show(checked: CheckedText, options: argparse.Namespace, screen: Screen) -> None:
@@ -158,4 +158,4 @@ def _show(checked: CheckedText, options: argparse.Namespace, screen: Screen) -> 
             write_private(options.output, as_page(checked, options.text.name).encode("utf-8", "replace"))
         except OSError as error:
             raise unwritable(options.output, error) from error
-        screen.remark(f"written into {options.output}")
+        screen.remark(f"written into {shown(options.output)}")

@@ -59,11 +59,11 @@ async def check_text(
     headings: Sequence[tuple[int, int]] = (),
     at_once: int = 1,
     progress: Callable[[int, int], None] | None = None,
-    through: Check | None = None,
+    cached: Check | None = None,
 ) -> CheckedText:
     """Check the claims of a text, without its invisible characters, at most ``at_once`` at a time.
 
-    ``headings`` are spans of the text that are none of its sentences. ``through`` may give a claim's result without the
+    ``headings`` are spans of the text that are none of its sentences. ``cached`` may give a claim's result without the
     call that it is given, as one that was kept. Raises `RequestError` for a text with nothing to check, and
     `ModelError`.
     """
@@ -76,7 +76,7 @@ async def check_text(
 
     async def check(one: Checkable) -> Checked:
         call = partial(verify, one, services, context)
-        return await (through(one, call) if through else call())
+        return await (cached(one, call) if cached else call())
 
     checked = await gather_bounded([partial(check, one) for one in found], at_once, progress)
     usage = no_usage()

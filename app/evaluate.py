@@ -147,7 +147,7 @@ def ask_systems(
     from evaluation.run import run
 
     last: Tally | None = None
-    concurrency = options.concurrency or (EMBEDDED_CONCURRENCY if is_embedded(settings) else REMOTE_CONCURRENCY)
+    concurrency = options.concurrency or usual_concurrency(settings)
 
     async def ask() -> tuple[list[Record], T]:
         try:
@@ -298,6 +298,11 @@ def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
         "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
         "documents": digest(*sorted(f"{source.path.name}\0{source.sha256}" for source in sources)),
     }
+
+
+def usual_concurrency(settings: Settings) -> int:
+    """Return how many questions, or claims, are asked at a time unless it is said."""
+    return EMBEDDED_CONCURRENCY if is_embedded(settings) else REMOTE_CONCURRENCY
 
 
 def is_embedded(settings: Settings) -> bool:

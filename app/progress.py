@@ -70,12 +70,8 @@ def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
 
         yield tell
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen.err, transient=True) as bars:
-        task = bars.add_task("", total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+    with _counter(screen, "judging") as count:
+        yield count
 
 
 @contextmanager
@@ -90,9 +86,16 @@ def checking_claims(screen: Screen) -> Iterator[Callable[[int, int], None]]:
 
         yield say
         return
+    with _counter(screen, "checking") as count:
+        yield count
+
+
+@contextmanager
+def _counter(screen: Screen, doing: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar that takes how many are done, and of how many."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen.err, transient=True) as bars:
         task = bars.add_task("", total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

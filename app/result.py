@@ -81,8 +81,8 @@ class ResultCandidate(BaseModel):
     reason: str
 
 
-class ResultPassage(BaseModel):
-    """A passage that a search of the question found, and its relevance verdict if it was graded."""
+class FoundPassage(BaseModel):
+    """A passage that a search found."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -94,6 +94,11 @@ class ResultPassage(BaseModel):
     row: int | None
     text: str
     similarity: float | None
+
+
+class ResultPassage(FoundPassage):
+    """A passage that a search of the question found, and its relevance verdict if it was graded."""
+
     verdict: Verdict | None
 
 

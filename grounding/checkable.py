@@ -16,7 +16,7 @@ LONGEST_SUBJECT = 150
 MOST_HEADING_WORDS = 8
 QUESTION = re.compile(r"[?？][\"'”’)»\s]*$")
 LEAST_WORDS = 2  # without stop words: a single word states nothing
-# Sentences about what their writer thinks, wants or asks for, in the languages that questions are refused in.
+# Sentences about what their writer thinks, wants or asks for, in the five languages in which refusals are known.
 OPINION = re.compile(
     r"""^\W*(?:
     (?:i|we)\s+(?:(?:really|personally|firmly|strongly|also|would|do)\s+)*
@@ -98,12 +98,13 @@ class _Subjects:
     """The headings and the first sentences of the paragraphs of a text, by position."""
 
     def __init__(self, text: str, headings: Sequence[tuple[int, int]]) -> None:
+        all_lines = lines(text)
         marked = {
-            line.start: text[line.start : line.end].strip("#*_: \n") for line in lines(text) if line.kind == "title"
+            line.start: text[line.start : line.end].strip("#*_: \n") for line in all_lines if line.kind == "title"
         }
         titles = marked | {start: text[start:end] for start, end in headings}
         self._titles = sorted(titles.items())
-        first = [line for line in lines(text) if line.after_blank or line.start == 0]
+        first = [line for line in all_lines if line.after_blank or line.start == 0]
         self._paragraphs = [
             (line.start, text[span[0] : span[1]]) for line in first for span in sentences_of(text, line)[:1]
         ]

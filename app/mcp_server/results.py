@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from app.result import ResultClaim, ResultUsage
+from app.result import FoundPassage, ResultClaim, ResultUsage
 from core.text import one_line, path_text
 from core.types import Citation, Conflict, Outcome, StopReason
 from nodes.retrieve import as_passage
@@ -56,23 +56,10 @@ class AskResult(BaseModel):
         )
 
 
-class FoundPassage(BaseModel):
-    """A passage that a search found."""
-
-    id: str
-    source: str
-    title: str | None
-    heading: str | None
-    page: int | None
-    row: int | None
-    text: str
-    similarity: float | None
-
-    @classmethod
-    def of(cls, document: Document) -> FoundPassage:
-        """Make it of a LangChain document, as the graph does."""
-        passage = as_passage(document)
-        return cls(**{name: passage.get(name) for name in cls.model_fields})
+def found_passage(document: Document) -> FoundPassage:
+    """Make a passage of a LangChain document, as the graph does."""
+    passage = as_passage(document)
+    return FoundPassage(**{name: passage.get(name) for name in FoundPassage.model_fields})
 
 
 class SearchResult(BaseModel):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.mcp_server.backend import Backend
 from app.mcp_server.reading import listed, read_page, read_passage
-from app.mcp_server.results import AskResult, DocumentList, FetchResult, FoundPassage, ListedDocument, SearchResult
+from app.mcp_server.results import AskResult, DocumentList, FetchResult, ListedDocument, SearchResult, found_passage
 from app.options import as_text
 from app.server.runs import INTERNAL
 from app.server.service import AskOptions
@@ -118,7 +118,7 @@ async def search(backend: Backend, given: SearchArguments, _: Report) -> SearchR
     found = await asyncio.to_thread(
         library.store.similarity_search, require_question(as_text(given.query)), given.k, visible=backend.visible
     )
-    return SearchResult(passages=[FoundPassage.of(document) for document in found])
+    return SearchResult(passages=[found_passage(document) for document in found])
 
 
 async def fetch(backend: Backend, given: FetchArguments, _: Report) -> FetchResult:

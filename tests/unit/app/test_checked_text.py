@@ -41,10 +41,10 @@ async def test_claims_stand_where_they_say_and_a_quote_is_cited_once() -> None:
 async def test_a_result_that_is_known_costs_nothing() -> None:
     known = (await check()).claims[0]
 
-    async def through(one: Checkable, call: object) -> Checked:
+    async def cached(one: Checkable, call: object) -> Checked:
         return checked_text.VerifiedClaim(**{**known.model_dump(), "citations": []}), no_usage()
 
-    checked = await check(through=through)
+    checked = await check(cached=cached)
     assert [one.label for one in checked.claims] == ["fully supported"] * 4
     assert checked.usage["model_calls"] == 0
 
