@@ -112,7 +112,7 @@ def ask_dataset(
                     return None
                 from evaluation.judging.judge import judge_records
 
-                embed = library.store.embeddings.embed_documents
+                embed = library.store.model.embeddings.embed_documents
                 replies = folder / REPLIES
                 with judging(screen) as tell:
                     given = services, embed, examples, records, replies, tell

@@ -122,7 +122,7 @@ def _open_beside(library: Library, folder: Path) -> Library:
     store = library.store
     return type(library).open(
         folder,
-        store.embeddings,
+        store.model.embeddings,
         embedding_name=store.model.name,
         split=library.settings,
         search=store.default_search,
@@ -164,8 +164,7 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
     Raises `IndexBusy` where that will not do, or is nothing yet, after a moment's wait for the other process.
     """
     from core.errors import IndexBusy
-    from retrieval.index.database import WAIT
-    from retrieval.index.sqlite_files import lock_holder
+    from retrieval.store import WAIT
 
     for seconds in (WAIT,) if complete else (0.0, WAIT):
         try:
@@ -173,8 +172,7 @@ def sync(library: Library, screen: Screen, complete: bool) -> None:
                 report = library.sync(progress, seconds=seconds)
         except IndexBusy:
             if not complete and not library.empty:
-                writer = lock_holder(library.store.database.folder)
-                screen.note(f"{writer} is indexing: the answer is from what the library holds so far.")
+                screen.note(f"{library.store.writer()} is indexing: the answer is from what the library holds so far.")
                 return
             if seconds:
                 raise

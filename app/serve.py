@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from core.types import Citation
-    from retrieval.index.surroundings import Surroundings
+    from retrieval.store import Surroundings
 
 HOST, PORT = "127.0.0.1", 8321
 AT_ONCE = 8
@@ -84,7 +84,6 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     from app.server.documents import Documents
     from app.server.service import ServerOptions
     from app.server.sources import Sources
-    from retrieval.index.surroundings import surroundings
     from retrieval.sandbox.pages import PageReader
 
     tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
@@ -112,9 +111,9 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     documents = Documents(rag, library, uploads, sample)
 
     def around(cited: Citation) -> Surroundings:
-        database, passage = documents.asked.store.database, cited["passage"]
+        store, passage = documents.asked.store, cited["passage"]
         start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
-        return surroundings(database, cited["source"], passage, start, end, page=page, row=row)
+        return store.surroundings(cited["source"], passage, start, end, page=page, row=row)
 
     feedback = FeedbackFolder(settings.feedback_folder)
     return create_app(rag, served, documents, Sources(around, PageReader()), feedback)

@@ -27,8 +27,8 @@ from benchmarks.harness import end_progress, option_parser, show_progress, write
 from benchmarks.index.recall import WAYS
 from benchmarks.sample import open_docs
 from evaluation.measures.statistics import mean
-from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
+from retrieval.store import Store
 
 TITLE = re.compile(r"^# (.*?\b([A-Z]+\d{3,}))\s*$", re.M)
 MESSAGE = re.compile(r"^> *(\S.{9,})$", re.M)
@@ -124,13 +124,13 @@ def kinds(asked: Sequence[Question]) -> dict[str, list[Question]]:
     }
 
 
-def recall(store: PassageStore, asked: Sequence[Question], k: int) -> dict[str, Any]:
+def recall(store: Store, asked: Sequence[Question], k: int) -> dict[str, Any]:
     """Return in each way the share of the questions for which a passage that counts is among the first ``k``."""
     found = {way: [hit(store, one, k, way) for one in asked] for way in WAYS}
     return {way: asdict(mean(values)) for way, values in found.items()}
 
 
-def hit(store: PassageStore, one: Question, k: int, way: Any) -> float:
+def hit(store: Store, one: Question, k: int, way: Any) -> float:
     """Whether a search finds a passage that counts, as 0 or 1."""
     found = store.similarity_search(one.question, k, search=way)
     return float(any(one.counts(passage.metadata["source"], passage.page_content) for passage in found))

@@ -47,7 +47,7 @@ def make_private_folder(folder: Path) -> None:
 def make_private(path: Path) -> None:
     """Remove the permissions of group and others from a file or folder that belongs to this user.
 
-    A folder that is read-only for its owner is left as it is: it is shared on purpose.
+    A folder that is read-only for its owner is left as it is, and so is one like ``/tmp``: they are shared on purpose.
     """
     with suppress(OSError):
         found = path.stat(follow_symlinks=False)
@@ -201,7 +201,9 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def _is_shared(found: os.stat_result) -> bool:
-    return stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWUSR
+    """Return True for a folder that its owner may only read, or in which users may only delete what is theirs."""
+    is_shared = not found.st_mode & stat.S_IWUSR or found.st_mode & stat.S_ISVTX
+    return stat.S_ISDIR(found.st_mode) and bool(is_shared)
 
 
 def _nonblocking() -> int:

@@ -1,22 +1,16 @@
-"""Filters on the passages that a search may return, and their translation to SQL."""
+"""Filters on the passages that a search may return."""
 
 from __future__ import annotations
 
 import fnmatch
-import json
 import os
 import re
 import shlex
-import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, model_validator
 
 
@@ -62,60 +56,14 @@ Visible = Callable[[bytes], bool]  # whether the document of a path may be found
 _SEPARATORS = r"[\\/]" if os.sep == "\\" else "/"
 
 
-@dataclass(frozen=True)
-class Condition:
-    """The passages that match a filter; ``ids_sql`` selects their ids."""
-
-    connection: sqlite3.Connection
-    ids_sql: str
-    parameters: tuple[object, ...]
-
-    @classmethod
-    def of(
-        cls, connection: sqlite3.Connection, filter_: Filter | None, visible: Visible | None = None
-    ) -> Condition | None:
-        """Translate a filter for the state that the connection reads; return None for an empty filter.
-
-        Only documents whose path is ``visible`` match.
-        """
-        if not filter_ and not visible:
-            return None
-        filter_ = filter_ or Filter()
-        parts: list[str] = []
-        parameters: list[object] = []
-        if filter_.sources or visible:
-            parts.append("document IN (SELECT value FROM json_each(?))")
-            parameters.append(json.dumps(_documents(connection, filter_.sources, visible)))
-        if filter_.pages:
-            parts.append("page BETWEEN ? AND ?")
-            parameters += filter_.pages
-        date = "coalesce(passages.date, documents.date)"
-        if filter_.since:
-            parts.append(f"{date} >= ?")
-            parameters.append(filter_.since.isoformat())
-        if filter_.until:
-            parts.append(f"{date} <= ?")
-            parameters.append(filter_.until.isoformat())
-        sql = (
-            "SELECT passages.id FROM passages JOIN documents ON documents.id = document "  # noqa: S608
-            f"WHERE {' AND '.join(parts)}"
-        )
-        return cls(connection, sql, tuple(parameters))
-
-    @cached_property
-    def ids(self) -> npt.NDArray[np.int64]:
-        """The ids of the passages, sorted."""
-        rows = self.connection.execute(self.ids_sql, self.parameters)
-        return np.sort(np.fromiter((id_ for (id_,) in rows), dtype=np.int64))
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest id, a close bound since the ids of one document are adjacent."""
-        return (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
-
-    def __len__(self) -> int:
-        """Return the number of passages that match."""
-        return len(self.ids)
+def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visible: Visible | None = None) -> list[int]:
+    """Return the ids of the documents whose path is ``visible`` and matches one of the patterns, if there are any."""
+    return [
+        id_
+        for id_, path in paths
+        if (visible is None or visible(path))
+        and (not patterns or any(fits(path.decode("utf-8", "replace"), pattern) for pattern in patterns))
+    ]
 
 
 def fits(path: str, pattern: str) -> bool:
@@ -134,11 +82,3 @@ def _parts(path: str) -> list[str]:
 
 def _match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
     return all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(parts, wanted, strict=True))
-
-
-def _documents(connection: sqlite3.Connection, patterns: tuple[str, ...], visible: Visible | None) -> list[int]:
-    rows = connection.execute("SELECT id, path FROM documents")
-    seen = [(id_, path) for id_, path in rows if visible is None or visible(path)]
-    if not patterns:
-        return [id_ for id_, _ in seen]
-    return [id_ for id_, path in seen if any(fits(path.decode("utf-8", "replace"), pattern) for pattern in patterns)]

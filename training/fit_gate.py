@@ -35,7 +35,7 @@ from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
-from retrieval.index.store import PassageStore
+from retrieval.store import Store
 from training.fit_critic import predictor, solve
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
@@ -118,7 +118,7 @@ def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
         return [search_of(example, library.store, settings.selfrag_k) for example in asked]
 
 
-def search_of(example: Example, passages: PassageStore, k: int) -> Search:
+def search_of(example: Example, passages: Store, k: int) -> Search:
     """The search of one example. A passage of an example without gold spans counts as not gold."""
     found = [as_passage(document) for document in passages.similarity_search(example.question, k)]
     gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in found]

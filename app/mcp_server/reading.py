@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from app.mcp_server.results import FetchResult
 from core.errors import RequestError
 from core.text import path_text, shortened
-from retrieval.index.surroundings import find_passage, surroundings, text_of
 
 if TYPE_CHECKING:
     from retrieval.filters import Visible
@@ -26,14 +25,14 @@ def listed(library: Library, visible: Visible | None) -> list[Source]:
 
 def read_passage(library: Library, id_: str, visible: Visible | None) -> FetchResult:
     """Return a passage with what surrounds it. Raises `RequestError` for an id that is none of the caller's."""
-    passage = find_passage(library.store.database, id_, visible)
+    passage = library.store.passage(id_, visible)
     if passage is None:
         raise RequestError(
             f"There is no passage {shortened(id_, 60)}: search again, for ids change with the documents."
         )
     about, text = passage.metadata, passage.page_content
     source, page, row = about["source"], about["page"], about["row"]
-    around = surroundings(library.store.database, source, text, 0, len(text), page=page, row=row, most=AROUND)
+    around = library.store.surroundings(source, text, 0, len(text), page=page, row=row, most=AROUND)
     return FetchResult(
         source=source,
         title=about.get("title"),
@@ -59,7 +58,7 @@ def read_page(library: Library, source: str, page: int | None, visible: Visible 
     if len(found) > 1:
         raise RequestError(f"{len(found)} documents have the name {told}: give the path of one.")
     (document,) = found
-    text, complete = text_of(library.store.database, os.fsencode(document.path), page, LONGEST_TEXT)
+    text, complete = library.store.text_of(os.fsencode(document.path), page, LONGEST_TEXT)
     if not text:
         where = f"{told} has no page {page}" if page and document.passages else f"{told} has no text"
         raise RequestError(f"{where}: {document.reason or 'search names the pages that there are.'}")

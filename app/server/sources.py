@@ -13,8 +13,8 @@ from core.text import location
 from core.types import Citation
 
 if TYPE_CHECKING:
-    from retrieval.index.surroundings import Surroundings
     from retrieval.sandbox.pages import PageReader
+    from retrieval.store import Surroundings
 
 
 Around = Callable[[Citation], "Surroundings"]

@@ -21,7 +21,8 @@ from typing import Any
 
 from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress, write_figures
 from benchmarks.index.corpus import Corpus, Known, corpus_of, corpus_options
-from retrieval.index.store import PassageStore, Search
+from retrieval.index.store import PassageStore
+from retrieval.store import Search
 
 ROUNDS = 5
 _SEARCHES: tuple[tuple[str, Search], ...] = (("search by vectors", "vectors"), ("search, hybrid", "hybrid"))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 from unittest.mock import patch
 
 from langchain_core.documents import Document
@@ -31,9 +31,10 @@ from evaluation.datasets.question_set import load
 from evaluation.measures.scores import holds_gold
 from evaluation.measures.statistics import Difference, Estimate, difference, mean
 from evaluation.records import Example
-from retrieval.index.store import PassageStore, Search, fuse
+from retrieval.index.store import PassageStore, fuse
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
+from retrieval.store import Search
 
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
@@ -129,7 +130,7 @@ def indexed(
         library.add([documents])
         report = library.sync()
         print(f"{documents.name}: {report.passages} passages of {len(report.added)} documents", file=sys.stderr)
-        yield library.store
+        yield cast("PassageStore", library.store)
 
 
 def measured(store: PassageStore, examples: Sequence[Example], k: int) -> dict[str, Any]:

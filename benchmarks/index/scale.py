@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_
 from retrieval.filters import Filter
 from retrieval.index.keyword_search import fts_query, search_keywords
 from retrieval.index.schema import Snapshot
-from retrieval.index.store import Search
+from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
+from retrieval.store import Search
 
 TOP = 10
 CANDIDATES = 50  # as the store asks for
@@ -99,7 +100,7 @@ def _measured(folder: Path, corpus: Corpus, asked: int) -> dict[str, Any]:
     library = Library.open(folder, known, embedding_name=MODEL)
     library.store.similarity_search(questions[0], k=4)
     opened = time.perf_counter() - begun
-    store = library.store
+    store = cast("PassageStore", library.store)
     figures: dict[str, Any] = {"opened_seconds": opened, "memory_before": before}
     ways: tuple[Search, ...] = ("vectors", "bm25", "hybrid")
     for search in ways:

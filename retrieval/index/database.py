@@ -28,12 +28,12 @@ from retrieval.index.sqlite_files import (
     translated,
     unwritable,
 )
+from retrieval.store import WAIT
 
 NAME = "index.sqlite"
 _LOCK_NAME = "writer.lock"
 _LOG = 64_000_000  # bytes that the write-ahead log keeps after a checkpoint
 _LONGEST_FORMAT = 9  # digits
-WAIT = 5.0  # seconds for another writer to finish
 
 
 class Database:

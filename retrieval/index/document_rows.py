@@ -4,7 +4,6 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.documents import Document
@@ -15,6 +14,7 @@ from core.text import shortened_in_the_middle
 from core.words import CJK, pairs_of
 from retrieval.index.schema import next_generation
 from retrieval.index.vector_rows import Vectors, chunks, put_vector, text_hash
+from retrieval.store import Record
 from retrieval.sync_report import Status
 
 _OWN_METADATA = ("source", "page", "row", "offset", "date")
@@ -25,27 +25,6 @@ _PASSAGES = (
     "passages.seal, path, origin, status, reason, documents.date, documents.seal "
     "FROM passages JOIN documents ON documents.id = document"
 )
-
-
-@dataclass(frozen=True)
-class Record:
-    """A document's row; ``path`` is a file or a text's source, ``id`` is 0 for a new one."""
-
-    path: bytes
-    sha256: str | None = None
-    size: int = 0
-    mtime_ns: int = -1
-    status: Status = "indexed"
-    reason: str = ""
-    date: str | None = None
-    passages: int = 0
-    origin: str = "file"
-    id: int = 0
-
-    @property
-    def seal(self) -> int:
-        """The row's checksum, which leaves out the passage count."""
-        return _document_seal(self.path, self.origin, self.status, self.reason, self.date)
 
 
 def get_checksums(connection: sqlite3.Connection) -> list[str]:
@@ -64,7 +43,7 @@ def get_records(connection: sqlite3.Connection, origin: str = "file") -> dict[by
     records = {}
     for *values, seal in rows:
         record = Record(*values)
-        if not isinstance(record.path, bytes) or record.seal != seal:
+        if not isinstance(record.path, bytes) or _record_seal(record) != seal:
             raise damaged()
         records[record.path] = record
     return records
@@ -78,7 +57,7 @@ def put_record(connection: sqlite3.Connection, record: Record) -> int:
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(record.path, record.sha256, record.size, record.mtime_ns),
-            *(record.status, record.reason, record.date, record.origin, record.seal),
+            *(record.status, record.reason, record.date, record.origin, _record_seal(record)),
         ),
     )
     return int(cursor.lastrowid or 0)
@@ -264,6 +243,11 @@ def _above(metadata: Mapping[str, Any], key: str) -> str | None:
 def _passage_seal(*values: object) -> int:
     """Return a passage's checksum; the last three values do not count where all are None, as in older indexes."""
     return _seal(*(values if any(value is not None for value in values[-3:]) else values[:-3]))
+
+
+def _record_seal(record: Record) -> int:
+    """Return the checksum of a document's row, which leaves out the passage count."""
+    return _document_seal(record.path, record.origin, record.status, record.reason, record.date)
 
 
 def _document_seal(path: bytes, origin: str, status: Status, reason: str, date: str | None) -> int:

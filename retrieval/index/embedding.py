@@ -3,10 +3,9 @@
 import sqlite3
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
 
 from core.errors import RequestError
 from core.text import shown
@@ -25,20 +24,13 @@ from retrieval.index.vector_rows import (
     text_hash,
 )
 from retrieval.splitter import SplitSettings
+from retrieval.store import Model
 
 _SPARE = 8  # batches after which the vectors of a partly embedded file are saved
 
 
 class OtherDimensionError(RequestError):
     """The model of the same name now gives vectors of another dimension."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """The embedding model, and the name under which the index records it."""
-
-    embeddings: Embeddings
-    name: str
 
 
 def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vectors:

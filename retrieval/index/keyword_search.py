@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from core.text import clean
 from core.words import CJK, STOP_WORDS, words_of
-from retrieval.filters import Condition
+from retrieval.index.condition import Condition
 from retrieval.index.schema import WORDS
 
 # FTS5 takes 2 microseconds to rank a match, and 0.1 to list its id. So where the terms of a question occur in many

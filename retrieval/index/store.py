@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -13,16 +13,19 @@ from langchain_core.vectorstores import VectorStore
 from core.errors import IndexDamaged, RequestError, damaged
 from core.passages import section_of
 from core.text import clean, shown
-from retrieval.filters import Condition, Filter, Visible
+from retrieval.filters import Filter, Visible
+from retrieval.index.condition import Condition
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names, put_texts, remove_passages
-from retrieval.index.embedding import Model, check_dimension, embed_once, other_model, record_model
+from retrieval.index.embedding import check_dimension, embed_once, other_model, record_model
 from retrieval.index.keyword_search import search_keywords
+from retrieval.index.register import Register
 from retrieval.index.schema import Snapshot
 from retrieval.index.sections import section_shares
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import Vectors, embed_query, vectors_of
 from retrieval.near_duplicates import near_duplicates, word_counts
+from retrieval.store import Model, Search
 
 
 def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[int, float]:
@@ -58,11 +61,10 @@ def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
     return {id_: (score - low) / (high - low) for id_, score in scores.items()}
 
 
-Search = Literal["hybrid", "vectors", "bm25"]
 _CANDIDATES = 50  # from each side
 
 
-class PassageStore(VectorStore):
+class PassageStore(Register, VectorStore):
     """Passages in SQLite with hybrid search: BM25 and vectors, fused.
 
     Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
@@ -74,11 +76,9 @@ class PassageStore(VectorStore):
         self, database: Database, embeddings: Embeddings, embedding_name: str, *, search: Search = "hybrid"
     ) -> None:
         """Wrap an open database, which ``close`` closes; ``search`` is the default kind of search."""
+        super().__init__(database, VectorIndex(database.folder), Model(embeddings, embedding_name))
         self.default_search = search
         self._keyword_index_checked = False
-        self.database = database
-        self.vectors = VectorIndex(database.folder)
-        self.model = Model(embeddings, embedding_name)
 
     @classmethod
     def open(cls, folder: Path, embeddings: Embeddings, *, embedding_name: str, search: Search = "hybrid") -> Self:

@@ -4,7 +4,6 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_core.documents import Document
@@ -13,26 +12,11 @@ from retrieval.filters import Visible
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names
 from retrieval.index.vector_rows import text_hash
+from retrieval.store import MOST_AROUND, Surroundings
 
-MOST = 600  # characters before a quote, and after it
 _READ = 20  # passages on each side, as some are short
 _READ_OF_DOCUMENT = 1_000
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """A quote, and the text of its document ``before`` and ``after`` it.
-
-    ``path`` is the document's file, and ``sha256`` its hash when it was indexed; both are None where the passage is of
-    no file, or of none that the library still has.
-    """
-
-    before: str
-    quote: str
-    after: str
-    path: Path | None = None
-    sha256: str | None = None
 
 
 def surroundings(
@@ -44,7 +28,7 @@ def surroundings(
     *,
     page: int | None = None,
     row: int | None = None,
-    most: int = MOST,
+    most: int = MOST_AROUND,
 ) -> Surroundings:
     """Return up to ``most`` characters of a document before and after ``passage[start:end]``, from whole words.
 

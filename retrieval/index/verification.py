@@ -11,8 +11,7 @@ from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, get_records
 from retrieval.index.schema import Snapshot
 from retrieval.index.sqlite_files import translated
-from retrieval.index.store import PassageStore
-from retrieval.index.vector_file import save_derived
+from retrieval.index.vector_file import VectorIndex, save_derived
 from retrieval.index.vector_rows import hashes_of, text_hash, vectors_after
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 
@@ -24,10 +23,12 @@ _WITHOUT_VECTOR = "SELECT id FROM passages WHERE id NOT IN (SELECT passage FROM 
 
 
 def verify(
-    store: PassageStore, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
+    database: Database,
+    vectors: VectorIndex,
+    sync: Callable[[Progress | None], SyncReport],
+    progress: Progress | None,
 ) -> VerifyReport:
     """Check an index and repair it, with ``sync`` where it must be rebuilt; see ``Library.verify``."""
-    database = store.database
     repairs: list[str] = []
     problems: list[str] = []
     try:
@@ -40,17 +41,17 @@ def verify(
         repairs.append(f"The index was made anew from its documents: {report.passages:,} passages.")
     if not _check_keyword_index(database):
         with database.only_writer():
-            save_derived(database, store.vectors, keywords_changed=True)
+            save_derived(database, vectors, keywords_changed=True)
         repairs.append("The keyword index did not match the passages: it was made anew.")
     with translated(database.folder), database.reading() as connection:
         snapshot = Snapshot.of(connection)
-        intact = not snapshot.dimension or store.vectors.is_intact(snapshot)
+        intact = not snapshot.dimension or vectors.is_intact(snapshot)
         documents = len(get_records(connection))
     fault = "The vector file was missing or damaged"
     if not intact and database.writable:
         with translated(database.folder), database.only_writer():
-            store.vectors.discard()
-            save_derived(database, store.vectors)
+            vectors.discard()
+            save_derived(database, vectors)
         repairs.append(f"{fault}: it was made anew from the vectors in the database.")
     elif not intact:
         problems.append(f"{fault}, and the folder is read-only: make {shown(database.folder)} writable.")

@@ -14,18 +14,13 @@ from langchain_core.vectorstores import VectorStore
 
 from core.errors import IndexDamaged, RequestError
 from core.text import shown
-from retrieval.filters import Condition, Filter, Visible
-from retrieval.index.database import WAIT, Database
-from retrieval.index.document_rows import get_checksums, get_records, remove_records
-from retrieval.index.embedding import OtherDimensionError, clear_outdated, outdated_reasons
-from retrieval.index.manifest import remove_partial_files
-from retrieval.index.schema import add_roots, get_followed, get_roots, remove_root
-from retrieval.index.store import PassageStore, Search
-from retrieval.index.vector_file import save_derived, save_roots
-from retrieval.index.verification import verify
+from retrieval.filters import Filter, Visible
+from retrieval.index.embedding import OtherDimensionError
+from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_below, is_system
 from retrieval.library.sync import Sync
 from retrieval.splitter import SplitSettings
+from retrieval.store import WAIT, Search, Store
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
 
 
@@ -38,7 +33,7 @@ def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
 class Library:
     """Indexed files and folders, with the store that searches them; close it, or use it as a context manager."""
 
-    def __init__(self, store: PassageStore, settings: SplitSettings) -> None:
+    def __init__(self, store: Store, settings: SplitSettings) -> None:
         """Wrap an open store; use ``open`` instead."""
         self.store = store
         self.settings = settings
@@ -81,8 +76,8 @@ class Library:
         With ``follow_links``, targets of links in a folder are indexed wherever they lie; ``None`` keeps the setting
         of a folder that was added before, and is False for a new one. Raises ``RequestError``.
         """
-        with self._database.reading() as connection:
-            known, before = get_roots(connection), get_followed(connection)
+        known_roots = self.store.roots()
+        known, before = known_roots.kinds, known_roots.followed
         roots = dict(_root(path) for path in paths)
         followed = before & roots.keys() if follow_links is None else set(roots) if follow_links else set()
         new = {path: kind for path, kind in roots.items() if known.get(path) != kind}
@@ -91,29 +86,24 @@ class Library:
                 _require_documents(path, followed)
         changed = new | {path: roots[path] for path in followed ^ (before & roots.keys())}
         if changed:
-            with self._database.only_writer():
-                with self._database.writing() as connection:
-                    add_roots(connection, changed, followed)
-                save_roots(self._database)
+            with self.store.only_writer():
+                self.store.add_roots(changed, followed)
 
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers."""
-        with self._database.only_writer():
-            with self._database.writing() as connection:
-                roots = get_roots(connection)
-                named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the root may have become a link
-                target = named if named in roots else os.fsencode(os.path.realpath(path))
-                if target not in roots:
-                    raise RequestError(_not_a_root(target, roots))
-                remove_root(connection, target)
-                others = [root for root in roots if root != target]
-                below = [
-                    record.id
-                    for file, record in get_records(connection).items()
-                    if is_below(file, target) and not any(is_below(file, other) for other in others)
-                ]
-                remove_records(connection, below)
-            save_derived(self._database, self.store.vectors)
+        with self.store.only_writer():
+            roots = self.store.roots().kinds
+            named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the root may have become a link
+            target = named if named in roots else os.fsencode(os.path.realpath(path))
+            if target not in roots:
+                raise RequestError(_not_a_root(target, roots))
+            others = [root for root in roots if root != target]
+            below = [
+                record.id
+                for file, record in self.store.records().items()
+                if is_below(file, target) and not any(is_below(file, other) for other in others)
+            ]
+            self.store.remove_root(target, below)
 
     def sync(self, progress: Progress | None = None, *, seconds: float = WAIT) -> SyncReport:
         """Bring the index up to date with the disk, reading only files that changed.
@@ -127,7 +117,7 @@ class Library:
         except OtherDimensionError:
             return self._sync(progress, seconds)
         except IndexDamaged:
-            self._database.start_over()
+            self.store.start_over()
             return self._sync(progress, seconds)
 
     def content_hash(self) -> str:
@@ -135,32 +125,26 @@ class Library:
 
         Paths do not count, so that the same documents elsewhere have the same one.
         """
-        with self._database.reading() as connection:
-            contents = get_checksums(connection)
         settings = self.settings
-        parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *contents]
+        parts = [self.store.model.name, str(settings.chunk_size), str(settings.overlap), *self.store.checksums()]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def roots(self) -> dict[Path, bool]:
         """Return the files and folders that were added, and whether links in them are followed."""
-        with self._database.reading() as connection:
-            roots, followed = get_roots(connection), get_followed(connection)
-        return {Path(os.fsdecode(path)): path in followed for path in roots}
+        roots = self.store.roots()
+        return {Path(os.fsdecode(path)): path in roots.followed for path in roots.kinds}
 
     def sources(self) -> list[Source]:
         """Return every document with its status, including those that cannot be read."""
-        with self._database.reading() as connection:
-            records = get_records(connection)
         return [
             Source(Path(os.fsdecode(path)), record.status, record.passages, record.reason, record.date, record.sha256)
-            for path, record in records.items()
+            for path, record in self.store.records().items()
         ]
 
     def skipped(self) -> list[Skipped]:
         """Return what is in the library's folders now that is not a document."""
-        with self._database.reading() as connection:
-            roots, followed = get_roots(connection), get_followed(connection)
-        found = find_documents(roots, followed)
+        roots = self.store.roots()
+        found = find_documents(roots.kinds, roots.followed)
         return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in found.skipped]
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:
@@ -168,7 +152,7 @@ class Library:
 
         Raises ``RequestError`` when the index is damaged and its folder read-only.
         """
-        return verify(self.store, self.sync, progress)
+        return self.store.verify(self.sync, progress)
 
     def require_passages(self, filter: Filter | None = None, visible: Visible | None = None) -> None:  # noqa: A002 - the store's name for it
         """Raise ``RequestError`` with the reason when there is no passage to search.
@@ -187,38 +171,30 @@ class Library:
         raise RequestError(f"None of the {len(sources)} documents can be read; the first: {sources[0].reason}")
 
     def _require_fitting(self, filter_: Filter, visible: Visible | None) -> None:
-        with self._database.reading() as connection:
-            condition = Condition.of(connection, filter_, visible)
-            if condition is None or len(condition):
-                return
+        if self.store.has_fitting(filter_, visible):
+            return
         raise RequestError(
             f"No passage of the library fits {filter_.as_options()}: ask without it, or look at index --list."
         )
 
-    @property
-    def _database(self) -> Database:
-        return self.store.database
-
     def _sync(self, progress: Progress | None, seconds: float) -> SyncReport:
-        database, model = self._database, self.store.model
-        run = Sync(database, model, self.settings, progress)
+        store = self.store
+        run = Sync(store, self.settings, progress)
         plan = run.plan()
-        if not plan.empty or outdated_reasons(database, model, self.settings):
-            with database.only_writer(seconds):
-                remove_partial_files(database.folder)
-                run.report.notes += clear_outdated(database, model, self.settings)
+        if not plan.empty or store.outdated(self.settings):
+            with store.only_writer(seconds):
+                run.report.notes += store.clear_outdated(self.settings)
                 plan = run.plan()  # another process may have done it while this one waited for the lock
                 run.execute(plan)
-                save_derived(database, self.store.vectors)
-        elif database.writable:
-            with suppress(RequestError), database.only_writer(seconds=0):
-                remove_partial_files(database.folder)
+                store.settle()
+        elif store.writable:
+            with suppress(RequestError), store.only_writer(seconds=0):
                 run.touch(plan)
-                save_derived(database, self.store.vectors)
+                store.settle()
         run.finish(plan)
         run.report.passages = sum(source.passages for source in self.sources())
-        run.report.notes[:0] = database.notes
-        database.notes.clear()
+        run.report.notes[:0] = store.notes
+        store.notes.clear()
         return run.report
 
 

@@ -7,20 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from langchain_core.documents import Document
-
 from core.errors import damaged
 from core.files import read_regular
 from core.text import shown
 from retrieval.documents.load import LARGEST, documents_of
-from retrieval.index.database import Database
-from retrieval.index.document_rows import Record, get_records, put_passages, put_record, remove_records, touch_records
-from retrieval.index.embedding import Model, embed_once, record_model
-from retrieval.index.schema import get_followed, get_roots
-from retrieval.index.vector_rows import BATCH, drop_spare_vectors, has_spare_vectors
+from retrieval.index.vector_rows import BATCH
 from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.splitter import SplitSettings, split
+from retrieval.store import Record, SplitFile, Store
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 
 _FILES = 256  # per transaction
@@ -44,21 +39,11 @@ class Plan:
         return not self.changed and not self.gone
 
 
-@dataclass
-class _SplitFile:
-    """A file that was read and split and awaits embedding; one without text has no passages."""
-
-    record: Record
-    passages: list[Document]
-    note: str = ""
-
-
 class Sync:
     """One sync of all files; committed batches survive an interruption."""
 
-    def __init__(self, database: Database, model: Model, settings: SplitSettings, progress: Progress | None):
-        self._database = database
-        self._model = model
+    def __init__(self, store: Store, settings: SplitSettings, progress: Progress | None):
+        self._store = store
         self._settings = settings
         self._progress = progress
         self._hashes: dict[tuple[bytes, Stamp], str] = {}
@@ -66,12 +51,10 @@ class Sync:
 
     def plan(self) -> Plan:
         """Compare the disk with the index: by size and modification time, then by content where these differ."""
-        with self._database.reading() as connection:
-            roots, known = get_roots(connection), get_records(connection)
-            followed = get_followed(connection)
-        if known and not roots:
+        roots, known = self._store.roots(), self._store.records()
+        if known and not roots.kinds:
             raise damaged()  # removing a root removes its documents
-        plan = Plan(find_documents(roots, followed), known)
+        plan = Plan(find_documents(roots.kinds, roots.followed), known)
         for path, stamp in plan.found.files.items():
             self._compare(path, stamp, plan)
         plan.gone = [path for path in known if path not in plan.found.files and not plan.found.is_unreachable(path)]
@@ -106,7 +89,7 @@ class Sync:
         """Index what changed, a batch of passages at a time, and remove what is gone."""
         files = [(_path(path), plan.found.files[path].size) for path in plan.changed]
         estimate = TimeEstimate(files, self._progress)
-        pending: list[_SplitFile] = []
+        pending: list[SplitFile] = []
         with Readers() as readers:
             for done, reading in enumerate(readers.read(plan.changed)):
                 estimate.update(done)
@@ -122,7 +105,7 @@ class Sync:
         self.touch(plan)
         estimate.update(len(plan.changed))
 
-    def _split(self, reading: Reading, plan: Plan) -> _SplitFile:
+    def _split(self, reading: Reading, plan: Plan) -> SplitFile:
         """Turn the outcome of reading a file into its record and passages."""
         stamp = plan.found.files[reading.path]
         old = plan.known.get(reading.path)
@@ -139,59 +122,40 @@ class Sync:
             if reading.status != "unopened":  # try again only once it has changed
                 record = replace(record, sha256=reading.sha256 or "")
             status: Status = "empty" if reading.status == "empty" else "failed"
-            return _SplitFile(replace(record, status=status, reason=reading.reason), [])
+            return SplitFile(replace(record, status=status, reason=reading.reason), [])
         loaded = reading.loaded
         record = replace(record, reason=loaded.note, date=loaded.date or record.date)
-        return _SplitFile(record, split(documents_of(_path(reading.path), loaded), self._settings), loaded.note)
+        return SplitFile(record, split(documents_of(_path(reading.path), loaded), self._settings))
 
-    def _index(self, pending: list[_SplitFile], plan: Plan) -> None:
-        """Embed the passages of several files together, then write all of them or none."""
+    def _index(self, pending: list[SplitFile], plan: Plan) -> None:
         if not pending:
             return
-        texts = [passage.page_content for file in pending for passage in file.passages]
-        vectors = embed_once(self._database, self._model, texts) if texts else None
-        start = 0
-        with self._database.writing() as connection:
-            if vectors is not None:
-                record_model(connection, self._database, self._model, vectors.shape[1])
-            for file in pending:
-                end = start + len(file.passages)
-                document = put_record(connection, file.record)
-                if vectors is not None and file.passages:
-                    put_passages(connection, document, file.passages, vectors[start:end])
-                start = end
+        self._store.put(pending)
         for file in pending:
-            self._report(file, known=file.record.path in plan.known)
+            self._report(file.record, known=file.record.path in plan.known)
 
-    def _report(self, file: _SplitFile, *, known: bool) -> None:
-        path = _path(file.record.path)
-        if file.record.status == "indexed":
+    def _report(self, record: Record, *, known: bool) -> None:
+        path = _path(record.path)
+        if record.status == "indexed":
             (self.report.updated if known else self.report.added).append(path)
+            if record.reason:
+                self.report.notes.append(record.reason)
         else:
-            failures = self.report.empty if file.record.status == "empty" else self.report.failed
-            failures.append(Failure(path, file.record.reason))
-        if file.note:
-            self.report.notes.append(file.note)
+            failures = self.report.empty if record.status == "empty" else self.report.failed
+            failures.append(Failure(path, record.reason))
 
     def _remove_gone(self, plan: Plan) -> None:
         """Remove documents that are gone, last, so that a moved file can reuse its vectors."""
         if plan.gone:
-            with self._database.writing() as connection:
-                remove_records(connection, [plan.known[path].id for path in plan.gone])
+            self._store.remove([plan.known[path].id for path in plan.gone])
             self.report.removed += [_path(path) for path in plan.gone]
-        with self._database.reading() as connection:
-            leftover = has_spare_vectors(connection)
-        if leftover:
-            with self._database.writing() as connection:
-                drop_spare_vectors(connection)
 
     def touch(self, plan: Plan) -> None:
         """Record the new modification times of files whose content is unchanged."""
         stamps = [(path, plan.found.files[path]) for path in plan.touched]
         reliable = [(path, stamp.mtime_ns) for path, stamp in stamps if _is_reliable(stamp)]
         if reliable:
-            with self._database.writing() as connection:
-                touch_records(connection, reliable)
+            self._store.touch(reliable)
 
     def finish(self, plan: Plan) -> None:
         """Complete the report with the files that needed no work."""

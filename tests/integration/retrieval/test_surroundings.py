@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from retrieval.index.surroundings import Surroundings, find_passage, surroundings, text_of
+from retrieval.index.surroundings import find_passage, surroundings, text_of
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
+from retrieval.store import Surroundings
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.documents.docx_files import docx, p
 from tests.unit.retrieval.documents.pdfs import pdf

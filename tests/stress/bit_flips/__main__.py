@@ -23,11 +23,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.document_rows import get_passages
+from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
 from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play_some
 from tests.stress.index_kills.changing_folder import pdf_of, sentence
@@ -115,7 +116,7 @@ def index(home: Path, documents: Path) -> set[Answer]:
     with Library.open(home, BagOfWords(), embedding_name=NAME) as library:
         library.add([documents])
         library.sync()
-        with library.store.database.reading() as connection:
+        with cast("PassageStore", library.store).database.reading() as connection:
             ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
             return {Answer.of(document) for document in get_passages(connection, ids).values()}
 

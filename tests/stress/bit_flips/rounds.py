@@ -14,8 +14,8 @@ from langchain_core.documents import Document
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from core.errors import RequestError
-from retrieval.index.store import Search
 from retrieval.library.library import Library
+from retrieval.store import Search
 from tests.stress.bit_flips.harm import harm
 
 ASKED = 4  # questions a round

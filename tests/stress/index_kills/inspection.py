@@ -14,10 +14,11 @@ from random import Random
 import numpy as np
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
-from retrieval.index.schema import Snapshot, get_roots
-from retrieval.index.store import Search
+from retrieval.index.schema import Snapshot
+from retrieval.index.store import PassageStore
 from retrieval.library.discovery import is_below
 from retrieval.library.library import Library
+from retrieval.store import Search
 from tests.stress.index_kills.changing_folder import ROWS
 
 ASKED = 3  # files an inspection
@@ -93,7 +94,7 @@ def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, who
             current = [path for path, sha256 in found.records.items() if expected.on_disk.get(path) == sha256]
             found.asked = min(ASKED, len(current))
             found.violations += _unfound(library, {path: expected.known[path] for path in current}, dice)
-            found.vector_file = not library.store.vectors.rebuilt
+            found.vector_file = not _embedded(library).vectors.rebuilt
             if whole:
                 found.violations += _not_whole(library, expected)
     except Exception as error:  # noqa: BLE001 - an index that cannot be used is what is looked for
@@ -102,6 +103,12 @@ def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, who
     if whole:
         found.violations += [f"{path.name} is left" for path in home.glob("*.partial")]
     return found
+
+
+def _embedded(library: Library) -> PassageStore:
+    """Return the store with its tables and its vectors."""
+    assert isinstance(library.store, PassageStore)
+    return library.store
 
 
 def _look(library: Library, home: Path, expected: Expected, found: Inspected) -> None:
@@ -133,7 +140,8 @@ def _unfound(library: Library, known: Mapping[str, str], dice: Random) -> list[s
 def _disagreeing(library: Library) -> list[str]:
     """Check that the passages, vectors, keyword and FAISS tables hold the same ids."""
     wrong = []
-    with library.store.database.reading() as connection:
+    store = _embedded(library)
+    with store.database.reading() as connection:
         snapshot = Snapshot.of(connection)
         ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
         if len(ids) != snapshot.passages:
@@ -144,7 +152,7 @@ def _disagreeing(library: Library) -> list[str]:
             wrong.append("passages and words are not the same")
         if ids:
             anything = np.ones((1, snapshot.dimension), dtype=np.float32)
-            given = library.store.vectors.search(snapshot, anything, 2 * len(ids))
+            given = store.vectors.search(snapshot, anything, 2 * len(ids))
             if Counter(given) != Counter(ids):
                 wrong.append(f"the vector index has {len(given)} passages and the database {len(ids)}")
     return wrong
@@ -156,8 +164,7 @@ def _not_whole(library: Library, expected: Expected) -> list[str]:
     wrong = [f"a sync says: {note}" for note in report.notes]
     wrong += [f"a sync fails: {failure.reason}" for failure in [*report.failed, *report.empty, *report.still_failed]]
     there = {str(source.path) for source in library.sources()}
-    with library.store.database.reading() as connection:
-        roots = get_roots(connection)  # the second folder is none between a life that removed it and the next
+    roots = library.store.roots().kinds  # the second folder is none between a life that removed it and the next
     due = {path for path in expected.on_disk if any(is_below(os.fsencode(path), root) for root in roots)}
     due |= (expected.acknowledged.keys() & expected.on_disk.keys()) - set(expected.removable)
     if there != due:

@@ -166,6 +166,17 @@ def test_a_folder_that_is_shared_read_only_stays_open(tmp_path: Path) -> None:
     shared.chmod(0o755)
 
 
+def test_a_folder_like_tmp_stays_open_to_all(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "theirs").touch()
+    (shared / "theirs").chmod(0o644)
+    make_private_folder(shared)
+    make_contents_private(shared)
+    assert (mode(shared) & 0o777, mode(shared / "theirs")) == (0o777, 0o644)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 def test_what_belongs_to_another_user_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "theirs").touch(0o644)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from retrieval.filters import Condition, Filter
+from retrieval.filters import Filter
 from retrieval.index import keyword_search as words
+from retrieval.index.condition import Condition
 from retrieval.index.keyword_search import fts_query, search_keywords
 from retrieval.index.schema import WORDS
 from retrieval.index.store import PassageStore

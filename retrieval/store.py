@@ -1,0 +1,188 @@
+"""What a library needs of the store that keeps its documents: one protocol, which every store implements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStoreRetriever
+
+from retrieval.filters import Filter, Visible
+from retrieval.splitter import SplitSettings
+from retrieval.sync_report import Progress, Status, SyncReport, VerifyReport
+
+Search = Literal["hybrid", "vectors", "bm25"]
+WAIT = 5.0  # seconds for another writer to finish
+MOST_AROUND = 600  # characters before a quote, and after it
+
+
+@dataclass(frozen=True)
+class Model:
+    """The embedding model, and the name under which the store records it."""
+
+    embeddings: Embeddings
+    name: str
+
+
+@dataclass(frozen=True)
+class Roots:
+    """The files and folders that were added: "file" or "folder" by path, and those whose links are followed."""
+
+    kinds: dict[bytes, str]
+    followed: set[bytes]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a document; ``path`` is a file or a text's source, ``id`` is 0 for a new one."""
+
+    path: bytes
+    sha256: str | None = None
+    size: int = 0
+    mtime_ns: int = -1
+    status: Status = "indexed"
+    reason: str = ""
+    date: str | None = None
+    passages: int = 0
+    origin: str = "file"
+    id: int = 0
+
+
+@dataclass(frozen=True)
+class SplitFile:
+    """A file that was read and split; one without text has no passages."""
+
+    record: Record
+    passages: Sequence[Document]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """A quote, and the text of its document ``before`` and ``after`` it.
+
+    ``path`` is the document's file, and ``sha256`` its hash when it was indexed; both are None where the passage is of
+    no file, or of none that the library still has.
+    """
+
+    before: str
+    quote: str
+    after: str
+    path: Path | None = None
+    sha256: str | None = None
+
+
+class Store(Protocol):
+    """Documents with their passages and vectors, the roots that they come from, and the search over them.
+
+    Many threads and processes may read at once, also during a write; what changes the store is called within
+    `only_writer`, and each call is a transaction. Every method may raise ``IndexDamaged``, after which `start_over` or
+    the next `Library.sync` makes anew what can be.
+    """
+
+    model: Model
+    default_search: Search
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be repaired, for the next report; the caller clears it."""
+
+    @property
+    def writable(self) -> bool:
+        """True if this process may change the store."""
+
+    def close(self) -> None:
+        """Release what the store holds open."""
+
+    # The library's files.
+
+    def roots(self) -> Roots:
+        """Return the files and folders that were added."""
+
+    def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
+        """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+
+    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
+        """Remove a root, and documents by id."""
+
+    def records(self) -> dict[bytes, Record]:
+        """Return every file's record, by path."""
+
+    def checksums(self) -> list[str]:
+        """Return the SHA-256 of each document that has passages, sorted."""
+
+    # Writing.
+
+    def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
+        """Be the only one that writes, of all processes. Raises ``IndexBusy`` if another does so after ``seconds``."""
+
+    def writer(self) -> str:
+        """Name the process that is writing, for messages."""
+
+    def outdated(self, settings: SplitSettings) -> list[str]:
+        """Return a sentence for each setting that changed since the store was filled."""
+
+    def clear_outdated(self, settings: SplitSettings) -> list[str]:
+        """Clear what was made with other settings, for the next sync to make anew; return the reasons."""
+
+    def put(self, files: Sequence[SplitFile]) -> None:
+        """Embed the texts that are new to the store, then write all files, each in place of its old record, or none."""
+
+    def remove(self, documents: Collection[int]) -> None:
+        """Remove documents by id, with their passages."""
+
+    def touch(self, stamps: Iterable[tuple[bytes, int]]) -> None:
+        """Record the modification times of files whose content is unchanged."""
+
+    def settle(self) -> None:
+        """Drop what an interrupted write left, and bring up to date what is derived from the documents."""
+
+    # Recovery.
+
+    def start_over(self) -> None:
+        """Put a damaged store aside, and begin a new one with its roots and whatever is intact."""
+
+    def verify(self, sync: Callable[[Progress | None], SyncReport], progress: Progress | None) -> VerifyReport:
+        """Check everything for damage and repair it, with ``sync`` where documents must be read again."""
+
+    # Reading.
+
+    def similarity_search(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        search: Search | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
+        visible: Visible | None = None,
+    ) -> list[Document]:
+        """Return the ``k`` best passages that match ``filter`` and are ``visible``, best first."""
+
+    def as_retriever(self, **options: Any) -> VectorStoreRetriever:
+        """Return a LangChain retriever over the store."""
+
+    def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002
+        """Return True if a passage fits the filter and is visible."""
+
+    def passage(self, id_: str, visible: Visible | None = None) -> Document | None:
+        """Return a passage of a visible document by its id."""
+
+    def surroundings(
+        self,
+        source: str,
+        passage: str,
+        start: int,
+        end: int,
+        *,
+        page: int | None = None,
+        row: int | None = None,
+        most: int = MOST_AROUND,
+    ) -> Surroundings:
+        """Return up to ``most`` characters of a document before and after ``passage[start:end]``."""
+
+    def text_of(self, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
+        """Return up to ``most`` characters of a page or document, and whether that is all of it."""
