@@ -1,0 +1,108 @@
+"""Conversations of four turns over the sample library: how many turns are right, and what a new subject is mixed with.
+
+    python -m benchmarks.conversations                                                12 that nothing was tuned on
+    python -m benchmarks.conversations --conversations data/conversations/tuning.jsonl     5 others
+
+A turn that the documents answer is right if its answer has what is expected and quotes the document that is expected;
+one that they do not answer, if it abstains. A new subject was dragged along if it was joined with what was asked
+before, or answered from another document. A follow-up repeats if its answer also has what was expected of the turn
+before it.
+``bench/conversations.json`` has the figures, and every turn with what it was taken to mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from app.front_door import SelfRAG
+from app.result import Result
+from benchmarks.harness import end_progress, option_parser, read_rows, show_progress, write_figures
+from benchmarks.sample import open_docs
+from core.types import Turn
+from evaluation.measures.scores import contains
+from evaluation.measures.statistics import exact_share
+
+DEFAULT = Path(__file__).resolve().parent.parent / "data" / "conversations" / "reporting.jsonl"
+
+
+@dataclass(frozen=True)
+class TurnFigures:
+    """How one turn was answered."""
+
+    kind: str
+    question: str
+    standalone: str
+    answer: str
+    outcome: str | None
+    right: bool
+    dragged: bool
+    repeats: bool
+    seconds: float
+
+
+def main() -> None:
+    """Ask, print each turn that is not right or not apart, then the figures."""
+    options = option_parser(__doc__, conversations=DEFAULT).parse_args()
+    turns = asyncio.run(ask_all(read_rows(options.conversations), open_docs(None)))
+    for turn in turns:
+        faults = [name for name in ("dragged", "repeats") if getattr(turn, name)]
+        faults += [] if turn.right else ["not right"]
+        if faults:
+            print(f"{turn.kind:11} {', '.join(faults):20} {turn.standalone}  →  {turn.outcome}: {turn.answer}")
+    for kind in dict.fromkeys(turn.kind for turn in turns):
+        print(shown(f"{kind}: right", [turn.right for turn in turns if turn.kind == kind]))
+    print(shown("all: right", [turn.right for turn in turns]))
+    print(shown("new subject: not dragged along", [not turn.dragged for turn in turns if turn.kind == "new subject"]))
+    print(shown("follow-up: repeats the answer before", [turn.repeats for turn in turns if turn.kind == "follow-up"]))
+    print(f"{sum(turn.seconds for turn in turns) / len(turns):.1f} s a turn")
+    write_figures("conversations", {"turns": [asdict(turn) for turn in turns]})
+
+
+async def ask_all(conversations: Sequence[dict[str, Any]], rag: SelfRAG) -> list[TurnFigures]:
+    """Ask the turns of each conversation, each after those before it."""
+    found: list[TurnFigures] = []
+    total = sum(len(one["turns"]) for one in conversations)
+    async with rag:
+        for conversation in conversations:
+            earlier: list[Turn] = []
+            before: list[str] = []
+            for turn in conversation["turns"]:
+                result = await rag.aask(turn["question"], conversation=earlier)
+                found.append(figures_of(turn, before, result))
+                earlier, before = [*earlier, result.turn()], turn["references"]
+                show_progress(f"{len(found)} of {total}")
+    end_progress()
+    return found
+
+
+def figures_of(turn: dict[str, Any], before: Sequence[str], result: Result) -> TurnFigures:
+    """Judge a turn by what is expected of it, and of the turn ``before``."""
+    has = any(contains(result.answer, one) for one in turn["references"])
+    sources = {one["source"] for one in result.citations}
+    right = has and turn["source"] in sources if turn["references"] else result.outcome == "abstained"
+    mixed = result.standalone != result.question or bool(sources - {turn["source"]})
+    return TurnFigures(
+        kind=turn["kind"],
+        question=result.question,
+        standalone=result.standalone,
+        answer=result.answer,
+        outcome=result.outcome,
+        right=right,
+        dragged=turn["kind"] == "new subject" and mixed,
+        repeats=turn["kind"] == "follow-up" and any(contains(result.answer, one) for one in before),
+        seconds=result.usage["seconds"],
+    )
+
+
+def shown(name: str, held: Sequence[bool]) -> str:
+    """A share with its interval, as a line."""
+    share = exact_share(sum(held), len(held))
+    return f"{name:38} {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]  {sum(held)} of {len(held)}"
+
+
+if __name__ == "__main__":
+    main()
