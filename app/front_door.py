@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from app import compose
-from app.checked_text import CheckedText, check_text
+from app.checked_text import Check, CheckedText, check_text
 from app.result import Result, Results, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
@@ -29,6 +29,7 @@ from graph.initial_state import require_conversation, require_question, require_
 from graph.state import SelfRAGState
 from grounding.checkable import Checkable, why_no_claim
 from grounding.claims import Statement
+from models.telemetry import recorded
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
 
@@ -103,7 +104,8 @@ class SelfRAG:
         self._stamp = stamp_of(settings, model, critic)
         self._calibration = calibration_name(settings, model, critic)
         self._settings = settings
-        if settings.selfrag_tracing == "otel":
+        self._telemetry = settings.selfrag_tracing == "otel"
+        if self._telemetry:
             export_spans()
         self.graph: SelfRAGGraph = self._graph_over(self.services)
         self.library: Library | None = None
@@ -208,15 +210,23 @@ class SelfRAG:
         asks = (partial(self.aask, question, context) for question in questions)
         return Results(await gather_bounded(asks, at_once))
 
-    def verify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
-        """Check one sentence against the documents. Raises `RequestError` for an empty one, and `ModelError`."""
-        return in_background(self.averify(claim, context))
+    def verify(self, claim: str, context: Context | None = None, *, question: str | None = None) -> VerifiedClaim:
+        """Check one sentence against the documents, or an answer to a ``question`` as those of `ask` are checked.
 
-    async def averify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
+        Raises `RequestError` for an empty one, and `ModelError`.
+        """
+        return in_background(self.averify(claim, context, question=question))
+
+    async def averify(
+        self, claim: str, context: Context | None = None, *, question: str | None = None
+    ) -> VerifiedClaim:
         """As `verify`."""
         text = require_claim(claim)
-        one = Checkable(Statement(text, "", 0), subject="", no_claim=why_no_claim(text))
-        verified, _ = await verify(one, self.services_to_check(), self._context(context))
+        asked = None if question is None else require_question(question).strip()
+        # To a question "in Paris" is an answer; by itself it states nothing.
+        one = Checkable(Statement(text, "", 0), subject="", no_claim="" if asked else why_no_claim(text))
+        with recorded("verify claim", self._telemetry):
+            verified, _ = await verify(one, self.services_to_check(), self._context(context), asked)
         return verified
 
     def check(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
@@ -226,9 +236,22 @@ class SelfRAG:
         """
         return in_background(self.acheck(text, context, at_once=at_once))
 
-    async def acheck(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
-        """As `check`."""
-        return await check_text(text, self.services_to_check(), self._context(context), at_once=at_once)
+    async def acheck(
+        self,
+        text: str,
+        context: Context | None = None,
+        *,
+        at_once: int = 4,
+        headings: Sequence[tuple[int, int]] = (),
+        progress: Callable[[int, int], None] | None = None,
+        cached: Check | None = None,
+    ) -> CheckedText:
+        """As `check`; ``headings``, ``progress`` and ``cached`` are those of `check_text`."""
+        services, context = self.services_to_check(), self._context(context)
+        with recorded("check text", self._telemetry):
+            return await check_text(
+                text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
+            )
 
     def services_to_check(self) -> Services:
         """Return the services over a retriever as `verify` asks it."""
@@ -299,8 +322,8 @@ class SelfRAG:
         return with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
 
     def _graph_over(self, services: Services) -> SelfRAGGraph:
-        tracing = self._settings.selfrag_tracing
-        return build_graph(services, tracing=tracing == "langsmith", telemetry=tracing == "otel")
+        tracing = self._settings.selfrag_tracing == "langsmith"
+        return build_graph(services, tracing=tracing, telemetry=self._telemetry)
 
     def _result(self, state: SelfRAGState) -> Result:
         return result_of(state, self.stamp, self._calibration)

@@ -51,7 +51,7 @@ def create_app(
     metrics = Metrics()
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
-    service = Service(rag, runs, options, documents, sources or Sources(), feedback)
+    service = Service(rag, runs, options, documents, sources or Sources(), feedback, metrics)
     mcp = McpEndpoint(service)
 
     @asynccontextmanager

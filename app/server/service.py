@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.checked_text import check_events
 from app.server.access import Access
+from app.server.metrics import Metrics
 from app.server.sources import Sources
 from core.errors import RequestError
 from core.types import Fallback, Turn
@@ -95,6 +96,7 @@ class Service:
     documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
     feedback: FeedbackFolder | None = None
+    metrics: Metrics = field(default_factory=Metrics)
 
     async def start(
         self,
@@ -126,10 +128,9 @@ class Service:
     def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
         rag = self._rag_of(owner)
-        services, context = rag.services_to_check(), rag.context
         return self.runs.start(
             name,
-            lambda: check_events(given.text, services, context, headings=given.headings),
+            lambda: check_events(lambda progress: rag.acheck(given.text, headings=given.headings, progress=progress)),
             kind="check",
             owner=owner,
             outlives=True,
