@@ -147,6 +147,15 @@ def _ask() -> argparse.ArgumentParser:
         epilog=EPILOG,
     )
     parser.add_argument("question", nargs="+", help="the question")
+    _add_asking(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
+    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
+    return parser
+
+
+def _add_asking(parser: argparse.ArgumentParser) -> None:
+    """Which documents are asked, how, and what is shown of it."""
     parser.add_argument(
         "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
@@ -168,11 +177,7 @@ def _ask() -> argparse.ArgumentParser:
     _add_settings(parser)
     parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
     parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
-    parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
-    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
-    return parser
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
