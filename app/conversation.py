@@ -52,6 +52,7 @@ class Conversation:
         self._context = context
         self._options = options
         self._screen = screen
+        self._line = screen.line if options.json else screen.result  # of what a command lists
 
     def say(self, line: str) -> bool:
         """Do what a line says; False if it leaves. Raises `SelfRAGError`."""
@@ -116,7 +117,7 @@ class Conversation:
 
     def list(self, _: str) -> None:
         """List the person's threads by number."""
-        show_threads(self._threads.list(), self._screen.line, numbered=True)
+        show_threads(self._threads.list(), self._line, numbered=True)
 
     def open_named(self, word: str) -> None:
         """Go on with another thread, by its number in the list or its id."""
@@ -150,8 +151,8 @@ class Conversation:
     def help(self, _: str) -> None:
         """List the commands."""
         for name, command in COMMANDS.items():
-            self._screen.line(("{:24}", f"{name} {command.takes}".strip(), "bold"), command.help)
-        self._screen.line(("{:24}", "/quit", "bold"), "leave, as the end of input does; a line that ends in \\ goes on")
+            self._line(("{:20}", f"{name} {command.takes}".strip(), "bold"), command.help)
+        self._line(("{:20}", "/quit", "bold"), "leave, as the end of input does; a line that ends in \\ goes on")
 
     def _kept(self) -> Thread:
         if self.thread is None:

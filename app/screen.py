@@ -154,9 +154,11 @@ class Screen:
                 import readline  # noqa: F401 - input() then edits lines
             try:
                 return input(prompt)
-            except EOFError:
+            except (EOFError, KeyboardInterrupt) as end:
                 self.result("")
-                return None
+                if isinstance(end, EOFError):
+                    return None
+                raise
         if self.reads_terminal:
             self.err.print(prompt, end="")
         line = sys.stdin.readline() if sys.stdin else ""

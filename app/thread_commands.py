@@ -19,19 +19,22 @@ if TYPE_CHECKING:
 
 FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
 LONGEST_SHOWN = 300  # characters of an answer that is shown in brief
+CORRECTED = (" ({})", "corrected", "dim")
 Line = Callable[..., None]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The subcommands of `threads`; without one it lists."""
-    parser.set_defaults(action="list", json=False)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
     commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
     listed = commands.add_parser("list", help="list the conversations, the last changed first")
     one = argparse.ArgumentParser(add_help=False)
     one.add_argument("id", metavar="ID", help="the conversation's id, or the beginning of it")
     showed = commands.add_parser("show", parents=[one], help="show its questions with their answers and evidence")
     for parser_ in (listed, showed):
-        parser_.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        parser_.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object and nothing else"
+        )
     renamed = commands.add_parser("rename", parents=[one], help="give it another name")
     renamed.add_argument("name", metavar="NAME", nargs="+", help="the name")
     exported = commands.add_parser("export", parents=[one], help="write it with its evidence into a new file")
@@ -47,7 +50,7 @@ def threads(options: argparse.Namespace) -> int:
 
     screen, settings = Screen(quiet=options.quiet), load_settings()
     with closing(Threads(settings.threads_folder, keep_days=settings.selfrag_keep_days)) as kept:
-        ACTIONS[options.action](kept, options, screen)
+        ACTIONS[options.action or "list"](kept, options, screen)
     return 0
 
 
@@ -81,7 +84,7 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
     from app.show import show_citations
 
     for turn in turns:
-        line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), " (corrected)" if turn.replaced else "")
+        line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), CORRECTED if turn.replaced else "")
         if turn.replaced:
             continue
         if turn.result is None:
