@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -142,7 +143,7 @@ async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     finished = [event.node for event in events if isinstance(event, NodeFinished)]
     started = [event.node for event in events if isinstance(event, NodeStarted)]
     assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
-    assert (after.unfinished(), list(folder.glob("checkpoints/*"))) == ([], [])
+    assert (after.unfinished(), os.listdir(folder / "checkpoints")) == ([], [])  # noqa: PTH208 - not of the loop's
     after.threads.close()
 
 
