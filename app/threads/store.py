@@ -171,7 +171,7 @@ class Threads:
     def rename(self, id_: str, title: str, owner: str = "") -> Thread:
         """Give a thread another title, of which the first 80 characters are kept. Raises `UnknownThreadError`."""
         if not (title := _title(title)):
-            raise RequestError("The title is empty: give the conversation a name.")
+            raise RequestError("The title is empty: give the thread a name.")
         self.get(id_, owner)
         with self._writing() as database:
             database.execute("UPDATE threads SET title = ?, updated = ? WHERE id = ?", (title, _now(), id_))
@@ -298,7 +298,7 @@ class Threads:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version > FORMAT:
                 raise ThreadStorageError(
-                    f"The conversations in {shown(self._folder)} are of a newer version: install that one, or set "
+                    f"The threads in {shown(self._folder)} are of a newer version: install that one, or set "
                     "SELFRAG_HOME to another folder."
                 )
             if version == 0:
@@ -354,7 +354,7 @@ class Threads:
             if damaged:
                 remedy = f"move {NAME} away to begin without any"
             raise ThreadStorageError(
-                f"The conversations in {shown(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
+                f"The threads in {shown(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
                 f"({reason}): {remedy}."
             ) from error
 

@@ -55,21 +55,21 @@ class UnknownThreadError(RequestError):
     """There is no such thread or turn, or it is another owner's."""
 
     def __init__(self) -> None:
-        super().__init__("There is no such conversation, or it was deleted: list those that there are.")
+        super().__init__("There is no such thread, or it was deleted: list those that there are.")
 
 
 class ThreadBusyError(RequestError):
     """A question of the thread is being answered, here or in another process."""
 
     def __init__(self) -> None:
-        super().__init__("A question of this conversation is being answered: wait for its end, or end it.")
+        super().__init__("A question of this thread is being answered: wait for its end, or end it.")
 
 
 class NotLastTurnError(RequestError):
     """A turn that is not the last one was to be corrected."""
 
     def __init__(self) -> None:
-        super().__init__("Only the last question of a conversation can be corrected: ask this one again instead.")
+        super().__init__("Only the last question of a thread can be corrected: ask this one again instead.")
 
 
 class ThreadStorageError(RequestError):
