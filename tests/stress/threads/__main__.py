@@ -164,7 +164,8 @@ async def kill_all(kills: int, count: int, seed: int) -> None:
                     found = expected.violations(made, finished_nodes)
                     found += differences(after[thread], before[thread], run, reference)
                     tally.violated += [f"kill {turn}, question {number}: {text}" for text in found]
-                    tally.outcomes[str(after[thread][-1].result and after[thread][-1].result.outcome)] += 1
+                    result = after[thread][-1].result
+                    tally.outcomes[str(result.outcome if result else None)] += 1
                 show_progress(f"{turn} kills")
             await server.kill()
     end_progress()
