@@ -230,6 +230,15 @@ async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, 
     other.threads.close()
 
 
+async def test_a_question_of_other_documents_goes_on_with_these_alone(answers: ThreadAnswers, folder: Path) -> None:
+    lease = ThreadAnswers(answers.threads, ["lease.pdf"])
+    turn = lease.begin(answers.threads.create().id, QUESTION)
+    lease.leave()
+    lease.cancel(turn)
+    assert answers.unfinished() == []
+    assert lease.unfinished() == [("", turn)]
+
+
 async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadAnswers, folder: Path) -> None:
     thread = answers.threads.create().id
     cut_off = answers.begin(thread, QUESTION)
@@ -243,9 +252,7 @@ async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
     answers: ThreadAnswers, folder: Path
 ) -> None:
     begun = answers.begin(answers.threads.create().id, QUESTION)
-    database = answers.threads._connection
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {pages}")
+    answers.threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
     events = await events_of(answers, begun, Models().rag())
     assert isinstance(events[-2], NotKept)
     assert events[-2].message.endswith(
