@@ -126,7 +126,7 @@ class ThreadRuns:
             "run": turn.run,
             "number": turn.number,
             "question": turn.question,
-            "standalone": result.standalone if result else None,
+            "standalone": result.standalone if result else turn.given_standalone,
             "state": state,
             "outcome": result.outcome if result else None,
             "answer": result.answer if result else None,

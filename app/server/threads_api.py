@@ -106,6 +106,6 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
             owner = owner_of(request)
             return exported_thread(threads.get(id_, owner), threads.turns(id_, owner), form)
 
-        return attachment("conversation", form, await asyncio.to_thread(written))
+        return attachment("thread", form, await asyncio.to_thread(written))
 
     return router

@@ -51,10 +51,15 @@ class NotKept:
 
 
 class ThreadAnswers:
-    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one."""
+    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one.
 
-    def __init__(self, threads: Threads) -> None:
+    ``docs`` are the files and folders that are asked instead of the library: a question that was cut off goes on only
+    where the same are asked.
+    """
+
+    def __init__(self, threads: Threads, docs: Sequence[str] = ()) -> None:
         self.threads = threads
+        self._docs = list(docs)
         self._locks: dict[str, BaseFileLock] = {}
         self._leaving = False
 
@@ -80,7 +85,15 @@ class ThreadAnswers:
         lock = self.threads.lock(thread)
         try:
             options = context.model_dump(mode="json", exclude_unset=True) if context else {}
-            turn = self.threads.begin(thread, question, standalone, options, replaces, owner)
+            turn = self.threads.begin(
+                thread,
+                question,
+                owner,
+                standalone=standalone,
+                options=options,
+                docs=self._docs,
+                replaces=replaces,
+            )
         except BaseException:
             lock.release()
             raise
@@ -91,7 +104,7 @@ class ThreadAnswers:
         """Return the questions, of all threads or of one, that were cut off, each with its owner."""
         found = []
         for owner, turn in self.threads.unfinished():
-            if thread in (None, turn.thread):
+            if thread in (None, turn.thread) and turn.docs == self._docs:
                 with suppress(ThreadBusyError), self.threads.lock(turn.thread):
                     found.append((owner, turn))
         return found

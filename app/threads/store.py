@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +55,7 @@ CREATE TABLE turns (
     question TEXT NOT NULL,
     given_standalone TEXT,
     options TEXT NOT NULL,
+    docs TEXT NOT NULL,
     began TEXT NOT NULL,
     state TEXT NOT NULL,
     message TEXT,
@@ -69,6 +70,10 @@ CREATE INDEX turns_by_state ON turns (state);
 THREADS = """
 SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND NOT replaced) AS turns
 FROM threads
+"""
+NEW_TURN = """
+INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unfinished')
 """
 LAST = "SELECT run, number, state FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1"
 OF_OWNER = "SELECT turns.* FROM turns JOIN threads ON threads.id = turns.thread WHERE threads.owner = ?"
@@ -171,7 +176,7 @@ class Threads:
     def rename(self, id_: str, title: str, owner: str = "") -> Thread:
         """Give a thread another title, of which the first 80 characters are kept. Raises `UnknownThreadError`."""
         if not (title := _title(title)):
-            raise RequestError("The title is empty: give the conversation a name.")
+            raise RequestError("The title is empty: give the thread a name.")
         self.get(id_, owner)
         with self._writing() as database:
             database.execute("UPDATE threads SET title = ?, updated = ? WHERE id = ?", (title, _now(), id_))
@@ -217,31 +222,28 @@ class Threads:
         self,
         id_: str,
         question: str,
-        standalone: str | None,
-        options: Mapping[str, Any],
-        replaces: str | None,
         owner: str = "",
+        *,
+        standalone: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        docs: Sequence[str] = (),
+        replaces: str | None = None,
     ) -> ThreadTurn:
         """Add an unfinished turn to a thread whose lock is held; one that a crash had left unfinished is cancelled.
 
         Raises `UnknownThreadError`, and `NotLastTurnError` if ``replaces`` is not the run of the last turn.
         """
         thread, run, now = self.get(id_, owner), secrets.token_urlsafe(16), _now()
-        question = clean(question)
-        row = (run, id_, question, standalone and clean(standalone), as_json(dict(options)), now, replaces)
+        question, standalone = clean(question), standalone and clean(standalone)
         with self._writing() as database:
-            last = database.execute(
-                "SELECT * FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1", (id_,)
-            ).fetchone()
+            last = database.execute(LAST, (id_,)).fetchone()
             if replaces and (last is None or last["run"] != replaces):
                 raise NotLastTurnError
             if last and last["state"] == "unfinished":
                 database.execute("UPDATE turns SET state = 'cancelled' WHERE run = ?", (last["run"],))
-            database.execute(
-                "INSERT INTO turns (run, thread, question, given_standalone, options, began, replaces, state, number) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, 'unfinished', ?)",
-                (*row, last["number"] + 1 if last else 1),
-            )
+            number = last["number"] + 1 if last else 1
+            given = (as_json(dict(options or {})), as_json(list(docs)))
+            database.execute(NEW_TURN, (run, id_, number, question, standalone, *given, now, replaces))
             title = thread.title or _title(question)
             database.execute("UPDATE threads SET title = ?, updated = ? WHERE id = ?", (title, now, id_))
         if last:
@@ -298,7 +300,7 @@ class Threads:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version > FORMAT:
                 raise ThreadStorageError(
-                    f"The conversations in {shown(self._folder)} are of a newer version: install that one, or set "
+                    f"The threads in {shown(self._folder)} are of a newer version: install that one, or set "
                     "SELFRAG_HOME to another folder."
                 )
             if version == 0:
@@ -354,7 +356,7 @@ class Threads:
             if damaged:
                 remedy = f"move {NAME} away to begin without any"
             raise ThreadStorageError(
-                f"The conversations in {shown(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
+                f"The threads in {shown(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
                 f"({reason}): {remedy}."
             ) from error
 
@@ -363,14 +365,14 @@ def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:
     """Return a turn as it was kept; one that this version cannot read has failed."""
     kept = dict(row)
     try:
-        kept["options"] = json.loads(kept["options"])
+        kept["options"], kept["docs"] = json.loads(kept["options"]), json.loads(kept["docs"])
         kept["result"] = json.loads(kept["result"]) if kept["result"] else None
         turn = ThreadTurn(**kept)
         if (turn.state == "finished") == (turn.result is not None):
             return turn
     except (ValidationError, ValueError, TypeError, RecursionError):
         pass
-    return ThreadTurn(**{**kept, "options": {}, "state": "failed", "message": UNREADABLE, "result": None})
+    return ThreadTurn(**{**kept, "options": {}, "docs": [], "state": "failed", "message": UNREADABLE, "result": None})
 
 
 def _title(title: str) -> str:

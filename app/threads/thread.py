@@ -29,9 +29,9 @@ class ThreadTurn(BaseModel):
     """A question of a thread, and its result once it is finished; ``number`` counts from 1, and ``run`` is its id.
 
     ``given_standalone`` is a person's correction of what the question means, and ``options`` are the fields of
-    `Context` that were given, as JSON. A turn that corrects another ``replaces`` its run; the other is then
-    ``replaced``: it is kept, and no part of the conversation. ``message`` says why a turn failed, and ``numbered`` is
-    the answer with the numbers of its citations.
+    `Context` that were given, as JSON; ``docs`` are the files and folders that are asked instead of the library. A turn
+    that corrects another ``replaces`` its run; the other is then ``replaced``: it is kept, and no part of the
+    conversation. ``message`` says why a turn failed, and ``numbered`` is the answer with the numbers of its citations.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,6 +42,7 @@ class ThreadTurn(BaseModel):
     question: str
     given_standalone: str | None = None
     options: dict[str, Any] = {}
+    docs: list[str] = []
     began: datetime
     state: State
     message: str | None = None
@@ -55,21 +56,21 @@ class UnknownThreadError(RequestError):
     """There is no such thread or turn, or it is another owner's."""
 
     def __init__(self) -> None:
-        super().__init__("There is no such conversation, or it was deleted: list those that there are.")
+        super().__init__("There is no such thread, or it was deleted: list those that there are.")
 
 
 class ThreadBusyError(RequestError):
     """A question of the thread is being answered, here or in another process."""
 
     def __init__(self) -> None:
-        super().__init__("A question of this conversation is being answered: wait for its end, or end it.")
+        super().__init__("A question of this thread is being answered: wait for its end, or end it.")
 
 
 class NotLastTurnError(RequestError):
     """A turn that is not the last one was to be corrected."""
 
     def __init__(self) -> None:
-        super().__init__("Only the last question of a conversation can be corrected: ask this one again instead.")
+        super().__init__("Only the last question of a thread can be corrected: ask this one again instead.")
 
 
 class ThreadStorageError(RequestError):

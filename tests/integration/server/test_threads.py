@@ -120,7 +120,7 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
         busy = await client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
         assert (busy.status_code, busy.json()["error"]["message"]) == (
             409,
-            "A question of this conversation is being answered: wait for its end, or end it.",
+            "A question of this thread is being answered: wait for its end, or end it.",
         )
         assert (await turns_of(client, thread))[0]["state"] in ("queued", "running")
         assert (await client.get(f"/api/runs/{run}")).json()["thread"] == thread
@@ -260,7 +260,7 @@ async def test_a_thread_is_exported_with_the_evidence_of_every_answer(tmp_path: 
         assert not any(outside in page for outside in ("http:", "https:", "<script", "src="))
         told = json.loads(answers["json"].text)
         assert [turn["result"]["citations"][0]["quote"] for turn in told["turns"]] == [AIR, AIR]
-        assert answers["html"].headers["content-disposition"] == 'attachment; filename="conversation.html"'
+        assert answers["html"].headers["content-disposition"] == 'attachment; filename="thread.html"'
 
 
 async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(

@@ -16,7 +16,7 @@ import pytest
 from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
 from app.threads.answering import NotKept, Saver, ThreadAnswers
 from app.threads.store import Threads
-from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
+from app.threads.thread import ThreadBusyError, ThreadTurn
 from core.errors import RequestError
 from graph.context import Context
 from tests.integration.graph.sky import GOOD, QUESTION
@@ -230,6 +230,15 @@ async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, 
     other.threads.close()
 
 
+async def test_a_question_of_other_documents_goes_on_with_these_alone(answers: ThreadAnswers, folder: Path) -> None:
+    lease = ThreadAnswers(answers.threads, ["lease.pdf"])
+    turn = lease.begin(answers.threads.create().id, QUESTION)
+    lease.leave()
+    lease.cancel(turn)
+    assert answers.unfinished() == []
+    assert lease.unfinished() == [("", turn)]
+
+
 async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadAnswers, folder: Path) -> None:
     thread = answers.threads.create().id
     cut_off = answers.begin(thread, QUESTION)
@@ -239,17 +248,16 @@ async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadA
     after.threads.close()
 
 
-async def test_a_result_that_cannot_be_kept_is_given_all_the_same_and_kept_later(
-    answers: ThreadAnswers, folder: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
+    answers: ThreadAnswers, folder: Path
 ) -> None:
-    def full(*_: object) -> None:
-        raise ThreadStorageError("The disk is full.")
-
     begun = answers.begin(answers.threads.create().id, QUESTION)
-    with monkeypatch.context() as patched:
-        patched.setattr(answers.threads, "finish", full)
-        events = await events_of(answers, begun, Models().rag())
-    assert events[-2] == NotKept("The disk is full.")
+    answers.threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
+    events = await events_of(answers, begun, Models().rag())
+    assert isinstance(events[-2], NotKept)
+    assert events[-2].message.endswith(
+        "(database or disk is full): make room on its disk, or make the folder writable."
+    )
     assert events[-1].result.answer == GOOD
     after, models = crash(answers, folder), Models()
     await events_of(after, begun, models.rag())
@@ -262,11 +270,8 @@ async def test_a_checkpoint_that_cannot_be_written_costs_nothing(
 ) -> None:
     models = Models()
 
-    class Full(sqlite3.OperationalError):
-        pass
-
     async def full(*_: object, **__: object) -> None:
-        raise Full("database or disk is full")
+        raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(Saver.__base__, "aput", full)
     begun = answers.begin(answers.threads.create().id, QUESTION)
