@@ -41,21 +41,31 @@ def ask(options: argparse.Namespace) -> int:
     settings = overridden(load_settings(), options)
     check(question, options)
     finished = answer(question, settings, options, screen)
-    state = finished.state
     if options.json:
         screen.json(finished.result.model_dump(mode="json"))
     else:
-        from app.show import show, show_costs
-
-        show(state, screen)
-        if options.costs:
-            show_costs(finished.result, screen)
+        show_answer(finished, options, screen)
     if options.picture:
         finished.result.picture().save(options.picture)
         screen.line(f"drawn into {options.picture}")
+    require_model(finished)
+    return 0
+
+
+def show_answer(finished: Finished, options: argparse.Namespace, screen: Screen) -> None:
+    """Show the answer with its evidence and, with ``--costs``, what each phase cost."""
+    from app.show import show, show_costs
+
+    show(finished.state, screen)
+    if options.costs:
+        show_costs(finished.result, screen)
+
+
+def require_model(finished: Finished) -> None:
+    """Raise `ModelError` if the model failed before there was an answer."""
+    state = finished.state
     if state["outcome"] == "stopped" and state["stop_reason"] == "model_failed":
         raise ModelError(state["stops"][0]["failure"] or "The model failed.")
-    return 0
 
 
 def check(question: str, options: argparse.Namespace) -> None:
@@ -96,31 +106,33 @@ def filter_of(options: argparse.Namespace) -> Filter | None:
 
 
 def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> Finished:
-    """Open the documents, bring them in step, load the models, and ask."""
+    """Open the documents and ask."""
+    return asyncio.run(_traced(question, open_documents(settings, options, screen), options, screen))
+
+
+def open_documents(settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAG:
+    """Open the documents, bring them in step, and load the models."""
     from app.front_door import SelfRAG
     from graph.context import Context
 
     context = Context(explain=options.explain, filter=filter_of(options))
-    rag = SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
-    # Several drafts at a time would be shown mixed.
-    tokens = screen.live and not options.no_stream and rag.context.strategy == "combined"
-    return asyncio.run(_traced(question, rag, screen, tokens=tokens))
+    return SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
 
 
-async def _traced(question: str, rag: SelfRAG, screen: Screen, *, tokens: bool) -> Finished:
-    """Ask, and show each node as it ends and, with ``tokens``, drafts as they are written."""
-    from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
+def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
+    """Whether drafts are shown as they are written: several at a time would be shown mixed."""
+    return screen.live and not options.no_stream and rag.context.strategy == "combined"
+
+
+async def _traced(question: str, rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> Finished:
+    """Ask, and show each node as it ends and drafts as they are written."""
+    from app.front_door import Finished
     from app.trace import Trace
 
     async with rag:
         with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
-            async for event in rag.astream(question, tokens=tokens):
-                if isinstance(event, NodeStarted):
-                    trace.node(event)
-                elif isinstance(event, DraftToken):
-                    trace.token(event)
-                elif isinstance(event, NodeFinished):
-                    trace.step(event)
-                elif isinstance(event, Finished):
+            async for event in rag.astream(question, tokens=shows_drafts(rag, options, screen)):
+                if isinstance(event, Finished):
                     return event
+                trace.show(event)
     raise RuntimeError("the graph ended without a result")

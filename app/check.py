@@ -72,7 +72,6 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings, screen: Screen) -> CheckedText:
-    from app.checked_text import check_text
     from app.evaluate import usual_concurrency
     from app.front_door import SelfRAG
     from app.progress import checking_claims
@@ -90,10 +89,8 @@ def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings
                     last = (done, total)
                     show(done, total)
 
-                return await check_text(
+                return await rag.acheck(
                     given.text,
-                    rag.services_to_check(),
-                    rag.context,
                     headings=given.headings,
                     at_once=options.concurrency or usual_concurrency(settings),
                     progress=progress,

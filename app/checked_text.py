@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -101,20 +101,11 @@ class TextChecked:
 
 
 async def check_events(
-    text: str, services: Services, context: Context, *, headings: Sequence[tuple[int, int]] = (), at_once: int = 4
+    check: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, CheckedText]],
 ) -> AsyncGenerator[ClaimChecked | TextChecked, None]:
-    """Check a text as `check_text` does, event by event; closing the generator ends the check."""
+    """Yield what ``check``, which is given where to report its progress, does; closing the generator ends it."""
     events: asyncio.Queue[ClaimChecked | None] = asyncio.Queue()
-    checking = asyncio.create_task(
-        check_text(
-            text,
-            services,
-            context,
-            headings=headings,
-            at_once=at_once,
-            progress=lambda done, total: events.put_nowait(ClaimChecked(done, total)),
-        )
-    )
+    checking = asyncio.create_task(check(lambda done, total: events.put_nowait(ClaimChecked(done, total))))
     checking.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:

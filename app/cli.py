@@ -14,9 +14,11 @@ from typing import NoReturn
 from app import VERSION
 from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "index", "check", "serve", "mcp", "eval", "compare", "library", "pull", "graph")
+COMMANDS = ("ask", "chat", "threads", "index", "check", "serve", "mcp", "eval", "compare", "library", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
+  chat             ask questions that follow each other; the conversation is kept
+  threads          list the conversations that are kept; show, rename, export, delete one
   index PATH...    add files or folders to the library, and bring it in step with the disk
   check FILE       hold a text against the documents, claim by claim
   serve            serve a page, a JSON API, OpenAI's API and MCP, on this machine
@@ -147,6 +149,15 @@ def _ask() -> argparse.ArgumentParser:
         epilog=EPILOG,
     )
     parser.add_argument("question", nargs="+", help="the question")
+    _add_asking(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
+    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
+    return parser
+
+
+def _add_asking(parser: argparse.ArgumentParser) -> None:
+    """Which documents are asked, how, and what is shown of it."""
     parser.add_argument(
         "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
@@ -168,11 +179,7 @@ def _ask() -> argparse.ArgumentParser:
     _add_settings(parser)
     parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
     parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
-    parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
-    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
-    return parser
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -214,6 +221,29 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
     parser.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
+
+
+def _chat() -> argparse.ArgumentParser:
+    from app.chat import add_options
+
+    parser = _parser(
+        "python -m app chat [options]",
+        "Ask questions that follow each other, a line each. The conversation is kept; /help lists its commands.",
+    )
+    _add_asking(parser)
+    add_options(parser)
+    return parser
+
+
+def _threads() -> argparse.ArgumentParser:
+    from app.thread_commands import add_options
+
+    parser = _parser(
+        "python -m app threads [list | show ID | rename ID NAME | export ID FILE | delete ID]",
+        "The conversations that are kept, of chat and of the page of a server without tokens.",
+    )
+    add_options(parser)
+    return parser
 
 
 def _index() -> argparse.ArgumentParser:
@@ -313,6 +343,8 @@ def _graph() -> argparse.ArgumentParser:
 
 PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "ask": _ask,
+    "chat": _chat,
+    "threads": _threads,
     "index": _index,
     "check": _check,
     "serve": _serve,
@@ -326,6 +358,14 @@ PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    if name == "chat":
+        from app.chat import chat
+
+        return chat
+    if name == "threads":
+        from app.thread_commands import threads
+
+        return threads
     if name == "index":
         from app.index import index
 

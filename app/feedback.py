@@ -38,7 +38,10 @@ class Feedback(BaseModel):
 
 
 class Label(BaseModel):
-    """One feedback with the question and the answer that it is about; the last one of a run counts."""
+    """One feedback with the question and the answer that it is about; the last one of a run counts.
+
+    Labels of older versions lack ``standalone``.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -46,6 +49,7 @@ class Label(BaseModel):
     at: datetime
     feedback: Feedback
     question: str
+    standalone: str | None = None
     outcome: Outcome | None
     answer: str
     gold: list[dict[str, Any]]
@@ -54,9 +58,13 @@ class Label(BaseModel):
         """Return a row of a question set: what is known to be right of the question.
 
         A right answer is the reference, and its quotes are the gold spans. Of a wrong one only what the person wrote is
-        known to be right, and that the documents answer.
+        known to be right, and that the documents answer. The question is what it was taken to mean, as the rows of a
+        question set are asked without a conversation.
         """
-        row: dict[str, Any] = {"question": self.question, "id": self.run, "feedback": self.feedback.judgement}
+        question = self.standalone or self.question
+        row: dict[str, Any] = {"question": question, "id": self.run, "feedback": self.feedback.judgement}
+        if question != self.question:
+            row["follow_up"] = self.question
         if self.feedback.comment:
             row["comment"] = self.feedback.comment
         if self.feedback.judgement != "right":
@@ -87,6 +95,7 @@ class FeedbackFolder:
             at=datetime.now(UTC),
             feedback=feedback,
             question=result.question,
+            standalone=result.standalone,
             outcome=result.outcome,
             answer=result.answer,
             gold=gold,

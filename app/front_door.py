@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from app import compose
-from app.checked_text import CheckedText, check_text
+from app.checked_text import Check, CheckedText, check_text
 from app.result import Result, Results, result_of
 from app.screen import Screen
 from app.settings import Settings, load_settings
 from app.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.telemetry import export_spans
 from app.verification import VerifiedClaim, require_claim, verify
-from core.background import background_loop, in_background
-from core.types import Turn
+from core.background import in_background, stream_in_background
+from core.types import Step, Turn
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from graph.context import Context, RetrieverLike, Services
@@ -29,12 +27,16 @@ from graph.initial_state import require_conversation, require_question, require_
 from graph.state import SelfRAGState
 from grounding.checkable import Checkable, why_no_claim
 from grounding.claims import Statement
+from models.telemetry import recorded
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.types import StateSnapshot
 
     from retrieval.library.library import Library
 
@@ -73,6 +75,37 @@ class Finished:
 Event = NodeStarted | NodeFinished | DraftToken | Finished
 
 
+@dataclass
+class ResumedNodes:
+    """What a checkpoint tells of the nodes that finished: their steps, and those whose neighbours did not finish."""
+
+    steps: Sequence[Step] = ()
+    beside_unfinished: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, snapshot: StateSnapshot) -> Self:
+        """Read a checkpoint with the writes that followed it."""
+        return cls(snapshot.values.get("path", ()), [task.name for task in snapshot.tasks if task.result is not None])
+
+    def events(self) -> Iterator[NodeStarted | NodeFinished]:
+        """Yield the events of the nodes again."""
+        for step in self.steps:
+            yield NodeStarted(step["node"])
+            yield finished_node(step)
+
+    def has_finished(self, node: str) -> bool:
+        """Tell whether a task that the resumed graph names has run already; each is named once."""
+        if node not in self.beside_unfinished:
+            return False
+        self.beside_unfinished.remove(node)
+        return True
+
+
+def finished_node(step: Step) -> NodeFinished:
+    """Return the event of a step of the path."""
+    return NodeFinished(step["node"], step["seconds"], step["decided"])
+
+
 class SelfRAG:
     """Self-RAG over a library of documents, or over a retriever.
 
@@ -103,7 +136,8 @@ class SelfRAG:
         self._stamp = stamp_of(settings, model, critic)
         self._calibration = calibration_name(settings, model, critic)
         self._settings = settings
-        if settings.selfrag_tracing == "otel":
+        self._telemetry = settings.selfrag_tracing == "otel"
+        if self._telemetry:
             export_spans()
         self.graph: SelfRAGGraph = self._graph_over(self.services)
         self.library: Library | None = None
@@ -208,15 +242,23 @@ class SelfRAG:
         asks = (partial(self.aask, question, context) for question in questions)
         return Results(await gather_bounded(asks, at_once))
 
-    def verify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
-        """Check one sentence against the documents. Raises `RequestError` for an empty one, and `ModelError`."""
-        return in_background(self.averify(claim, context))
+    def verify(self, claim: str, context: Context | None = None, *, question: str | None = None) -> VerifiedClaim:
+        """Check one sentence against the documents, or an answer to a ``question`` as those of `ask` are checked.
 
-    async def averify(self, claim: str, context: Context | None = None) -> VerifiedClaim:
+        Raises `RequestError` for an empty one, and `ModelError`.
+        """
+        return in_background(self.averify(claim, context, question=question))
+
+    async def averify(
+        self, claim: str, context: Context | None = None, *, question: str | None = None
+    ) -> VerifiedClaim:
         """As `verify`."""
         text = require_claim(claim)
-        one = Checkable(Statement(text, "", 0), subject="", no_claim=why_no_claim(text))
-        verified, _ = await verify(one, self.services_to_check(), self._context(context))
+        asked = None if question is None else require_question(question).strip()
+        # To a question "in Paris" is an answer; by itself it states nothing.
+        one = Checkable(Statement(text, "", 0), subject="", no_claim="" if asked else why_no_claim(text))
+        with recorded("verify claim", self._telemetry):
+            verified, _ = await verify(one, self.services_to_check(), self._context(context), asked)
         return verified
 
     def check(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
@@ -226,9 +268,22 @@ class SelfRAG:
         """
         return in_background(self.acheck(text, context, at_once=at_once))
 
-    async def acheck(self, text: str, context: Context | None = None, *, at_once: int = 4) -> CheckedText:
-        """As `check`."""
-        return await check_text(text, self.services_to_check(), self._context(context), at_once=at_once)
+    async def acheck(
+        self,
+        text: str,
+        context: Context | None = None,
+        *,
+        at_once: int = 4,
+        headings: Sequence[tuple[int, int]] = (),
+        progress: Callable[[int, int], None] | None = None,
+        cached: Check | None = None,
+    ) -> CheckedText:
+        """As `check`; ``headings``, ``progress`` and ``cached`` are those of `check_text`."""
+        services, context = self.services_to_check(), self._context(context)
+        with recorded("check text", self._telemetry):
+            return await check_text(
+                text, services, context, headings=headings, at_once=at_once, progress=progress, cached=cached
+            )
 
     def services_to_check(self) -> Services:
         """Return the services over a retriever as `verify` asks it."""
@@ -244,24 +299,8 @@ class SelfRAG:
         standalone: str | None = None,
     ) -> Generator[Event, None, None]:
         """Answer one question as `ask`, event by event; `Finished` is the last. Closing the iterator ends it."""
-        events: SimpleQueue[Event | None] = SimpleQueue()
         asked = self.astream(question, context, tokens=tokens, conversation=conversation, standalone=standalone)
-
-        async def run() -> None:
-            try:
-                async with aclosing(asked) as stream:
-                    async for event in stream:
-                        events.put(event)
-            finally:
-                events.put(None)
-
-        running = asyncio.run_coroutine_threadsafe(run(), background_loop())
-        try:
-            while (event := events.get()) is not None:
-                yield event
-            running.result()
-        finally:
-            running.cancel()
+        return stream_in_background(asked)
 
     async def astream(
         self,
@@ -274,33 +313,60 @@ class SelfRAG:
     ) -> AsyncGenerator[Event, None]:
         """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
         asked = question_after(question, conversation, standalone)
+        async with aclosing(self.astream_state(asked, context, tokens=tokens)) as events:
+            async for event in events:
+                yield event
+
+    async def astream_state(
+        self,
+        asked: SelfRAGState | None,
+        context: Context | None = None,
+        config: RunnableConfig | None = None,
+        *,
+        tokens: bool = True,
+    ) -> AsyncGenerator[Event, None]:
+        """As `astream`, given the graph's input; with None go on from the last checkpoint of the thread of ``config``.
+
+        The nodes that have finished are told again first.
+        """
+        resumed = ResumedNodes()
+        if asked is None and config:
+            resumed = ResumedNodes.of(await self.graph.aget_state(config))
+        for event in resumed.events():
+            yield event
         modes = ["tasks", "updates", "values", *(["messages"] if tokens else [])]
         final: SelfRAGState | None = None
-        stream = self.graph.astream(asked, context=self._context(context), stream_mode=modes)
+        durability = {"durability": "sync"} if config else {}
+        stream = self.graph.astream(asked, config, context=self._context(context), stream_mode=modes, **durability)
         async with aclosing(stream) as chunks:
             async for mode, chunk in chunks:
                 if mode == "values":
                     final = chunk
-                elif mode == "tasks" and "input" in chunk:
+                elif mode == "tasks" and "input" in chunk and not resumed.has_finished(chunk["name"]):
                     yield NodeStarted(chunk["name"])
-                elif mode == "updates":
+                elif mode == "updates" and "__metadata__" not in chunk:  # which marks what a checkpoint holds
                     for update in chunk.values():
-                        step = update["path"][-1]
-                        yield NodeFinished(step["node"], step["seconds"], step["decided"])
+                        yield finished_node(update["path"][-1])
                 elif mode == "messages" and (text := draft_text(*chunk)):
                     yield DraftToken(text)
         if final is None:
             raise RuntimeError("the graph ended without a state")
         yield Finished(self._result(final), final)
 
+    def with_checkpointer(self, checkpointer: BaseCheckpointSaver[Any]) -> Self:
+        """Return the same models over the same documents, with a graph that keeps checkpoints; do not close it."""
+        other = copy(self)
+        other.graph = self._graph_over(self.services, checkpointer)
+        return other
+
     @property
     def stamp(self) -> Stamp:
         """What an answer is made with: the version, the models, the prompts and the index."""
         return with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
 
-    def _graph_over(self, services: Services) -> SelfRAGGraph:
-        tracing = self._settings.selfrag_tracing
-        return build_graph(services, tracing=tracing == "langsmith", telemetry=tracing == "otel")
+    def _graph_over(self, services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None) -> SelfRAGGraph:
+        tracing = self._settings.selfrag_tracing == "langsmith"
+        return build_graph(services, checkpointer, tracing=tracing, telemetry=self._telemetry)
 
     def _result(self, state: SelfRAGState) -> Result:
         return result_of(state, self.stamp, self._calibration)

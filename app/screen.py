@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from core.text import as_json, clean, one_line, path_text
@@ -134,10 +134,35 @@ class Screen:
             table.add_row(*(Text(clean(cell)) for cell in row))
         self.out.print(table, soft_wrap=False)
 
-    def json(self, value: object) -> None:
-        """One JSON object on stdout, in characters that its encoding has."""
+    def json(self, value: object, *, indent: int | None = 2) -> None:
+        """One JSON object on stdout, in characters that its encoding has; without ``indent`` it is one line."""
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        print(as_json(value, ensure_ascii=not readable, indent=2), flush=True)
+        print(as_json(value, ensure_ascii=not readable, indent=indent), flush=True)
+
+    @property
+    def reads_terminal(self) -> bool:
+        """True if a person writes to stdin."""
+        return sys.stdin is not None and sys.stdin.isatty()
+
+    def read_line(self, prompt: str) -> str | None:
+        """A line of stdin without its end, None at the end of input; on a terminal after a prompt, and with a history.
+
+        The history is that of the process: no file has it.
+        """
+        if self.reads_terminal and self.out.is_terminal:
+            with suppress(ImportError):
+                import readline  # noqa: F401 - input() then edits lines
+            try:
+                return input(prompt)
+            except (EOFError, KeyboardInterrupt) as end:
+                self.result("")
+                if isinstance(end, EOFError):
+                    return None
+                raise
+        if self.reads_terminal:
+            self.err.print(prompt, end="")
+        line = sys.stdin.readline() if sys.stdin else ""
+        return line.rstrip("\r\n") if line else None
 
     @contextmanager
     def downloads(self) -> Iterator[FileProgress]:

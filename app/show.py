@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from app.result import SPENT, Result, ResultPassage, numbers_of
 from app.screen import Screen
 from core.passages import place_of
-from core.types import Passage, Usage
+from core.types import Citation, Passage, Usage
 from graph.state import SelfRAGState
 from nodes.finish import disagreement, marked
 
@@ -35,15 +35,20 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     on_terminal = screen.out.is_terminal
     screen.text("\n" + numbered_answer(state) if on_terminal else state["answer"])
     line = screen.result if on_terminal and not screen.err.quiet else screen.line
-    for citation in state["citations"]:
+    show_citations(state["citations"], line)
+    cost = f"{state['stop_reason']} · {spent(state['usage'], state['seconds'])}"
+    style = STYLES.get(outcome, "")
+    line(("{}", outcome, style), (" · {}", cost, f"{style} dim"))
+
+
+def show_citations(citations: Sequence[Citation], line: Callable[..., None]) -> None:
+    """A line for each quote, with where it stands."""
+    for citation in citations:
         line(
             ("  [{}] ", citation["id"], "cyan"),
             ("{}  ", place_of(citation), "cyan"),
             ("“{}”", citation["quote"], "cyan italic"),
         )
-    cost = f"{state['stop_reason']} · {spent(state['usage'], state['seconds'])}"
-    style = STYLES.get(outcome, "")
-    line(("{}", outcome, style), (" · {}", cost, f"{style} dim"))
 
 
 def spent(usage: Usage, seconds: float) -> str:

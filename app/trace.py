@@ -40,6 +40,17 @@ class Trace:
             self._status.start()
         return self
 
+    def show(self, event: NodeStarted | DraftToken | NodeFinished) -> None:
+        """Show an event of a run."""
+        from app.front_door import DraftToken, NodeStarted
+
+        if isinstance(event, NodeStarted):
+            self.node(event)
+        elif isinstance(event, DraftToken):
+            self.token(event)
+        else:
+            self.step(event)
+
     def node(self, begun: NodeStarted) -> None:
         """Clear the draft when another one, or the end, begins: until then it is not checked."""
         if begun.node in ("generate", "direct_generate", "finish"):

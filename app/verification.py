@@ -23,9 +23,12 @@ from models.usage import Budget, NodeBudget
 from nodes.check_claim import Evidence, check_claim
 from nodes.concurrency import gather, off_loop
 from nodes.finish import cite, quotes_of
+from nodes.grade_documents import grades_of
 from nodes.retrieve import as_passage, fused
+from prompts.delimiters import readable
+from prompts.grade_documents import RELEVANCE
 
-WEIGHTS = (1.0, 0.5)  # of the search for a sentence, and of that with its subject
+WEIGHTS = (1.0, 0.5)  # of the search for a sentence, and of that with its subject or for its question
 CONTRADICTED, NO_CLAIM = "contradicted", "no claim"
 
 
@@ -39,7 +42,7 @@ def require_claim(claim: str) -> str:
 
 
 class VerifiedClaim(BaseModel):
-    """A sentence and what the documents say of it.
+    """A sentence and what the documents say of it, by itself or as an answer to ``question``.
 
     ``label`` is that of an answer's claim, ``contradicted`` where a passage says otherwise, or ``no claim``;
     ``citations`` are the quotes that support or contradict it.
@@ -48,35 +51,47 @@ class VerifiedClaim(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     text: str
+    question: str | None = None
     label: str
     probabilities: dict[str, float] | None
     reason: str | None
     citations: list[Citation]
 
 
-async def verify(one: Checkable, services: Services, context: Context) -> tuple[VerifiedClaim, Usage]:
+async def verify(
+    one: Checkable, services: Services, context: Context, question: str | None = None
+) -> tuple[VerifiedClaim, Usage]:
     """Search for a sentence, by itself and with its subject, check it against what is found, and say what it cost.
 
-    Raises `ModelError` when the model fails or a limit of the context is reached.
+    With a ``question`` that it answers, that is searched for too, and the sentence is judged as the graph judges a
+    claim of an answer. Raises `ModelError` when the model fails or a limit of the context is reached.
     """
     context = services.completed(context)
     limits = context.effective_limits
     budget = NodeBudget(Budget(limits.model_calls, limits.tokens, limits.seconds))
     if one.no_claim:
         said = Verdict(label=NO_CLAIM, probabilities=None, reason=one.no_claim)
-        return VerifiedClaim(text=one.statement.text, **said, citations=[]), budget.spent
-    passages = await passages_for(one, services, context)
-    claim = await verdict_on(one.statement, passages, services.with_budget(budget), context)
+        return VerifiedClaim(text=one.statement.text, question=question, **said, citations=[]), budget.spent
+    passages = await passages_for(one, services, context, question)
+    charged = services.with_budget(budget)
+    if question:
+        evidence = await evidence_for(question, passages, charged, context)
+        claim = await verdict_on_answer(one.statement, evidence, charged, context)
+    else:
+        claim = await verdict_on(one.statement, passages, charged, context)
     if budget.limit:
         setting = f"SELFRAG_{budget.limit.upper()}"
         raise ModelError(f"“{shortened(one.statement.text, 100)}” could not be checked within {setting}: raise it.")
-    return verified(claim, passages), budget.spent
+    return verified(claim, passages, question), budget.spent
 
 
-async def passages_for(one: Checkable, services: Services, context: Context) -> list[Passage]:
-    """Return at most ``k`` passages for the sentence by itself and with its subject, best first."""
+async def passages_for(
+    one: Checkable, services: Services, context: Context, question: str | None = None
+) -> list[Passage]:
+    """Return at most ``k`` passages for the sentence by itself and with its subject or its question, best first."""
     whole = " ".join(part for part in (one.statement.context, one.statement.text) if part)
-    queries = [whole, *([f"{one.subject}: {whole}"] if one.subject else [])]
+    other = question or (f"{one.subject}: {whole}" if one.subject else "")
+    queries = [whole, other] if other else [whole]
     within = {"filter": context.filter} if context.filter else {}
     found = await gather(services.retriever.ainvoke(query, k=context.k, **within) for query in queries)
     rankings = [[as_passage(document) for document in documents] for documents in found]
@@ -84,7 +99,7 @@ async def passages_for(one: Checkable, services: Services, context: Context) -> 
 
 
 async def verdict_on(one: Statement, passages: list[Passage], services: Services, context: Context) -> Claim:
-    """Return the claim as the graph's check judges it, or contradicted where a sentence says otherwise.
+    """Return a claim without a question as the critic judges it, or contradicted where a sentence says otherwise.
 
     The critic reads the passage that has most of the claim's words. What it finds supported is contradicted only if the
     quote lacks a figure or a name of the claim.
@@ -101,9 +116,33 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     quoted = [_quoted(quote, passages) for quote in quotes_of(claim)]
     if not unsupported and not await off_loop(size, missing_facts, whole, quoted, ""):
         return claim
+    contradicted = await _contradicted(claim, whole, passages)
+    return contradicted or ({**claim, "quote": None} if unsupported else claim)
+
+
+async def evidence_for(question: str, passages: list[Passage], services: Services, context: Context) -> Evidence:
+    """Return the passages that are relevant to the question, or all if none is, as an answer's claims have them."""
+    grades = await grades_of(question, passages, [readable(one) for one in passages], services, context)
+    found = list(zip(passages, grades, strict=True))
+    relevant = [(passage, grade) for passage, grade in found if RELEVANCE.is_positive(grade)] or found
+    return Evidence(question, [one for one, _ in relevant], [one for _, one in relevant], elsewhere=passages)
+
+
+async def verdict_on_answer(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:
+    """Return a claim as the graph judges that of an answer, or contradicted if unsupported and denied by a sentence."""
+    claim = await check_claim(one, evidence, services, context)
+    if is_supported(claim):
+        return claim
+    contradicted = await _contradicted(claim, with_lead_in(one.text, one.context), evidence.elsewhere)
+    return contradicted or claim
+
+
+async def _contradicted(claim: Claim, whole: str, passages: Sequence[Passage]) -> Claim | None:
+    """Return the claim as contradicted, with the sentence that says otherwise; None if there is none."""
+    size = len(whole) + sum(len(passage["text"]) for passage in passages)
     otherwise = await off_loop(size, find_contradiction, whole, passages)
     if otherwise is None:
-        return {**claim, "quote": None} if unsupported else claim
+        return None
     reason = claim["verdict"]["reason"] or "A passage says otherwise."
     verdict = Verdict(label=CONTRADICTED, probabilities=claim["verdict"]["probabilities"], reason=reason)
     return {**claim, "verdict": verdict, "quote": otherwise}
@@ -127,7 +166,7 @@ def _quoted(quote: Quote, passages: Sequence[Passage]) -> Passage:
     return {**passage, "text": passage["text"][quote["start"] : quote["end"]]}
 
 
-def verified(claim: Claim, passages: Sequence[Passage]) -> VerifiedClaim:
+def verified(claim: Claim, passages: Sequence[Passage], question: str | None = None) -> VerifiedClaim:
     """Return the claim with the citations of its quotes, numbered from 1."""
     by_id, citations = {one["id"]: one for one in passages}, list[Citation]()
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:
@@ -136,6 +175,7 @@ def verified(claim: Claim, passages: Sequence[Passage]) -> VerifiedClaim:
     verdict = claim["verdict"]
     return VerifiedClaim(
         text=claim["text"],
+        question=question,
         label=verdict["label"],
         probabilities=verdict["probabilities"],
         reason=verdict["reason"],

@@ -6,7 +6,7 @@
 
 A third of the sentences is true, a third has a figure or name changed, a third is stated nowhere. Precision and recall
 are of the labels "no support" and "contradicted". ``bench/claims.json`` has the figures. With ``--records`` the first
-claims of an evaluation's answers are verified over the passages that they were written from, without their question.
+claims of an evaluation's answers are verified with their question, over the passages that they were written from.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from langchain_core.documents import Document
 
 from app.front_door import SelfRAG
-from app.verification import CONTRADICTED, VerifiedClaim, verdict_on
+from app.verification import CONTRADICTED, VerifiedClaim, verdict_on_answer
 from benchmarks.harness import end_progress, option_parser, read_rows, show_progress, write_figures
 from benchmarks.sample import open_docs
 from core.text import shortened
-from core.types import Passage
+from core.types import Passage, Verdict
 from evaluation.measures.statistics import exact_share
 from evaluation.record_store import NAME, entry_of
+from evaluation.records import Seen
 from grounding.claims import Statement
 from models.usage import unlimited
+from nodes.check_claim import Evidence
 from nodes.retrieve import as_passage
 
 DEFAULT = Path(__file__).resolve().parent.parent / "data" / "claims" / "reporting.jsonl"
@@ -90,8 +92,8 @@ async def agreement(folder: Path, most: int, rag: SelfRAG) -> str:
     pairs: Counter[tuple[str, str]] = Counter()
     services, context = rag.services_to_check().with_budget(unlimited()), rag.services.completed(rag.context)
     async with rag:
-        for claim, label, passages in list(claims_judged(folder))[:most]:
-            found = await verdict_on(Statement(claim, "", 0), passages, services, context)
+        for claim, label, evidence in list(claims_judged(folder))[:most]:
+            found = await verdict_on_answer(Statement(claim, "", 0), evidence, services, context)
             pairs[label, found["verdict"]["label"]] += 1
             show_progress(f"{pairs.total()} of {most}")
     end_progress()
@@ -100,19 +102,30 @@ async def agreement(folder: Path, most: int, rag: SelfRAG) -> str:
     return "\n".join([*lines, f"{same} of {pairs.total()} the same, supported or not"])
 
 
-def claims_judged(folder: Path) -> Iterator[tuple[str, str, list[Passage]]]:
-    """Yield each claim of Self-RAG's answers, its label, and the passages that it was written from."""
+def claims_judged(folder: Path) -> Iterator[tuple[str, str, Evidence]]:
+    """Yield each claim of Self-RAG's answers, its label, and its question with the passages and their grades."""
     for line in (folder / NAME).read_bytes().splitlines():
         entry = entry_of(line)
         if entry is None or entry[1]["system"] != "self-rag":
             continue
-        passages = [
-            as_passage(Document(one["text"], metadata={key: value for key, value in one.items() if key != "text"}))
-            for one in entry[1].get("read", [])
+        record = entry[1]
+        read = record.get("read", [])
+        grades = [
+            Verdict(label="", probabilities={"relevant": p, "irrelevant": 1 - p}, reason=None)
+            for p in (one["relevance"] for one in read)
+            if p is not None
         ]
-        for said in entry[1]["said"]:
-            if said["label"] and passages:
-                yield said["text"], said["label"], passages
+        evidence = Evidence(record["question"], _passages(read), grades, elsewhere=_passages(record["seen"]))
+        for said in record["said"]:
+            if said["label"] and read:
+                yield said["text"], said["label"], evidence
+
+
+def _passages(seen: Sequence[Seen]) -> list[Passage]:
+    return [
+        as_passage(Document(one["text"], metadata={key: value for key, value in one.items() if key != "text"}))
+        for one in seen
+    ]
 
 
 if __name__ == "__main__":

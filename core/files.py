@@ -94,9 +94,9 @@ def open_private(path: Path, flags: int) -> int:
     return descriptor
 
 
-def write_private(path: Path, data: bytes | memoryview) -> None:
-    """Write a file opened by `open_private`."""
-    with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+def write_private(path: Path, data: bytes | memoryview, *, new: bool = False) -> None:
+    """Write a file opened by `open_private`; a ``new`` one raises ``FileExistsError`` if there is any."""
+    with os.fdopen(open_private(path, os.O_WRONLY | (os.O_EXCL if new else os.O_TRUNC)), "wb") as file:
         file.write(data)
 
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of a question, its nodes and its model calls, where they were asked for.
+"""OpenTelemetry spans of a question or a check, its nodes and its model calls, where they were asked for.
 
 Names and attributes of model calls are those of the semantic conventions for generative AI. What is asked and answered
 is recorded only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is true, which is the conventions' own setting.
@@ -43,6 +43,17 @@ def recording(question: Span | None) -> Iterator[None]:
         from opentelemetry.trace import use_span
 
         with use_span(question, record_exception=False, set_status_on_exception=False):
+            yield
+    finally:
+        _recording.reset(token)
+
+
+@contextmanager
+def recorded(name: str, wanted: bool) -> Iterator[None]:
+    """Record the block as a span with those within as its children; nothing unless ``wanted``."""
+    token = _recording.set(wanted)
+    try:
+        with span(name, {}):
             yield
     finally:
         _recording.reset(token)

@@ -39,7 +39,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     skipped = dict.fromkeys(unlikely, NOT_GRADED)
     ungraded = [passage for passage in state["passages"] if passage["id"] not in known | skipped]
     texts = [readable(one) for one in ungraded]
-    verdicts = await _graded(standalone_question(state), ungraded, texts, services, context)
+    verdicts = await grades_of(standalone_question(state), ungraded, texts, services, context)
     graded = {passage["id"]: verdict for passage, verdict in zip(ungraded, verdicts, strict=True)}
     if context.explain:
         reasons = await gather(_explained(graded[one["id"]], one, state, services) for one in ungraded)
@@ -67,7 +67,7 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     }
 
 
-async def _graded(
+async def grades_of(
     question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
 ) -> list[Verdict]:
     """Return the verdicts on passages that the critic reads as ``texts``, calibrated, by the threshold."""
@@ -99,7 +99,7 @@ async def _linked(
         joined = Passage(
             id="", text=text, source="", page=None, row=None, similarity=max(one["similarity"] or 0.0 for one in pair)
         )
-        (verdict,) = await _graded(question, [joined], [text], services, context)
+        (verdict,) = await grades_of(question, [joined], [text], services, context)
         if RELEVANCE.is_positive(verdict):
             return [(one, with_reason(verdict, TOGETHER)) for one in pair]
     return []

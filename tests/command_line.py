@@ -46,13 +46,16 @@ class Program:
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
 
-    def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Ended:
-        """Run the command in this process, whose embedding model serves every call."""
+    def __call__(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, given: str | None = None
+    ) -> Ended:
+        """Run the command in this process, whose embedding model serves every call; ``given`` is its standard input."""
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
         with ExitStack() as changed:
             for change in (
                 patch.dict(os.environ, {**self.environment, **(environment or {})}, clear=True),
                 patch("models.embeddings.MiniLM", load_once),
+                patch("sys.stdin", sys.stdin if given is None else io.StringIO(given)),
                 chdir(self.folder),
                 redirect_stdout(out),
                 redirect_stderr(err),

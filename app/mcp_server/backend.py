@@ -40,6 +40,10 @@ class Backend(Protocol):
         """Return the models over what the caller may see, loaded if need be."""
         ...
 
+    def count_verified(self, label: str) -> None:
+        """Count a sentence that was checked, by its label or ``failed``."""
+        ...
+
     async def start(self, question: str, context: Context | None) -> Run:
         """Start a run. Raises `RequestError` for a question that cannot be asked, or a filter that nothing fits."""
         ...

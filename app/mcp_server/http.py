@@ -71,6 +71,10 @@ class ServedBackend:
         """Return the models over what the owner may see."""
         return self._service.documents.rag_of(self._owner) if self._service.documents else self._service.rag
 
+    def count_verified(self, label: str) -> None:
+        """Count it among the server's metrics."""
+        self._service.metrics.count_verified(label)
+
     async def start(self, question: str, context: Context | None) -> Run:
         """Start a run of the owner's."""
         return await self._service.start(question, context, self._owner)

@@ -67,6 +67,9 @@ class LocalBackend:
             rag = self._rag = rag.over(library, library.store.as_retriever())
         return rag
 
+    def count_verified(self, label: str) -> None:
+        """Do nothing: nobody reads counters of this process."""
+
     async def start(self, question: str, context: Context | None) -> Run:
         """Start a run."""
         require_question(question)

@@ -69,6 +69,7 @@ class ClaimArguments(Arguments):
     """A sentence to check."""
 
     claim: Text
+    question: Text | None = Field(None, description="the question that it answers, written so that it stands by itself")
 
 
 class PathArguments(Arguments):
@@ -142,8 +143,15 @@ async def list_documents(backend: Backend, given: ListArguments, _: Report) -> D
 async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> VerifiedClaim:
     """Check a sentence, in one of the places that questions have."""
     rag = await backend.rag()
-    async with backend.runs.place():
-        return await rag.averify(as_text(given.claim))
+    question = None if given.question is None else as_text(given.question)
+    label = "failed"
+    try:
+        async with backend.runs.place():
+            verified = await rag.averify(as_text(given.claim), question=question)
+        label = verified.label
+        return verified
+    finally:
+        backend.count_verified(label)
 
 
 async def add_documents(backend: LocalBackend, given: PathArguments, _: Report) -> DocumentList:
@@ -204,7 +212,8 @@ TOOLS = (
         "verify_claim",
         "Check one sentence against the documents. `label` is 'fully supported', 'partially supported', 'no support' "
         "(the documents do not say it, which does not make it false), 'contradicted', or 'no claim' (nothing in it can "
-        "be checked); `citations` have the quotes. Use it for a statement that you have; `ask` for a question.",
+        "be checked); `citations` have the quotes. Of an answer give the `question` too: it is then judged as the "
+        "claims of `ask` are. Use it for a statement that you have; `ask` for a question.",
         ClaimArguments,
         VerifiedClaim,
         verify_claim,

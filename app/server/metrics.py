@@ -19,11 +19,14 @@ class Metrics:
         self._registry = registry = CollectorRegistry()
         self._requests = Counter("selfrag_requests", "HTTP requests by status.", ["status"], registry=registry)
         self._runs = Counter("selfrag_runs", "Runs that ended, by outcome or state.", ["outcome"], registry=registry)
+        self._verified = Counter(
+            "selfrag_verified_claims", "Sentences that verify_claim checked, by label.", ["label"], registry=registry
+        )
         self._seconds = Histogram(
             "selfrag_run_seconds", "Seconds of answered runs.", buckets=SECONDS, registry=registry
         )
-        self._calls = Counter("selfrag_model_calls", "Calls to the models.", registry=registry)
-        self._tokens = Counter("selfrag_tokens", "Tokens read and written.", ["kind"], registry=registry)
+        self._calls = Counter("selfrag_model_calls", "Calls to the models in runs.", registry=registry)
+        self._tokens = Counter("selfrag_tokens", "Tokens read and written in runs.", ["kind"], registry=registry)
 
     def watch(self, runs: Runs) -> None:
         """Show how many runs wait and are being answered."""
@@ -43,6 +46,10 @@ class Metrics:
             self._calls.inc(result.usage["model_calls"])
             self._tokens.labels("input").inc(result.usage["input_tokens"])
             self._tokens.labels("output").inc(result.usage["output_tokens"])
+
+    def count_verified(self, label: str) -> None:
+        """Count a sentence that was checked by itself, by its label or ``failed``."""
+        self._verified.labels(label).inc()
 
     def text(self) -> bytes:
         """Return all of it as Prometheus reads it."""

@@ -106,6 +106,8 @@ async def test_an_agent_lists_searches_reads_and_asks(
         verified = await called(client, "verify_claim", claim=ANSWER)
         assert (verified["label"], verified["citations"][0]["quote"]) == ("fully supported", ANSWER)
         assert (await called(client, "verify_claim", claim="Is the rent high?"))["label"] == "no claim"
+        answered = await called(client, "verify_claim", claim=ANSWER, question=RENT)
+        assert (answered["label"], answered["question"]) == ("fully supported", RENT)
     assert (program.folder / "stderr").read_text() == ""
 
 

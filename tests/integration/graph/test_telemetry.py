@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -74,6 +74,30 @@ def test_texts_are_recorded_only_when_they_are_asked_for(
 
 def test_nothing_is_recorded_unless_it_is_asked_for(exported: InMemorySpanExporter) -> None:
     ask("off", *ANSWER)
+    assert exported.get_finished_spans() == ()
+
+
+def check(tracing: str, check: Callable[[SelfRAG], object]) -> None:
+    chat = ScriptedChat(script=[reply("yes"), reply("yes")])
+    settings = Settings(selfrag_tracing=tracing)  # type: ignore[arg-type]
+    with SelfRAG(retriever=ScriptedRetriever(always=[AIR]), model=chat, settings=settings) as rag:
+        check(rag)
+
+
+@pytest.mark.parametrize(
+    ("name", "checked"),
+    [("verify claim", lambda rag: rag.verify(AIR)), ("check text", lambda rag: rag.check(f"{AIR}\n\n{AIR}"))],
+)
+def test_a_check_is_one_span_with_its_model_calls_below(
+    exported: InMemorySpanExporter, name: str, checked: Callable[[SelfRAG], object]
+) -> None:
+    check("otel", checked)
+    *calls, root = exported.get_finished_spans()
+    assert (root.name, root.parent) == (name, None)
+    assert {one.parent and one.parent.span_id for one in calls} == {root.context.span_id}
+    assert all(one.name.startswith("chat ") for one in calls)
+    exported.clear()
+    check("off", checked)
     assert exported.get_finished_spans() == ()
 
 

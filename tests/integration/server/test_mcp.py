@@ -82,7 +82,7 @@ def verifying(monkeypatch: pytest.MonkeyPatch, verify: Callable[[], Any]) -> lis
     """Let claims be verified by ``verify``; return the list of the claims that will have been."""
     claims: list[str] = []
 
-    async def averify(_: SelfRAG, claim: str, context: object = None) -> VerifiedClaim:
+    async def averify(_: SelfRAG, claim: str, context: object = None, *, question: object = None) -> VerifiedClaim:
         claims.append(claim)
         return await verify()  # type: ignore[no-any-return]
 
@@ -228,6 +228,9 @@ async def test_what_fails_inside_is_told_in_a_sentence_and_logged(
             assert await refused(client, "verify_claim", claim=GOOD) == (
                 "The server failed over this question: its log says more."
             )
+            async with httpx.AsyncClient(base_url=address) as plain:
+                counted = (await plain.get("/metrics")).text
+            assert 'selfrag_verified_claims_total{label="failed"} 1.0' in counted
             assert "holds no documents" in await refused(client, "search", query="sky")
             assert (await called(client, "ask", question=QUESTION))["stop_reason"] == "model_failed"
     assert "the secret of the house" in caplog.text

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from app.feedback import Feedback, FeedbackFolder, Judgement, examples_of
+from app.feedback import Feedback, FeedbackFolder, Judgement, Label, examples_of
 from app.result import Result, result_of
 from core.errors import RequestError
 from core.text import as_json
 from evaluation.datasets.question_set import load
+from grounding.follow_ups import joined
 from tests.unit.app.test_result import DIRECT, MIXED, ended
 
 PARTIAL = result_of(ended(MIXED, "partially_grounded", "claims_unsupported"))
@@ -42,6 +43,24 @@ def test_a_row_says_only_what_is_known(
     folder.add("", "r1", Feedback(judgement=cast("Judgement", judgement), answer=written), result)
     (example,) = examples_of(folder.labels())
     assert example == {"question": result.question, "id": "r1", "feedback": judgement, **row}
+
+
+def test_the_question_of_a_follow_up_is_what_it_was_taken_to_mean(folder: FeedbackFolder) -> None:
+    said, meant = "And the notice period?", joined("How long is the lease?", "And the notice period?")
+    result = PARTIAL.model_copy(update={"question": said, "standalone": meant})
+    folder.add("", "r1", Feedback(judgement="missing"), result)
+    (example,) = examples_of(folder.labels())
+    assert (example["question"], example["follow_up"]) == (
+        "How long is the lease? And the notice period?",
+        "And the notice period?",
+    )
+
+
+def test_a_label_of_an_older_version_has_its_question_as_said(folder: FeedbackFolder) -> None:
+    folder.add("", "r1", Feedback(judgement="missing"), PARTIAL)
+    (label,) = folder.labels()
+    older = Label.model_validate(label.model_dump(mode="json", exclude={"standalone"}))
+    assert older.example() == label.example()
 
 
 def test_a_right_answer_is_a_reference_with_its_quotes_that_eval_reads(folder: FeedbackFolder, tmp_path: Path) -> None:

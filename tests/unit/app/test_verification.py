@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.verification import passages_for, require_claim, verify
@@ -9,7 +11,18 @@ from core.errors import ModelError, RequestError
 from graph.context import Context, Limits, Thresholds
 from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement
-from tests.scripted import ScriptedCritic, ScriptedRetriever, services, verdict
+from models.calibration import Fit, Fits
+from nodes.hallucination_check import hallucination_check
+from tests.scripted import (
+    ScriptedCritic,
+    ScriptedRetriever,
+    draft,
+    roomy_budget,
+    runtime,
+    services,
+    state,
+    verdict,
+)
 
 RENT = "The rent is 900 euros a month."
 SEINE = "The Seine flows through Paris."
@@ -105,6 +118,53 @@ async def test_the_critic_reads_the_passage_that_shares_most_words_as_an_answer_
     assert DOGS in read["passages"]
     assert read["passages"].count("<passage") == 1
     assert read["question"] == "Is it true that Dogs may go into the garden?"
+
+
+async def test_an_answer_is_judged_as_the_graph_judges_it() -> None:
+    question, answer = "Where are dogs allowed?", "In the garden."
+    script = {DOGS: "relevant", SEINE: "irrelevant", answer: "fully supported"}
+    by_graph, by_verify = ScriptedCritic(script), ScriptedCritic(script)
+    retriever = ScriptedRetriever({answer: [SEINE], question: [DOGS]})
+    found, spent = await verify(sentence(answer), services(critic=by_verify, retriever=retriever), Context(), question)
+    begun = state(question, drafts=[draft(answer, [DOGS])], drafts_left=0)
+    update = await hallucination_check(begun, services(critic=by_graph, budget=roomy_budget()), runtime())
+    assert by_verify.inputs[-1] == by_graph.inputs[-1]
+    assert (found.label, found.question) == (update["claims"][0][0]["verdict"]["label"], question)
+    assert [one["quote"] for one in found.citations] == [DOGS]
+    assert spent["model_calls"] == 3
+
+
+async def test_the_grades_of_the_passages_count_for_an_answer_as_in_the_graph() -> None:
+    probable = verdict("partially supported", {"fully supported": 0.1, "partially supported": 0.3, "no support": 0.6})
+    fits = Fits(support=Fit(intercept=0, coefficients={"log_odds": 0.0, "relevance": 1.0}))
+    for p, label in ((0.9, "partially supported"), (0.1, "no support")):
+        grade = verdict("relevant", {"relevant": p, "irrelevant": 1 - p})
+        critic = ScriptedCritic({DOGS: grade, "In the garden.": probable})
+        bound = replace(
+            services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=Thresholds(relevant=0.05)),
+            fits=fits,
+        )
+        found, _ = await verify(sentence("In the garden."), bound, Context(), "Where are dogs allowed?")
+        assert found.label == label
+
+
+async def test_the_threshold_of_an_answer_is_that_of_the_graph() -> None:
+    probable = verdict("partially supported", {"fully supported": 0.1, "partially supported": 0.4, "no support": 0.5})
+    critic = ScriptedCritic({DOGS: "relevant", "In the garden.": probable})
+    for least, label in ((0.6, "no support"), (0.4, "partially supported")):
+        thresholds = Thresholds(supported=least, verified=1 - least)
+        bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=thresholds)
+        found, _ = await verify(sentence("In the garden."), bound, Context(), "Where are dogs allowed?")
+        assert found.label == label
+
+
+async def test_a_wrong_answer_is_contradicted_and_one_without_relevant_passages_reads_all() -> None:
+    critic = ScriptedCritic(otherwise={"relevance": "irrelevant", "support": "no support"})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[SEINE, RENT]))
+    wrong, _ = await verify(sentence("The rent is 950 euros a month."), bound, Context(), "What is the rent?")
+    assert (wrong.label, [one["quote"] for one in wrong.citations]) == ("contradicted", [RENT])
+    await verify(sentence("The rent is due each month."), bound, Context(), "When is the rent due?")
+    assert critic.inputs[-1]["passages"].count("<passage") == 2
 
 
 async def test_a_limit_is_an_error_and_no_verdict() -> None:
