@@ -10,11 +10,12 @@ from langgraph.runtime import Runtime
 
 from core.types import Passage
 from graph.context import Context, Services
-from graph.state import SelfRAGState, is_joined, standalone_question
+from graph.state import SelfRAGState
+from grounding.follow_ups import joined, leaned_on
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
 
-# A follow-up as it was said, and with what it leans on: tuned on mt-rag, where equal weights did harm.
+# A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 DEPTH = 4  # times k passages of each search are fused
 JOINED_WEIGHT = 0.3
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack et al., 2009)
@@ -31,8 +32,8 @@ class Search(NamedTuple):
 async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Find at most ``k`` passages for the last query, best first; a filter is passed only if there is one.
 
-    What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places. A
-    follow-up that was not rewritten is first searched for as it was said and with what it leans on.
+    What earlier searches found and was judged relevant is kept, and comes first: an answer may rest on two places. In a
+    conversation a question that was not rewritten is first searched for as it was said and with what was asked before.
     """
     context = runtime.context
     within = {"filter": context.filter} if context.filter else {}
@@ -62,11 +63,15 @@ async def retrieve(state: SelfRAGState, services: Services, runtime: Runtime[Con
 
 
 def searches_of(state: SelfRAGState, k: int) -> list[Search]:
-    """Return what is searched for now: the last query, and at first with a joined follow-up what it was joined to."""
+    """Return what is searched for now: the last query, and in a conversation at first what was asked before with it.
+
+    That orders what the question finds by itself anew and adds hardly anything, so that it may be a new subject.
+    """
     query = state["queries"][-1]
-    if state["searched"] or not is_joined(state):
+    before = leaned_on(state.get("conversation") or [])
+    if state["searched"] or state.get("rewritten") or not before:
         return [Search(query, k)]
-    return [Search(query, DEPTH * k), Search(standalone_question(state), DEPTH * k, JOINED_WEIGHT)]
+    return [Search(query, DEPTH * k), Search(joined(before, state["question"]), DEPTH * k, JOINED_WEIGHT)]
 
 
 def fused(rankings: Sequence[Sequence[Passage]], weights: Sequence[float]) -> list[Passage]:

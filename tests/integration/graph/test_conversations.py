@@ -83,7 +83,14 @@ def sublease(standalone: Sequence[str | Exception] = (), **more: Any) -> World:
 async def test_three_turns_a_follow_up_another_subject_and_a_correction() -> None:
     corrected = "How long may a sublease run in Spain?"
     world = World(
-        {FIRST: [LEASE], FOLLOW_UP: [SUBLET], JOINED: [LEASE, SUBLET], OTHER: [MOULD], corrected: [SUBLET]},
+        {
+            FIRST: [LEASE],
+            FOLLOW_UP: [SUBLET],
+            JOINED: [LEASE, SUBLET],
+            OTHER: [MOULD],
+            f"{JOINED} {OTHER}": [LEASE, MOULD],
+            corrected: [SUBLET],
+        },
         [LEASE, SUBLET, MOULD, SUBLET],
         [LEASE, SUBLET, MOULD],
     )
@@ -100,7 +107,7 @@ async def test_three_turns_a_follow_up_another_subject_and_a_correction() -> Non
     assert standalone == [FIRST, JOINED, OTHER, corrected]
     assert paths == ["decide", "contextualize", "contextualize", "contextualize"]
     assert queries == [[FIRST], [FOLLOW_UP], [OTHER], [corrected]]
-    assert world.retriever.queries == [FIRST, FOLLOW_UP, JOINED, OTHER, corrected]
+    assert world.retriever.queries == [FIRST, FOLLOW_UP, JOINED, OTHER, f"{JOINED} {OTHER}", corrected]
     assert [turn["answer"] for turn in conversation] == [LEASE, SUBLET, MOULD, SUBLET]
     world.generator.done()
 
@@ -116,10 +123,11 @@ async def test_a_follow_up_is_judged_and_drafted_for_by_what_it_means() -> None:
     assert final["path"][0].get("model_calls") == 0
 
 
-async def test_another_subject_is_not_mixed_with_the_conversation() -> None:
-    world = World({OTHER: [MOULD]}, [MOULD], [MOULD])
+async def test_another_subject_is_judged_and_drafted_for_by_itself() -> None:
+    world = World({OTHER: [MOULD], f"{JOINED} {OTHER}": [LEASE, MOULD]}, [MOULD], [MOULD])
     final = await world.ask(OTHER, [turn(FIRST), turn(FOLLOW_UP, standalone=JOINED)])
-    assert (final["standalone"], world.retriever.queries, world.retriever.ks) == (OTHER, [OTHER], [4])
+    assert (final["standalone"], world.retriever.queries) == (OTHER, [OTHER, f"{JOINED} {OTHER}"])
+    assert final["passages"][0]["text"] == MOULD
     assert world.questions() == {OTHER}
 
 

@@ -24,6 +24,7 @@ from tests.scripted import (
     runtime,
     services,
     state,
+    turn,
     verdict,
 )
 
@@ -213,6 +214,7 @@ async def test_only_for_a_short_question_very_near_to_a_passage_the_critic_is_no
 
 SKY, NIGHT = "Why is the sky blue?", "Does it turn black?"
 JOINED = f"{SKY} {NIGHT}"
+EARLIER = [turn(SKY)]
 
 
 async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what_it_means() -> None:
@@ -220,7 +222,7 @@ async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what
     ahead = PrefetchingRetriever(retriever)
     critic = ScriptedCritic({JOINED: "retrieve"})
     made = services(critic=critic, retriever=ahead, budget=roomy_budget())  # type: ignore[arg-type]
-    begun = state(NIGHT, standalone=JOINED)
+    begun = state(NIGHT, standalone=JOINED, conversation=EARLIER)
     await decide(begun, made, runtime())
     await asyncio.sleep(0)
     assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [16, 16])

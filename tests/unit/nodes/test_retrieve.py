@@ -6,7 +6,7 @@ from langchain_core.documents import Document
 from nodes.retrieve import Search, as_passage, fused, retrieve, searches_of
 from retrieval.filters import Filter
 from tests.integration.graph.sky import Filtering
-from tests.scripted import ScriptedRetriever, document, passage, roomy_budget, runtime, services, state, verdict
+from tests.scripted import ScriptedRetriever, document, passage, roomy_budget, runtime, services, state, turn, verdict
 
 
 async def test_it_searches_for_the_last_query_and_keeps_k() -> None:
@@ -93,6 +93,7 @@ async def test_what_an_earlier_search_found_relevant_is_kept_before_what_this_on
 
 SKY, NIGHT = "Why is the sky blue?", "And at night?"
 JOINED = f"{SKY} {NIGHT}"
+EARLIER = [turn(SKY)]
 
 
 def ids(passages: list[Any]) -> list[str]:
@@ -118,7 +119,7 @@ def test_a_passage_found_twice_counts_once_and_keeps_its_first_similarity() -> N
 
 async def test_a_follow_up_is_searched_for_as_it_was_said_and_with_what_it_leans_on() -> None:
     retriever = ScriptedRetriever({NIGHT: ["moon", "stars", "dark sky"], JOINED: ["blue sky", "dark sky", "air"]})
-    begun = state(NIGHT, standalone=JOINED)
+    begun = state(NIGHT, standalone=JOINED, conversation=EARLIER)
     update = await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime(k=2))
     assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [8, 8])
     assert ids(update["passages"]) == ["dark sky", "moon"]
@@ -128,7 +129,7 @@ async def test_a_follow_up_is_searched_for_as_it_was_said_and_with_what_it_leans
 
 async def test_both_searches_of_a_follow_up_have_the_filter() -> None:
     retriever, within = Filtering(always=["a"]), Filter(sources=("*.pdf",))
-    begun = state(NIGHT, standalone=JOINED)
+    begun = state(NIGHT, standalone=JOINED, conversation=EARLIER)
     await retrieve(begun, services(retriever=retriever, budget=roomy_budget()), runtime(filter=within))
     assert retriever.within == [within, within]
 
@@ -137,12 +138,16 @@ async def test_both_searches_of_a_follow_up_have_the_filter() -> None:
     ("changes", "searches"),
     [
         ({}, [Search(NIGHT, 4)]),
-        ({"standalone": JOINED}, [Search(NIGHT, 16), Search(JOINED, 16, 0.3)]),
-        ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, [Search(JOINED, 4)]),
-        ({"standalone": JOINED, "queries": [NIGHT, "dark sky"], "searched": 1}, [Search("dark sky", 4)]),
+        ({"standalone": JOINED, "conversation": EARLIER}, [Search(NIGHT, 16), Search(JOINED, 16, 0.3)]),
+        ({"standalone": NIGHT, "conversation": EARLIER}, [Search(NIGHT, 16), Search(JOINED, 16, 0.3)]),
+        ({"standalone": JOINED, "conversation": EARLIER, "rewritten": True, "queries": [JOINED]}, [Search(JOINED, 4)]),
+        (
+            {"standalone": JOINED, "conversation": EARLIER, "queries": [NIGHT, "dark sky"], "searched": 1},
+            [Search("dark sky", 4)],
+        ),
     ],
 )
-def test_only_the_first_search_of_a_follow_up_that_was_not_rewritten_is_double(
+def test_in_a_conversation_the_first_search_is_double_unless_the_question_was_rewritten(
     changes: dict[str, Any], searches: list[Search]
 ) -> None:
     assert searches_of(state(NIGHT, **changes), 4) == searches
