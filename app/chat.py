@@ -31,8 +31,8 @@ THRESHOLDS = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Which conversation, but for how its questions are asked."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--thread", metavar="ID", help="go on with this conversation")
-    which.add_argument("--last", action="store_true", help="go on with the conversation that was last changed")
+    which.add_argument("--thread", metavar="ID", help="go on with this thread")
+    which.add_argument("--last", action="store_true", help="go on with the thread that was last changed")
     parser.add_argument("--json", action="store_true", help="print each result as JSON in a line, and nothing else")
 
 
@@ -58,7 +58,7 @@ def _named(threads: Threads, options: argparse.Namespace) -> Thread | None:
         return None
     kept = threads.list()
     if not kept:
-        raise RequestError("No conversation is kept yet: leave --last out to begin one.")
+        raise RequestError("No thread is kept yet: leave --last out to begin one.")
     return kept[0]
 
 

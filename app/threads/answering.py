@@ -222,7 +222,7 @@ async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
 class Saver(AsyncSqliteSaver):
     """LangGraph's checkpointer, without which the question goes on if its file can no longer be written."""
 
-    _failed = False
+    closed = False  # or of no use any more: nothing is written then
 
     async def aput(
         self,
@@ -232,7 +232,7 @@ class Saver(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """As LangGraph's, or nothing."""
-        if not self._failed:
+        if not self.closed:
             try:
                 return await super().aput(config, checkpoint, metadata, new_versions)
             except sqlite3.Error as error:
@@ -243,14 +243,16 @@ class Saver(AsyncSqliteSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As LangGraph's, or nothing."""
-        if not self._failed:
+        if not self.closed:
             try:
                 await super().aput_writes(config, writes, task_id, task_path)
             except sqlite3.Error as error:
                 self._fail(error)
 
     def _fail(self, error: sqlite3.Error) -> None:
-        self._failed = True
+        if self.closed:
+            return
+        self.closed = True
         log.warning("checkpoints cannot be written (%s): a crash would now cost what the question has paid", error)
 
 
@@ -266,4 +268,8 @@ async def opened(path: Path) -> AsyncGenerator[Saver | None, None]:
         except (sqlite3.Error, OSError) as error:
             log.warning("%s cannot be opened: %s", shown(path), error)
             saver = None
-        yield saver
+        try:
+            yield saver
+        finally:
+            if saver:  # what a cancelled node was writing fails
+                saver.closed = True
