@@ -70,12 +70,12 @@ def _talk(
 
     with open_documents(settings, options, screen) as rag:
         feedback = FeedbackFolder(settings.feedback_folder)
-        conversation = Conversation(rag, threads, feedback, _context(options), options, screen)
+        conversation = Conversation(rag, threads, feedback, context_of(options), options, screen)
         try:
             if thread:
-                _attempt(partial(conversation.open, thread), screen)
+                attempt(partial(conversation.open, thread), screen)
             for line in lines(screen):
-                if not _attempt(partial(conversation.say, line), screen):
+                if not attempt(partial(conversation.say, line), screen):
                     break
         finally:
             if conversation.thread:
@@ -99,7 +99,7 @@ def lines(screen: Screen) -> Iterator[str]:
             yield text
 
 
-def _attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
+def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
     """Do what a line says; on a terminal tell what went wrong or was interrupted, and go on. False to leave."""
     try:
         return do() is not False
@@ -114,7 +114,7 @@ def _attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
     return True
 
 
-def _context(options: argparse.Namespace) -> Context | None:
+def context_of(options: argparse.Namespace) -> Context | None:
     """Return what the options say of a question, which is kept with it: it goes on as it began."""
     from graph.context import Context, Thresholds, Weights
 
