@@ -209,11 +209,11 @@ class ThreadAnswers:
 
 
 async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
-    """Tell whether the last checkpoint of a thread can be read, and leads on or to the end in this version's graph."""
+    """Tell whether the last checkpoint of a thread can be read, and this version's graph leads on from it, or ended."""
     try:
         snapshot = await graph.aget_state(config)
         list(ResumedNodes.of(snapshot).events())
-        return set(snapshot.next) <= graph.nodes.keys() if snapshot.next else bool(snapshot.values.get("outcome"))
+        return bool(snapshot.tasks or snapshot.values.get("outcome"))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the question can be begun anew
         log.warning("a checkpoint cannot be read, and its question is begun anew: %s", one_line(str(error)))
         return False

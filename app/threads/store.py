@@ -200,8 +200,9 @@ class Threads:
                 with suppress(ThreadBusyError), self.lock(row["id"]):
                     self._delete(row["id"])
             self._truncate_log()
+        files = list((self._folder / "checkpoints").glob("*.sqlite"))  # listed first: a turn is there before its file
         unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
-        for path in list((self._folder / "checkpoints").glob("*.sqlite")):
+        for path in files:
             if path.stem not in unfinished:  # a kill came before it could be removed
                 self.remove_checkpoints(path.stem)
 
