@@ -264,9 +264,9 @@ class Threads:
         self.remove_checkpoints(turn.run)
 
     def end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        """End a turn that has no result. Raises `ThreadStorageError`."""
+        """End a turn, unless it has a result. Raises `ThreadStorageError`."""
         with self._writing() as database:
-            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ?"
+            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ? AND state = 'unfinished'"
             database.execute(ended, (state, message and clean(message), turn.run))
             database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
         self.remove_checkpoints(turn.run)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
 from app.threads.answering import NotKept, Saver, ThreadAnswers
@@ -252,6 +253,20 @@ async def test_a_question_that_fails_says_why(answers: ThreadAnswers) -> None:
     assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
 
 
+async def test_options_that_this_version_does_not_know_fail_their_question_alone(
+    answers: ThreadAnswers, folder: Path
+) -> None:
+    turn = answers.begin(answers.threads.create().id, QUESTION, Context(k=3))
+    with answers.threads._writing() as database:
+        database.execute("""UPDATE turns SET options = '{"knob": 1}'""")
+    after = crash(answers, folder)
+    ((_, found),) = after.unfinished()
+    with pytest.raises(ValidationError):
+        await events_of(after, found, Models().rag())
+    assert (after.threads.turn(turn.run).state, after.unfinished()) == ("failed", [])
+    after.threads.close()
+
+
 async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, folder: Path) -> None:
     thread = answers.threads.create().id
     turn = answers.begin(thread, QUESTION)
@@ -261,6 +276,8 @@ async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, 
         with pytest.raises(ThreadBusyError):
             use()
     await events_of(answers, turn, Models().rag())
+    with pytest.raises(ThreadBusyError):
+        other.claim(turn)  # which it took for unfinished
     assert [one.state for one in other.threads.turns(thread)] == ["finished"]
     other.threads.close()
 

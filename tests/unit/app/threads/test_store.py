@@ -121,6 +121,13 @@ def test_a_correction_that_failed_and_is_asked_again_replaces_the_first_question
     assert threads.get(thread).turns == 1
 
 
+def test_what_is_finished_cannot_be_ended(threads: Threads) -> None:
+    """As by a person who ends it while its result is being stored."""
+    turn = answered(threads, threads.create().id)
+    threads.end(turn, "cancelled")
+    assert threads.turn(turn.run).state == "finished"
+
+
 def test_only_the_last_question_can_be_corrected(threads: Threads) -> None:
     thread = threads.create().id
     first = answered(threads, thread)
