@@ -211,7 +211,7 @@ class Threads:
 
         Raises `ThreadBusyError` if it is taken.
         """
-        lock = FileLock(self._folder / "locks" / f"{id_}.lock", mode=FILE_MODE, thread_local=False)
+        lock = FileLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
         with self._translated():
             try:
                 lock.acquire(timeout=0)
@@ -317,6 +317,11 @@ class Threads:
             database.execute("DELETE FROM threads WHERE id = ?", (id_,))
         for run in runs:
             self.remove_checkpoints(run)
+        with suppress(OSError):
+            self._lock_file(id_).unlink(missing_ok=True)
+
+    def _lock_file(self, id_: str) -> Path:
+        return self._folder / "locks" / f"{id_}.lock"
 
     def _truncate_log(self) -> None:
         """Empty the write-ahead log, which holds what was written before it was deleted."""

@@ -165,6 +165,7 @@ def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path
     assert [one.id for one in threads.list()] == [other]
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"SECRET" not in path.read_bytes()
+        assert thread not in path.name
 
 
 def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: Threads, tmp_path: Path) -> None:
