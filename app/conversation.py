@@ -47,7 +47,7 @@ class Conversation:
         self.thread: Thread | None = None
         self._rag = rag
         self._threads = threads
-        self._answers = ThreadAnswers(threads)
+        self._answers = ThreadAnswers(threads, [str(path.resolve()) for path in options.docs or ()])
         self._feedback = feedback
         self._context = context
         self._options = options
