@@ -31,8 +31,8 @@ THRESHOLDS = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Which conversation, but for how its questions are asked."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--thread", metavar="ID", help="go on with this conversation")
-    which.add_argument("--last", action="store_true", help="go on with the conversation that was last changed")
+    which.add_argument("--thread", metavar="ID", help="go on with this thread")
+    which.add_argument("--last", action="store_true", help="go on with the thread that was last changed")
     parser.add_argument("--json", action="store_true", help="print each result as JSON in a line, and nothing else")
 
 
@@ -58,7 +58,7 @@ def _named(threads: Threads, options: argparse.Namespace) -> Thread | None:
         return None
     kept = threads.list()
     if not kept:
-        raise RequestError("No conversation is kept yet: leave --last out to begin one.")
+        raise RequestError("No thread is kept yet: leave --last out to begin one.")
     return kept[0]
 
 
@@ -70,12 +70,12 @@ def _talk(
 
     with open_documents(settings, options, screen) as rag:
         feedback = FeedbackFolder(settings.feedback_folder)
-        conversation = Conversation(rag, threads, feedback, _context(options), options, screen)
+        conversation = Conversation(rag, threads, feedback, context_of(options), options, screen)
         try:
             if thread:
-                _attempt(partial(conversation.open, thread), screen)
+                attempt(partial(conversation.open, thread), screen)
             for line in lines(screen):
-                if not _attempt(partial(conversation.say, line), screen):
+                if not attempt(partial(conversation.say, line), screen):
                     break
         finally:
             if conversation.thread:
@@ -99,7 +99,7 @@ def lines(screen: Screen) -> Iterator[str]:
             yield text
 
 
-def _attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
+def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
     """Do what a line says; on a terminal tell what went wrong or was interrupted, and go on. False to leave."""
     try:
         return do() is not False
@@ -114,7 +114,7 @@ def _attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
     return True
 
 
-def _context(options: argparse.Namespace) -> Context | None:
+def context_of(options: argparse.Namespace) -> Context | None:
     """Return what the options say of a question, which is kept with it: it goes on as it began."""
     from graph.context import Context, Thresholds, Weights
 

@@ -17,8 +17,8 @@ from app.options import file_path, first_day, last_day, probability, span, weigh
 COMMANDS = ("ask", "chat", "threads", "index", "check", "serve", "mcp", "eval", "compare", "library", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
-  chat             ask questions that follow each other; the conversation is kept
-  threads          list the conversations that are kept; show, rename, export, delete one
+  chat             ask questions that follow each other; the thread is kept
+  threads          list the threads that are kept; show, rename, export, delete one
   index PATH...    add files or folders to the library, and bring it in step with the disk
   check FILE       hold a text against the documents, claim by claim
   serve            serve a page, a JSON API, OpenAI's API and MCP, on this machine
@@ -228,7 +228,7 @@ def _chat() -> argparse.ArgumentParser:
 
     parser = _parser(
         "python -m app chat [options]",
-        "Ask questions that follow each other, a line each. The conversation is kept; /help lists its commands.",
+        "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
     )
     _add_asking(parser)
     add_options(parser)
@@ -240,7 +240,7 @@ def _threads() -> argparse.ArgumentParser:
 
     parser = _parser(
         "python -m app threads [list | show ID | rename ID NAME | export ID FILE | delete ID]",
-        "The conversations that are kept, of chat and of the page of a server without tokens.",
+        "The threads that are kept, of chat and of the page of a server without tokens.",
     )
     add_options(parser)
     return parser

@@ -47,7 +47,7 @@ class Conversation:
         self.thread: Thread | None = None
         self._rag = rag
         self._threads = threads
-        self._answers = ThreadAnswers(threads)
+        self._answers = ThreadAnswers(threads, [str(path.resolve()) for path in options.docs or ()])
         self._feedback = feedback
         self._context = context
         self._options = options
@@ -156,7 +156,7 @@ class Conversation:
 
     def _kept(self) -> Thread:
         if self.thread is None:
-            raise RequestError("This conversation has no question yet: ask one first.")
+            raise RequestError("This thread has no question yet: ask one first.")
         return self.thread
 
     def _last(self) -> ThreadTurn:
@@ -202,7 +202,7 @@ COMMANDS = {
     "/right": Command(lambda chat, _: chat.judge("right", ""), "", "the last answer is right"),
     "/wrong": Command(lambda chat, text: chat.judge("wrong", text), "[ANSWER]", "it is wrong; this would be right"),
     "/missing": Command(lambda chat, text: chat.judge("missing", text), "[ANSWER]", "it lacks something"),
-    "/threads": Command(Conversation.list, "", "list the conversations that are kept"),
+    "/threads": Command(Conversation.list, "", "list the threads that are kept"),
     "/open": Command(Conversation.open_named, "N|ID", "go on with another"),
     "/new": Command(Conversation.new, "", "begin another"),
     "/rename": Command(Conversation.rename, "NAME", "give this one another name"),

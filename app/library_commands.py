@@ -34,7 +34,7 @@ def export_labels(options: argparse.Namespace) -> int:
     require_writable_file(options.file)
     rows = examples_of(FeedbackFolder(settings.feedback_folder).labels())
     if not rows:
-        raise RequestError("There is no feedback yet: judge answers in the page, or with POST /api/runs/ID/feedback.")
+        raise RequestError("There is no feedback yet: judge answers in the page, in a chat, or over the server's API.")
     try:
         write_private(options.file, "".join(f"{as_json(row)}\n" for row in rows).encode("utf-8", "replace"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""``threads``: the conversations that are kept, as a person lists, reads, names, exports and deletes them."""
+"""``threads``: the threads that are kept, as a person lists, reads, names, exports and deletes them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The subcommands of `threads`; without one it lists."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
     commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
-    listed = commands.add_parser("list", help="list the conversations, the last changed first")
+    listed = commands.add_parser("list", help="list the threads, the last changed first")
     one = argparse.ArgumentParser(add_help=False)
-    one.add_argument("id", metavar="ID", help="the conversation's id, or the beginning of it")
+    one.add_argument("id", metavar="ID", help="the thread's id, or the beginning of it")
     showed = commands.add_parser("show", parents=[one], help="show its questions with their answers and evidence")
     for parser_ in (listed, showed):
         parser_.add_argument(
@@ -60,14 +60,14 @@ def find_thread(kept: Threads, word: str) -> Thread:
     if len(found) == 1:
         return found[0]
     if found:
-        raise RequestError(f"{len(found)} conversations have an id that begins with {word}: write more of it.")
-    raise RequestError(f"There is no conversation {shortened(word, 40)!r}: python -m app threads lists them.")
+        raise RequestError(f"{len(found)} threads have an id that begins with {word}: write more of it.")
+    raise RequestError(f"There is no thread {shortened(word, 40)!r}: python -m app threads lists them.")
 
 
 def show_threads(found: Sequence[Thread], line: Line, *, numbered: bool = False) -> None:
     """Show a line for each thread, with its number in the list if ``numbered``."""
     if not found:
-        line("No conversation is kept yet.")
+        line("No thread is kept yet.")
     for number, one in enumerate(found, 1):
         questions = f"{one.turns} question{'' if one.turns == 1 else 's'}"
         line(

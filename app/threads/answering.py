@@ -109,10 +109,21 @@ class ThreadAnswers:
                     found.append((owner, turn))
         return found
 
-    def claim(self, turn: ThreadTurn) -> None:
-        """Make a question that was cut off this process's to answer. Raises `ThreadBusyError` if another does so."""
-        if turn.run not in self._locks:
-            self._locks[turn.run] = self.threads.lock(turn.thread)
+    def claim(self, turn: ThreadTurn, owner: str = "") -> None:
+        """Make a question that was cut off this process's to answer.
+
+        Raises `ThreadBusyError` if another process does so, or has done so meanwhile.
+        """
+        if turn.run in self._locks:
+            return
+        lock = self.threads.lock(turn.thread)
+        try:
+            if self.threads.turn(turn.run, owner).state != "unfinished":
+                raise ThreadBusyError
+        except BaseException:
+            lock.release()
+            raise
+        self._locks[turn.run] = lock
 
     def stream(
         self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
@@ -129,7 +140,7 @@ class ThreadAnswers:
         generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, and what `SelfRAG`
         raises; the turn has failed then.
         """
-        self.claim(turn)
+        self.claim(turn, owner)
         try:
             finished: Finished | None = None
             async with aclosing(self._answer(rag, turn, owner, tokens=tokens)) as events:
@@ -209,11 +220,11 @@ class ThreadAnswers:
 
 
 async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
-    """Tell whether the last checkpoint of a thread can be read, and leads on or to the end in this version's graph."""
+    """Tell whether the last checkpoint of a thread can be read, and this version's graph leads on from it, or ended."""
     try:
         snapshot = await graph.aget_state(config)
         list(ResumedNodes.of(snapshot).events())
-        return set(snapshot.next) <= graph.nodes.keys() if snapshot.next else bool(snapshot.values.get("outcome"))
+        return bool(snapshot.tasks or snapshot.values.get("outcome"))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the question can be begun anew
         log.warning("a checkpoint cannot be read, and its question is begun anew: %s", one_line(str(error)))
         return False
@@ -222,7 +233,7 @@ async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
 class Saver(AsyncSqliteSaver):
     """LangGraph's checkpointer, without which the question goes on if its file can no longer be written."""
 
-    _failed = False
+    closed = False  # or of no use any more: nothing is written then
 
     async def aput(
         self,
@@ -232,7 +243,7 @@ class Saver(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """As LangGraph's, or nothing."""
-        if not self._failed:
+        if not self.closed:
             try:
                 return await super().aput(config, checkpoint, metadata, new_versions)
             except sqlite3.Error as error:
@@ -243,14 +254,16 @@ class Saver(AsyncSqliteSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As LangGraph's, or nothing."""
-        if not self._failed:
+        if not self.closed:
             try:
                 await super().aput_writes(config, writes, task_id, task_path)
             except sqlite3.Error as error:
                 self._fail(error)
 
     def _fail(self, error: sqlite3.Error) -> None:
-        self._failed = True
+        if self.closed:
+            return
+        self.closed = True
         log.warning("checkpoints cannot be written (%s): a crash would now cost what the question has paid", error)
 
 
@@ -266,4 +279,8 @@ async def opened(path: Path) -> AsyncGenerator[Saver | None, None]:
         except (sqlite3.Error, OSError) as error:
             log.warning("%s cannot be opened: %s", shown(path), error)
             saver = None
-        yield saver
+        try:
+            yield saver
+        finally:
+            if saver:  # what a cancelled node was writing fails
+                saver.closed = True

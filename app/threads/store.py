@@ -200,8 +200,9 @@ class Threads:
                 with suppress(ThreadBusyError), self.lock(row["id"]):
                     self._delete(row["id"])
             self._truncate_log()
+        files = list((self._folder / "checkpoints").glob("*.sqlite"))  # listed first: a turn is there before its file
         unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
-        for path in list((self._folder / "checkpoints").glob("*.sqlite")):
+        for path in files:
             if path.stem not in unfinished:  # a kill came before it could be removed
                 self.remove_checkpoints(path.stem)
 
@@ -210,7 +211,7 @@ class Threads:
 
         Raises `ThreadBusyError` if it is taken.
         """
-        lock = FileLock(self._folder / "locks" / f"{id_}.lock", mode=FILE_MODE, thread_local=False)
+        lock = FileLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
         with self._translated():
             try:
                 lock.acquire(timeout=0)
@@ -263,9 +264,9 @@ class Threads:
         self.remove_checkpoints(turn.run)
 
     def end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        """End a turn that has no result. Raises `ThreadStorageError`."""
+        """End a turn, unless it has a result. Raises `ThreadStorageError`."""
         with self._writing() as database:
-            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ?"
+            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ? AND state = 'unfinished'"
             database.execute(ended, (state, message and clean(message), turn.run))
             database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
         self.remove_checkpoints(turn.run)
@@ -316,6 +317,11 @@ class Threads:
             database.execute("DELETE FROM threads WHERE id = ?", (id_,))
         for run in runs:
             self.remove_checkpoints(run)
+        with suppress(OSError):
+            self._lock_file(id_).unlink(missing_ok=True)
+
+    def _lock_file(self, id_: str) -> Path:
+        return self._folder / "locks" / f"{id_}.lock"
 
     def _truncate_log(self) -> None:
         """Empty the write-ahead log, which holds what was written before it was deleted."""

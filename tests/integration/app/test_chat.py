@@ -104,8 +104,8 @@ def test_json_is_a_line_of_the_contract_for_each_question(program: Program, docs
     [
         ("/bogus", None, 2, "There is no command /bogus: /help lists them."),
         ("/meant", None, 2, "/meant needs TEXT"),
-        ("/right", None, 2, "This conversation has no question yet: ask one first."),
-        ("/open 7", None, 2, "There is no conversation '7'"),
+        ("/right", None, 2, "This thread has no question yet: ask one first."),
+        ("/open 7", None, 2, "There is no thread '7'"),
         (DOGS, status(401), 3, "key"),
     ],
 )
@@ -205,12 +205,12 @@ def test_two_chats_in_one_thread_are_told_of_each_other(
         process.kill()
     assert (other.code, other.err) == (
         2,
-        "error: A question of this conversation is being answered: wait for its end, or end it.\n",
+        "error: A question of this thread is being answered: wait for its end, or end it.\n",
     )
     assert len(turns(kept)) == 1
 
 
-def test_an_interrupt_on_a_terminal_ends_the_question_and_then_the_chat(
+def test_an_interrupt_on_a_terminal_ends_the_question_and_not_the_chat(
     program: Program, docs: Path, server: OpenAIServer, kept: Threads
 ) -> None:
     hang(server, "support")
@@ -219,12 +219,13 @@ def test_an_interrupt_on_a_terminal_ends_the_question_and_then_the_chat(
         server.wait_for("support")
         mend(server)
         process.send_signal(signal.SIGINT)
-        until(process, "note: interrupted: /again asks the question again, /quit leaves.\n> ")
+        said = until(process, "note: interrupted: /again asks the question again, /quit leaves.\n> ")
+        assert "checkpoint" not in said, "of a node that was cancelled"
         write("/again")
         assert f"“{ANSWER}”" in until(process, "grounded · ")
-        until(process, "> ")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        write("/quit")
+        process.communicate()
+    assert process.returncode == 0
     assert [(turn.state, turn.replaced) for turn in turns(kept)] == [("cancelled", True), ("finished", False)]
 
 
@@ -243,7 +244,7 @@ def test_a_terminal_is_told_of_a_model_that_cannot_be_reached_and_asks_again(
 
 
 def test_the_command_lists_shows_names_exports_and_deletes(program: Program, docs: Path, kept: Threads) -> None:
-    assert program("threads").out == "No conversation is kept yet.\n"
+    assert program("threads").out == "No thread is kept yet.\n"
     program("chat", "--docs", str(docs), given=f"{RENT}\n{FOLLOW_UP}\n/again {DOGS}\n")
     id_ = only(kept).id
     assert program("threads").out == program("threads", "list").out
@@ -271,7 +272,7 @@ def test_an_id_that_is_none_or_several_is_told(program: Program, kept: Threads) 
     first = kept.create(title="One").id
     while not (second := kept.create(title="Two").id).startswith(first[0]):
         kept.delete(second)
-    for word, said in ((first[0], "2 conversations have an id that begins with"), ("", "no conversation"), ("z", "no")):
+    for word, said in ((first[0], "2 threads have an id that begins with"), ("", "no thread"), ("z", "no")):
         refused = program("threads", "show", word)
         assert (refused.code, said in refused.err) == (2, True)
     assert program("threads", "show", second).code == 0

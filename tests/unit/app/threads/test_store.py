@@ -121,6 +121,13 @@ def test_a_correction_that_failed_and_is_asked_again_replaces_the_first_question
     assert threads.get(thread).turns == 1
 
 
+def test_what_is_finished_cannot_be_ended(threads: Threads) -> None:
+    """As by a person who ends it while its result is being stored."""
+    turn = answered(threads, threads.create().id)
+    threads.end(turn, "cancelled")
+    assert threads.turn(turn.run).state == "finished"
+
+
 def test_only_the_last_question_can_be_corrected(threads: Threads) -> None:
     thread = threads.create().id
     first = answered(threads, thread)
@@ -158,6 +165,7 @@ def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path
     assert [one.id for one in threads.list()] == [other]
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"SECRET" not in path.read_bytes()
+        assert thread not in path.name
 
 
 def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: Threads, tmp_path: Path) -> None:
