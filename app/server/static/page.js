@@ -149,7 +149,7 @@ function arrange(shown) {
   document.body.classList.toggle("has-thread", shown === "thread");
   byId("title").hidden = shown === "thread";
   byId("question").placeholder =
-    shown === "thread" ? "Ask on, or ask something else" : "What do you want to know from your documents?";
+    shown === "thread" ? "Ask a follow-up, or something else" : "What do you want to know from your documents?";
   const [asking, before] = [byId("asking"), byId(shown === "thread" ? "turns" : "thread")];
   if (asking.previousElementSibling === before) return;
   const focused = document.activeElement;

@@ -91,9 +91,9 @@ export class ThreadView {
   #draw({ title, turns }) {
     byId("thread").hidden = false;
     byId("thread-title").textContent = title;
-    // The heading of the only question says what the title does.
-    const same = turns.length === 1 && turns[0].question.startsWith(title.replace(/…$/, ""));
-    byId("thread-title").classList.toggle("unseen", same);
+    // Until it is renamed, the heading of the first question says what the title does.
+    const same = turns[0]?.question.replace(/\s+/g, " ").startsWith(title.replace(/…$/, ""));
+    byId("thread-title").classList.toggle("unseen", Boolean(same));
     document.title = `${title || "Thread"} · Self-RAG`;
     const first = Math.max(0, turns.length - this.most);
     const shown = turns.slice(first);

@@ -65,16 +65,14 @@ function row(thread, going, current) {
     { href: threadAddress(thread.id).slice(1), dir: "auto", "aria-current": current && "true" },
     told,
   );
-  const problem = el("div", { role: "alert" });
   const rename = button("Rename", () => edit(thread, link), { class: "link" });
   const erase = button("Delete", () => ask(thread), { class: "link" });
-  const more = el(
-    "details",
-    { class: "more", open: opened.has(thread.id) },
-    el("summary", { "aria-label": `Rename, save or delete ${told}` }, el("span", { "aria-hidden": "true" }, "⋯")),
-    el("div", { class: "buttons" }, rename, erase, exportBar(`/api/threads/${thread.id}/export`, "thread")),
-  );
-  more.addEventListener("toggle", () => (more.open ? opened.add(thread.id) : opened.delete(thread.id)));
+  const bar = el("div", { class: "buttons" }, rename, erase, exportBar(`/api/threads/${thread.id}/export`, "thread"));
+  const more = button("⋯", () => unfold(!opened.has(thread.id)), {
+    class: "quiet more",
+    "aria-label": `Rename, save or delete ${told}`,
+  });
+  unfold(opened.has(thread.id));
   return el(
     "li",
     { "data-thread": thread.id },
@@ -83,8 +81,15 @@ function row(thread, going, current) {
     el("span", { class: "muted" }, counted(thread.turns, "question")),
     el("time", { datetime: thread.updated, class: "muted" }, time),
     more,
-    problem,
+    bar,
   );
+
+  function unfold(open) {
+    if (open) opened.add(thread.id);
+    else opened.delete(thread.id);
+    bar.hidden = !open;
+    more.setAttribute("aria-expanded", String(open));
+  }
 }
 
 function edit({ id, title }, link) {

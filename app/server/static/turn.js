@@ -124,7 +124,7 @@ export class TurnView {
   #tellFoot() {
     const folded = this.article.classList.contains("folded");
     const ended = this.view.state !== "running";
-    this.article.classList.toggle("working", !ended);
+    this.article.classList.toggle("answering", !ended);
     this.unfold.hidden = !ended || this.turn.state !== "finished" || (this.last && !folded);
     this.unfold.textContent = folded ? "Show the evidence" : "Hide the evidence";
     this.unfold.setAttribute("aria-expanded", String(!folded));
