@@ -44,6 +44,7 @@ export class RunView {
     this.following = new AbortController();
     [this.id, this.question, this.state] = [null, "", ""];
     this.events = [];
+    this.notKept = "";
     this.place.replaceChildren();
   }
 
@@ -82,6 +83,9 @@ export class RunView {
       case "draft_token":
         this.#setDraft(this.draft.textContent + data.text);
         break;
+      case "not_kept":
+        this.notKept = data.message;
+        break;
       case "finished":
         this.#finish(data.result, asked);
         break;
@@ -105,7 +109,8 @@ export class RunView {
         announce(`${result.claims.length} sentences are checked.`);
       } else {
         showAnswer(this.place, this.id, result, this.actions);
-        announce(`${shownOutcome(result.outcome).word}. ${result.answer}`);
+        if (this.notKept) this.place.append(el("div", { class: "failure" }, el("p", {}, this.notKept)));
+        announce(`${shownOutcome(result.outcome).word}. ${result.answer} ${this.notKept}`);
       }
     });
   }
