@@ -111,10 +111,10 @@ def client_of(app: FastAPI, **given: Any) -> Iterator[httpx.AsyncClient]:
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[str]:
+def listening(app: FastAPI, port: int | None = 0) -> Iterator[str]:
     """The address of the application, served from a thread as `serve` does."""
     server = server_of(app, lambda: None)
-    socket = listen("127.0.0.1", 0)
+    socket = listen("127.0.0.1", port or 0)
     thread = threading.Thread(target=server.run, args=([socket],))
     thread.start()
     while not server.started:
