@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from app import compose
@@ -20,8 +18,8 @@ from app.settings import Settings, load_settings
 from app.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.telemetry import export_spans
 from app.verification import VerifiedClaim, require_claim, verify
-from core.background import background_loop, in_background
-from core.types import Turn
+from core.background import in_background, stream_in_background
+from core.types import Step, Turn
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from graph.context import Context, RetrieverLike, Services
@@ -35,6 +33,9 @@ from retrieval.adapter import adapted
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.types import StateSnapshot
 
     from retrieval.library.library import Library
 
@@ -71,6 +72,37 @@ class Finished:
 
 
 Event = NodeStarted | NodeFinished | DraftToken | Finished
+
+
+@dataclass
+class ResumedNodes:
+    """What a checkpoint tells of the nodes that finished: their steps, and those whose neighbours did not finish."""
+
+    steps: Sequence[Step] = ()
+    beside_unfinished: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, snapshot: StateSnapshot) -> Self:
+        """Read a checkpoint with the writes that followed it."""
+        return cls(snapshot.values["path"], [task.name for task in snapshot.tasks if task.result is not None])
+
+    def events(self) -> Iterator[NodeStarted | NodeFinished]:
+        """Yield the events of the nodes again."""
+        for step in self.steps:
+            yield NodeStarted(step["node"])
+            yield finished_node(step)
+
+    def has_finished(self, node: str) -> bool:
+        """Tell whether a task that the resumed graph names has run already; each is named once."""
+        if node not in self.beside_unfinished:
+            return False
+        self.beside_unfinished.remove(node)
+        return True
+
+
+def finished_node(step: Step) -> NodeFinished:
+    """Return the event of a step of the path."""
+    return NodeFinished(step["node"], step["seconds"], step["decided"])
 
 
 class SelfRAG:
@@ -244,24 +276,8 @@ class SelfRAG:
         standalone: str | None = None,
     ) -> Generator[Event, None, None]:
         """Answer one question as `ask`, event by event; `Finished` is the last. Closing the iterator ends it."""
-        events: SimpleQueue[Event | None] = SimpleQueue()
         asked = self.astream(question, context, tokens=tokens, conversation=conversation, standalone=standalone)
-
-        async def run() -> None:
-            try:
-                async with aclosing(asked) as stream:
-                    async for event in stream:
-                        events.put(event)
-            finally:
-                events.put(None)
-
-        running = asyncio.run_coroutine_threadsafe(run(), background_loop())
-        try:
-            while (event := events.get()) is not None:
-                yield event
-            running.result()
-        finally:
-            running.cancel()
+        return stream_in_background(asked)
 
     async def astream(
         self,
@@ -274,33 +290,60 @@ class SelfRAG:
     ) -> AsyncGenerator[Event, None]:
         """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
         asked = question_after(question, conversation, standalone)
+        async with aclosing(self.astream_state(asked, context, tokens=tokens)) as events:
+            async for event in events:
+                yield event
+
+    async def astream_state(
+        self,
+        asked: SelfRAGState | None,
+        context: Context | None = None,
+        config: RunnableConfig | None = None,
+        *,
+        tokens: bool = True,
+    ) -> AsyncGenerator[Event, None]:
+        """As `astream`, given the graph's input; with None go on from the last checkpoint of the thread of ``config``.
+
+        The nodes that have finished are told again first.
+        """
+        resumed = ResumedNodes()
+        if asked is None and config:
+            resumed = ResumedNodes.of(await self.graph.aget_state(config))
+        for event in resumed.events():
+            yield event
         modes = ["tasks", "updates", "values", *(["messages"] if tokens else [])]
         final: SelfRAGState | None = None
-        stream = self.graph.astream(asked, context=self._context(context), stream_mode=modes)
+        durability = {"durability": "sync"} if config else {}
+        stream = self.graph.astream(asked, config, context=self._context(context), stream_mode=modes, **durability)
         async with aclosing(stream) as chunks:
             async for mode, chunk in chunks:
                 if mode == "values":
                     final = chunk
-                elif mode == "tasks" and "input" in chunk:
+                elif mode == "tasks" and "input" in chunk and not resumed.has_finished(chunk["name"]):
                     yield NodeStarted(chunk["name"])
-                elif mode == "updates":
+                elif mode == "updates" and "__metadata__" not in chunk:  # which marks what a checkpoint holds
                     for update in chunk.values():
-                        step = update["path"][-1]
-                        yield NodeFinished(step["node"], step["seconds"], step["decided"])
+                        yield finished_node(update["path"][-1])
                 elif mode == "messages" and (text := draft_text(*chunk)):
                     yield DraftToken(text)
         if final is None:
             raise RuntimeError("the graph ended without a state")
         yield Finished(self._result(final), final)
 
+    def with_checkpointer(self, checkpointer: BaseCheckpointSaver[Any]) -> Self:
+        """Return the same models over the same documents, with a graph that keeps checkpoints; do not close it."""
+        other = copy(self)
+        other.graph = self._graph_over(self.services, checkpointer)
+        return other
+
     @property
     def stamp(self) -> Stamp:
         """What an answer is made with: the version, the models, the prompts and the index."""
         return with_library(self._stamp, self.library, self._settings) if self.library else self._stamp
 
-    def _graph_over(self, services: Services) -> SelfRAGGraph:
+    def _graph_over(self, services: Services, checkpointer: BaseCheckpointSaver[Any] | None = None) -> SelfRAGGraph:
         tracing = self._settings.selfrag_tracing
-        return build_graph(services, tracing=tracing == "langsmith", telemetry=tracing == "otel")
+        return build_graph(services, checkpointer, tracing=tracing == "langsmith", telemetry=tracing == "otel")
 
     def _result(self, state: SelfRAGState) -> Result:
         return result_of(state, self.stamp, self._calibration)

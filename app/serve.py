@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
+    from app.threads.store import Threads
     from core.types import Citation
     from retrieval.index.surroundings import Surroundings
 
@@ -117,7 +118,19 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         return surroundings(database, cited["source"], passage, start, end, page=page, row=row)
 
     feedback = FeedbackFolder(settings.feedback_folder)
-    return create_app(rag, served, documents, Sources(around, PageReader()), feedback)
+    threads = opened_threads(settings, screen)
+    return create_app(rag, served, documents, Sources(around, PageReader()), feedback, threads)
+
+
+def opened_threads(settings: Settings, screen: Screen) -> Threads | None:
+    """Open the conversations that are kept; where that cannot be done, say so and serve without."""
+    from app.threads.store import Threads
+
+    try:
+        return Threads(settings.threads_folder, keep_days=settings.selfrag_keep_days)
+    except RequestError as error:
+        screen.note(f"{error} Until then none are kept.")
+        return None
 
 
 def questions_at_once(settings: Settings) -> int:

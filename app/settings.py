@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     selfrag_server_queue: int = Field(32, ge=0, le=10_000)
     selfrag_server_sources: Literal["on", "off"] = "on"
     selfrag_upload_mb: int = Field(50, ge=1, le=200)
+    selfrag_keep_days: int | None = Field(None, ge=1, le=100_000)
 
     selfrag_mode: Literal["adaptive", "always", "never"] = "adaptive"
     selfrag_strategy: Literal["combined", "per-passage"] = "combined"
@@ -171,6 +172,16 @@ class Settings(BaseSettings):
         from platformdirs import user_data_path
 
         return self._home(user_data_path) / ("feedback-of-tokens" if self.selfrag_tokens_file else "feedback")
+
+    @property
+    def threads_folder(self) -> Path:
+        """Where conversations are kept, of owners of tokens in a folder of its own.
+
+        Raises `RequestError` where no home folder is known.
+        """
+        from platformdirs import user_data_path
+
+        return self._home(user_data_path) / ("threads-of-tokens" if self.selfrag_tokens_file else "threads")
 
     def _home(self, default: Callable[..., Path]) -> Path:
         if self.selfrag_home:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import Future
+from contextlib import aclosing
+from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+END: Final = object()
 
 _loop: asyncio.AbstractEventLoop | None = None
 _starting = Lock()
@@ -45,3 +49,29 @@ def in_background(work: Coroutine[Any, Any, T], on_start: Callable[[Future[T]], 
     except BaseException:
         future.cancel()
         raise
+
+
+def stream_in_background(items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+    """Yield what ``items`` yields on the loop. Closing the generator cancels it there, and waits until it has ended."""
+    ready: SimpleQueue[T | object] = SimpleQueue()
+
+    async def run() -> None:
+        async with aclosing(items) as opened:
+            async for item in opened:
+                ready.put(item)
+
+    async def start() -> asyncio.Task[None]:
+        task = asyncio.create_task(run())
+        task.add_done_callback(lambda _: ready.put(END))
+        return task
+
+    task = in_background(start())
+    try:
+        while (item := ready.get()) is not END:
+            yield item  # type: ignore[misc]
+        task.result()
+    finally:
+        if not task.done():
+            background_loop().call_soon_threadsafe(task.cancel)
+            while ready.get() is not END:
+                pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,14 @@ from app.server.openai_api import openai_api
 from app.server.runs import Runs
 from app.server.service import ServerOptions, Service
 from app.server.sources import Sources
+from app.server.threads import ThreadRuns
+from app.server.threads_api import threads_api
+from app.threads.answering import ThreadAnswers
 
 if TYPE_CHECKING:
     from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
+    from app.threads.store import Threads
 
 # FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -40,25 +44,33 @@ def create_app(
     documents: Documents | None = None,
     sources: Sources | None = None,
     feedback: FeedbackFolder | None = None,
+    threads: Threads | None = None,
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
     ``sources`` shows citations in their documents; without it in their passages. ``feedback`` keeps what people say of
-    answers; without it nothing is kept. When the application shuts down it ends what is still running and closes what
-    it was given.
+    answers, and ``threads`` conversations; without them nothing is kept. When the application starts it goes on with
+    the questions of threads that were cut off. When it shuts down it ends what is still running, leaves the questions
+    of threads to the next start, and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()
     runs = Runs(at_once=options.at_once, queue=options.queue, on_end=metrics.count_run)
     metrics.watch(runs)
     service = Service(rag, runs, options, documents, sources or Sources(), feedback)
+    service.threads = ThreadRuns(service, ThreadAnswers(threads)) if threads else None
     mcp = McpEndpoint(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
-        async with mcp.running():
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(mcp.running())
+            if service.threads:
+                await stack.enter_async_context(service.threads.running())
             yield
         await runs.aclose()
+        if threads:
+            threads.close()
         await rag.aclose()
         if service.sources.pages:
             service.sources.pages.close()
@@ -75,6 +87,8 @@ def create_app(
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))
+    if service.threads:
+        app.include_router(threads_api(service.threads))
     app.router.routes.append(Route("/mcp", mcp))
 
     @app.get("/healthz", tags=["server"])

@@ -8,6 +8,7 @@ from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 
 from app.server.runs import INTERNAL, QueueFullError, UnknownRunError
+from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError
 from core.text import one_line, shortened
 
@@ -46,10 +47,14 @@ class ConflictError(RequestError):
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (QueueFullError, 429),
     (UnknownRunError, 404),
+    (UnknownThreadError, 404),
+    (ThreadBusyError, 409),
+    (NotLastTurnError, 409),
     (NotFoundError, 404),
     (ConflictError, 409),
     (TooLargeError, 413),
     (StorageError, 507),
+    (ThreadStorageError, 507),
     (IndexBusy, 503),
     (IndexDamaged, 503),  # it is made anew when it is asked again
     (RequestError, 400),

@@ -12,12 +12,12 @@ from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import VERSION
+from app.export import TYPES, exported, exported_check
 from app.feedback import Feedback
 from app.options import as_text
 from app.result import Result
 from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
-from app.server.export import TYPES, exported, exported_check
 from app.server.graph_drawing import graph_drawing
 from app.server.runs import Run
 from app.server.service import CHOICES, AskOptions, Service
@@ -32,6 +32,7 @@ RAW_BODY = {
 }
 LONGEST_TEXT = 2_000_000  # characters
 MOST_EARLIER = 1_000  # turns of a conversation that are taken; fewer count
+Form = Annotated[Literal["markdown", "json", "html"], Query(alias="format")]
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 
@@ -88,6 +89,7 @@ def described(run: Run, *, result: bool = True) -> dict[str, Any]:
         "id": run.id,
         "state": run.state,
         "kind": run.kind,
+        "thread": run.thread,
         "question": run.question,
         "began": run.began.isoformat(timespec="seconds"),
         "outcome": run.result.outcome if run.result else None,
@@ -109,7 +111,15 @@ def result_of(run: Run) -> Result:
     return run.result
 
 
-def _started(run: Run) -> Response:
+def attachment(name: str, form: str, text: str) -> Response:
+    """A file to be saved, in one of `TYPES`."""
+    media_type, suffix = TYPES[form]
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{suffix}"'}
+    return Response(text, media_type=media_type, headers=headers)
+
+
+def started(run: Run) -> Response:
+    """The answer to a run that was started: its id and address."""
     return json_response({"id": run.id}, 202, {"X-Run-Id": run.id, "Location": f"/api/runs/{run.id}"})
 
 
@@ -149,18 +159,18 @@ def json_api(service: Service) -> APIRouter:
     @router.post("/runs", tags=["questions"], status_code=202)
     async def start_run(question: Question, request: Request) -> Response:
         """Start a run, which outlives its client, and return its id at once."""
-        return _started(await start(question, request, outlives=True))
+        return started(await start(question, request, outlives=True))
 
     @router.post("/checks", tags=["checks"], status_code=202)
     async def check_text(given: GivenText, request: Request) -> Response:
         """Start a check of a text against the documents, and return its run's id at once."""
-        return _started(service.check(TextToCheck(given.text, []), given.name, owner_of(request)))
+        return started(service.check(TextToCheck(given.text, []), given.name, owner_of(request)))
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
     async def check_file(name: str, request: Request) -> Response:
         """Start a check of the body, a document of any kind whose name says which."""
         given = await asyncio.to_thread(text_of, name, await request.body())
-        return _started(service.check(given, name, owner_of(request)))
+        return started(service.check(given, name, owner_of(request)))
 
     @router.get("/runs", tags=["questions"])
     async def last_runs(request: Request) -> Response:
@@ -170,12 +180,12 @@ def json_api(service: Service) -> APIRouter:
     @router.get("/runs/{id_}", tags=["questions"])
     async def get_run(id_: str, request: Request) -> Response:
         """Return the state of a run and, once it is finished, its result."""
-        return json_response(described(runs.get(id_, owner_of(request))))
+        return json_response(described(await service.run(id_, owner_of(request))))
 
     @router.delete("/runs/{id_}", tags=["questions"])
     async def end_run(id_: str, request: Request) -> Response:
         """End a run; one that has ended stays as it is."""
-        run = runs.get(id_, owner_of(request))
+        run = await service.run(id_, owner_of(request))
         run.cancel()
         await run.wait()
         return json_response(described(run, result=False))
@@ -187,28 +197,28 @@ def json_api(service: Service) -> APIRouter:
         last_event_id: Annotated[int, Header(ge=0)] = 0,
         after: Annotated[int, Query(ge=0)] = 0,
     ) -> EventStream:
-        """Stream the events of a run as server-sent events, those after Last-Event-ID if it is given."""
-        run = runs.get(id_, owner_of(request))
-        return EventStream(_encoded(run, max(last_event_id, after)))
+        """Stream the events of a run as server-sent events, those after Last-Event-ID if there is such an event."""
+        run = await service.run(id_, owner_of(request))
+        last = max(last_event_id, after)
+        return EventStream(_encoded(run, last if last <= len(run.events) else 0))
 
     @router.get("/runs/{id_}/picture.svg", tags=["answers"])
     async def picture(id_: str, request: Request) -> Response:
         """Draw the way that a finished run took through the graph."""
-        drawn = result_of(runs.get(id_, owner_of(request))).picture()
+        drawn = result_of(await service.run(id_, owner_of(request))).picture()
         return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
     @router.get("/runs/{id_}/export", tags=["answers"])
     async def export(
         id_: str,
         request: Request,
-        form: Annotated[Literal["markdown", "json", "html"], Query(alias="format")] = "markdown",
+        form: Form = "markdown",
     ) -> Response:
         """Return an answer with its evidence as a file."""
-        run = runs.get(id_, owner_of(request))
-        media_type, suffix = TYPES[form]
-        name = {"Content-Disposition": f'attachment; filename="{"claims" if run.checked else "answer"}.{suffix}"'}
-        text = exported_check(run.checked, run.question, form) if run.checked else exported(run, result_of(run), form)
-        return Response(text, media_type=media_type, headers=name)
+        run = await service.run(id_, owner_of(request))
+        if run.checked:
+            return attachment("claims", form, exported_check(run.checked, run.question, form))
+        return attachment("answer", form, await asyncio.to_thread(exported, result_of(run), run.numbered, form))
 
     @router.post("/runs/{id_}/feedback", tags=["answers"])
     async def feedback(id_: str, given: Feedback, request: Request) -> Response:
@@ -216,12 +226,12 @@ def json_api(service: Service) -> APIRouter:
         if service.feedback is None:
             raise NotFoundError("This server keeps no feedback.")
         owner = owner_of(request)
-        result = result_of(runs.get(id_, owner))
+        result = result_of(await service.run(id_, owner))
         await asyncio.to_thread(service.feedback.add, owner, id_, given, result)
         return json_response({"kept": given.judgement})
 
-    def cited(id_: str, number: int, request: Request) -> Citation:
-        run = runs.get(id_, owner_of(request))
+    async def cited(id_: str, number: int, request: Request) -> Citation:
+        run = await service.run(id_, owner_of(request))
         found = (run.checked or result_of(run)).citations
         if not 1 <= number <= len(found):
             raise NotFoundError(f"The answer has no citation {number}: it has {len(found)}.")
@@ -230,7 +240,7 @@ def json_api(service: Service) -> APIRouter:
     @router.get("/runs/{id_}/citations/{number}", tags=["answers"])
     async def citation(id_: str, number: int, request: Request) -> Response:
         """Return where a quote stands: the text around it and, for a PDF, its rectangles on its page."""
-        one = cited(id_, number, request)
+        one = await cited(id_, number, request)
         return json_response(await service.sources.place(one, f"/api/runs/{id_}/citations/{number}/page.png"))
 
     @router.get("/runs/{id_}/citations/{number}/page.png", tags=["answers"])
@@ -238,7 +248,7 @@ def json_api(service: Service) -> APIRouter:
         id_: str, number: int, request: Request, width: Annotated[int, Query(ge=100, le=3_000)] = 1_200
     ) -> Response:
         """Draw the page of a PDF on which a quote stands."""
-        return Response(await service.sources.picture(cited(id_, number, request), width), media_type="image/png")
+        return Response(await service.sources.picture(await cited(id_, number, request), width), media_type="image/png")
 
     @router.get("/settings", tags=["server"])
     async def settings(request: Request) -> Response:
@@ -250,6 +260,7 @@ def json_api(service: Service) -> APIRouter:
                 "version": VERSION,
                 "owner": owner,
                 "choices": CHOICES,
+                "threads": service.threads is not None,
                 "defaults": {name: getattr(context, name) for name in CHOICES},
                 "models": {"chat": stamp.chat_model, "critic": stamp.critic_model, "embedding": stamp.embedding_model},
                 "uploads": {

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from app.checked_text import ClaimChecked, TextChecked
 from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
 from app.show import numbered_answer
+from app.threads.answering import NotKept
 from app.visits import summary
 from core.errors import RequestError, SelfRAGError
 from core.text import clean
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from app.result import Result
 
 Kind = Literal["question", "check"]
-State = Literal["queued", "running", "finished", "failed", "cancelled"]
-Ask = Callable[[], AsyncGenerator["Event | ClaimChecked | TextChecked", None]]
+State = Literal["queued", "running", "finished", "failed", "cancelled", "unfinished"]
+Ask = Callable[[], AsyncGenerator["Event | NotKept | ClaimChecked | TextChecked", None]]
 
 log = logging.getLogger("selfrag.server")
 MOST_KEPT = 100  # ended runs of one owner
@@ -64,13 +65,15 @@ class RunEvent:
 class Run:
     """One question of ``owner``, or a text to check, whose name stands for the question.
 
-    ``numbered`` is the answer with the numbers of its citations.
+    ``thread`` is that of a question in a conversation that is kept, which is ``unfinished`` if it was cut off and
+    nobody has gone on with it. ``numbered`` is the answer with the numbers of its citations.
     """
 
     question: str
     owner: str = ""
     outlives: bool = False
     kind: Kind = "question"
+    thread: str | None = None
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     state: State = "queued"
@@ -85,12 +88,17 @@ class Run:
     @property
     def ended(self) -> bool:
         """True if no more events will come."""
-        return self.state in ("finished", "failed", "cancelled")
+        return self.state not in ("queued", "running")
 
     def cancel(self) -> None:
         """End the run, if it has not ended."""
         if self.task:
             self.task.cancel()
+
+    def fail(self, error: Exception) -> None:
+        """End the run with what went wrong."""
+        self.error, self.state = error, "failed"
+        self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
 
     def add(self, kind: str, **data: Any) -> None:
         """Append an event and wake those who follow."""
@@ -139,7 +147,10 @@ class Runs:
     ) -> Run:
         """Queue a question, which ``ask`` answers event by event. Raises `QueueFullError`."""
         self._require_room()
-        run = Run(question, owner, outlives, kind)
+        return self.add(Run(question, owner, outlives, kind), ask)
+
+    def add(self, run: Run, ask: Ask) -> Run:
+        """Queue a run, however many are waiting."""
         self._runs[run.id] = run
         run.add("queued")
         run.task = asyncio.create_task(self._answer(run, ask))
@@ -161,6 +172,13 @@ class Runs:
         """Return how many runs are in a state."""
         return sum(run.state == state for run in self._runs.values())
 
+    async def remove_thread(self, thread: str, owner: str = "") -> None:
+        """End the runs of a thread, and forget them."""
+        for run in [run for run in self.of(owner) if run.thread == thread]:
+            run.cancel()
+            await run.wait()
+            self._runs.pop(run.id, None)
+
     @contextmanager
     def attended(self, run: Run) -> Iterator[None]:
         """End the run when its client leaves the block, unless it outlives its client."""
@@ -170,16 +188,22 @@ class Runs:
             if not run.outlives:
                 run.cancel()
 
-    @asynccontextmanager
-    async def place(self) -> AsyncGenerator[None, None]:
-        """Take one of the places of runs for other work of the models, when it is free. Raises `QueueFullError`."""
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Count as one that waits while the block lasts. Raises `QueueFullError`."""
         self._require_room()
         self._others += 1
         try:
-            async with self._places:
-                yield
+            yield
         finally:
             self._others -= 1
+
+    @asynccontextmanager
+    async def place(self) -> AsyncGenerator[None, None]:
+        """Take one of the places of runs for other work of the models, when it is free. Raises `QueueFullError`."""
+        with self.room():
+            async with self._places:
+                yield
 
     async def aclose(self) -> None:
         """End all runs, and wait until they have ended."""
@@ -200,7 +224,7 @@ class Runs:
             try:
                 async with aclosing(ask()) as events:
                     async for event in events:
-                        _record(event, run)
+                        record(event, run)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run's client is told
                 _fail(run, error)
             self._seconds += (time.monotonic() - began - self._seconds) / 10
@@ -216,7 +240,8 @@ class Runs:
         self._on_end(run)
 
 
-def _record(event: Event | ClaimChecked | TextChecked, run: Run) -> None:
+def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> None:
+    """Add what happened to a run's events, and to what is known of it."""
     match event:
         case NodeStarted():
             run.add("node_started", node=event.node)
@@ -226,9 +251,9 @@ def _record(event: Event | ClaimChecked | TextChecked, run: Run) -> None:
         case DraftToken():
             run.add("draft_token", text=event.text)
         case Finished():
-            run.result, run.numbered = event.result, numbered_answer(event.state)
-            run.state = "finished"
-            run.add("finished", result=event.result.model_dump(mode="json"))
+            finish(run, event.result, numbered_answer(event.state))
+        case NotKept():
+            run.add("not_kept", message=event.message)
         case ClaimChecked():
             run.add("claim_checked", done=event.done, total=event.total)
         case TextChecked():
@@ -236,8 +261,13 @@ def _record(event: Event | ClaimChecked | TextChecked, run: Run) -> None:
             run.add("finished", result=event.result.model_dump(mode="json"))
 
 
+def finish(run: Run, result: Result, numbered: str) -> None:
+    """End a run with its answer."""
+    run.result, run.numbered, run.state = result, numbered, "finished"
+    run.add("finished", result=result.model_dump(mode="json"))
+
+
 def _fail(run: Run, error: Exception) -> None:
     if not isinstance(error, SelfRAGError):
         log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
-    run.error, run.state = error, "failed"
-    run.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
+    run.fail(error)

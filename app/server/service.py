@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.checked_text import check_events
 from app.server.access import Access
+from app.server.runs import UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
 from core.types import Fallback, Turn
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from app.front_door import Event, SelfRAG
     from app.server.documents import Documents
     from app.server.runs import Run, Runs
+    from app.server.threads import ThreadRuns
     from app.text_to_check import TextToCheck
 
 FILTERS = {"sources", "pages", "since", "until"}
@@ -95,6 +97,7 @@ class Service:
     documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
     feedback: FeedbackFolder | None = None
+    threads: ThreadRuns | None = None
 
     async def start(
         self,
@@ -112,11 +115,9 @@ class Service:
         """
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
-        rag = self._rag_of(owner)
-        if self.documents and context and context.filter:
-            await self.documents.require_fitting(owner, context.filter)
-        strategy = context.strategy if context and "strategy" in context.model_fields_set else rag.context.strategy
-        tokens = outlives and strategy == "combined"  # several drafts at a time would be shown mixed
+        await self.require_fitting(owner, context)
+        rag = self.rag_of(owner)
+        tokens = outlives and self.streams_drafts(context)
 
         def ask() -> AsyncGenerator[Event, None]:
             return rag.astream(question, context, tokens=tokens, conversation=turns, standalone=standalone)
@@ -125,7 +126,7 @@ class Service:
 
     def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
-        rag = self._rag_of(owner)
+        rag = self.rag_of(owner)
         services, context = rag.services_to_check(), rag.context
         return self.runs.start(
             name,
@@ -135,7 +136,26 @@ class Service:
             outlives=True,
         )
 
-    def _rag_of(self, owner: str) -> SelfRAG:
+    async def require_fitting(self, owner: str, context: Context | None) -> None:
+        """Raise `RequestError` for a filter that nothing fits which the owner may see."""
+        if self.documents and context and context.filter:
+            await self.documents.require_fitting(owner, context.filter)
+
+    def streams_drafts(self, context: Context | None) -> bool:
+        """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
+        given = context if context and "strategy" in context.model_fields_set else self.rag.context
+        return given.strategy == "combined"
+
+    async def run(self, id_: str, owner: str) -> Run:
+        """Return a run of the owner's, also one that only its thread still has. Raises `UnknownRunError`."""
+        try:
+            return self.runs.get(id_, owner)
+        except UnknownRunError:
+            if self.threads is None:
+                raise
+            return await self.threads.run(id_, owner)
+
+    def rag_of(self, owner: str) -> SelfRAG:
         """Return the models over the owner's documents, which are brought in step meanwhile."""
         if self.documents is None:
             return self.rag

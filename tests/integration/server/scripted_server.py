@@ -25,6 +25,7 @@ from app.server.documents import Documents
 from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
+from app.threads.store import Threads
 from core.errors import ModelError
 from graph.builder import build_graph
 from retrieval.library.library import Library
@@ -83,9 +84,11 @@ class Models:
         return rag
 
 
-def scripted_app(models: Models | None = None, *, sources: Sources | None = None, **options: Any) -> FastAPI:
+def scripted_app(
+    models: Models | None = None, *, sources: Sources | None = None, threads: Threads | None = None, **options: Any
+) -> FastAPI:
     """The application over scripted models."""
-    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources)
+    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources, threads=threads)
 
 
 def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:

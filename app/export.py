@@ -1,0 +1,106 @@
+"""An answer with its evidence as a file: Markdown, JSON, or one HTML page that needs no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from app.show import spent
+from app.show_check import as_page, counts_of, marked_text
+from core.passages import place_of
+from core.text import as_json, clean
+from core.types import Citation
+from evaluation.reporting.markup import Html, joined, tag
+
+if TYPE_CHECKING:
+    from app.checked_text import CheckedText
+    from app.result import Result
+
+STYLE = Html(
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}"
+    "blockquote{border-left:3px solid #888;margin:.5rem 0;padding:.2rem 1rem;white-space:pre-wrap}"
+    ".answer{white-space:pre-wrap}svg{max-width:100%;height:auto}small{color:#666}"
+)
+TYPES = {"markdown": ("text/markdown", "md"), "json": ("application/json", "json"), "html": ("text/html", "html")}
+
+
+def exported(result: Result, numbered: str, form: str) -> str:
+    """Return an answer, ``numbered`` with the numbers of its citations, in one of `TYPES`."""
+    if form == "json":
+        return as_json(result.model_dump(mode="json"), indent=2)
+    if form == "markdown":
+        return "\n".join([f"# {heading(result.question)}", "", *answer_lines(result, numbered)])
+    parts = (tag("h1", result.question), *answer_parts(result, numbered), tag("h2", "Path"), Html(result.picture().svg))
+    return page(result.question, *parts)
+
+
+def exported_check(checked: CheckedText, name: str, form: str) -> str:
+    """Return a checked text in one of `TYPES`."""
+    if form == "json":
+        return as_json(checked.model_dump(mode="json"), indent=2)
+    if form == "html":
+        return as_page(checked, name)
+    parts = (f"# Claims of {' '.join(name.split())}", marked_text(checked), counts_of(checked))
+    return "\n\n".join([*map(plain, parts), "\n".join(_evidence(checked.citations))])
+
+
+def cost_of(result: Result) -> str:
+    """Return the outcome, the reason and the cost in a line."""
+    return f"{result.outcome} ({result.stop_reason}) · {spent(result.usage, result.usage['seconds'])}"
+
+
+def _verdicts(result: Result) -> list[tuple[str, str]]:
+    """Each claim, and its verdict with how probable that is."""
+    said = []
+    for claim in result.claims:
+        probable = (claim.probabilities or {}).get(claim.label)
+        numbers = "".join(f" [{number}]" for number in claim.citations)
+        said.append((claim.text, claim.label + ("" if probable is None else f" {probable:.2f}") + numbers))
+    return said
+
+
+def answer_lines(result: Result, numbered: str, level: int = 2) -> list[str]:
+    """Return an answer with its claims and evidence as lines of Markdown, with headings of a level."""
+    lines = [plain(numbered), "", plain(cost_of(result)), ""]
+    if result.claims:
+        claims = [f"- {plain(text)} — {plain(label)}" for text, label in _verdicts(result)]
+        lines += [f"{'#' * level} Claims", "", *claims, ""]
+    return lines + _evidence(result.citations, level)
+
+
+def heading(text: str) -> str:
+    """Return a text for a heading in Markdown: one line."""
+    return plain(" ".join(text.split()))
+
+
+def plain(text: str) -> str:
+    """Escape HTML, which readers of Markdown run."""
+    return escape(clean(text), quote=False)
+
+
+def _evidence(citations: Sequence[Citation], level: int = 2) -> list[str]:
+    lines = [f"{'#' * level} Evidence", ""] if citations else []
+    for one in citations:
+        quoted = plain(one["quote"]).replace("\n", "\n> ")
+        lines += [f"[{one['id']}] {plain(place_of(one))}", "", f"> {quoted}", ""]
+    return lines
+
+
+def answer_parts(result: Result, numbered: str, level: int = 2) -> Iterator[Html]:
+    """Yield an answer with its claims and evidence as HTML, with headings of a level."""
+    yield tag("p", numbered, class_="answer")
+    yield tag("p", tag("small", cost_of(result)))
+    if result.claims:
+        yield tag(f"h{level}", "Claims")
+        yield tag("ul", *(tag("li", text, " — ", tag("small", label)) for text, label in _verdicts(result)))
+    if result.citations:
+        yield tag(f"h{level}", "Evidence")
+    for one in result.citations:
+        yield joined(tag("p", f"[{one['id']}] ", place_of(one)), tag("blockquote", one["quote"]))
+
+
+def page(title: str, *parts: Html) -> str:
+    """Return an HTML page that needs no other file."""
+    head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
+    return "<!doctype html>\n" + tag("html", head, tag("body", *parts)) + "\n"

@@ -1,0 +1,159 @@
+"""The questions of threads as runs of the server, also of those that it has forgotten or that were cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from app.front_door import NodeFinished, NodeStarted
+from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
+from app.threads.answering import NotKept, ThreadAnswers
+from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
+from core.errors import SelfRAGError
+from graph.context import Context
+
+if TYPE_CHECKING:
+    from app.front_door import Event
+    from app.server.service import Service
+
+EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
+SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
+log = logging.getLogger("selfrag.server")
+
+
+class ThreadRuns:
+    """Starts the questions of threads as runs, which keep the run's id in the thread and outlive the server."""
+
+    def __init__(self, service: Service, answers: ThreadAnswers) -> None:
+        self.answers = answers
+        self.threads = answers.threads
+        self._service = service
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
+        await self._resume_all()
+        expiring = asyncio.create_task(self._expire())
+        try:
+            yield
+        finally:
+            expiring.cancel()
+            await asyncio.gather(expiring, return_exceptions=True)
+            self.answers.leave()
+
+    async def start(
+        self,
+        thread: str,
+        question: str,
+        context: Context | None,
+        owner: str,
+        *,
+        standalone: str | None = None,
+        replaces: str | None = None,
+    ) -> Run:
+        """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
+        await self._service.require_fitting(owner, context)
+        with self._service.runs.room():
+            turn = await asyncio.to_thread(
+                self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
+            )
+            return self._start(turn, owner)
+
+    async def run(self, id_: str, owner: str) -> Run:
+        """Return the run of a turn as its thread has it. Raises `UnknownRunError`."""
+        try:
+            return _run_of(await asyncio.to_thread(self.threads.turn, id_, owner), owner)
+        except UnknownThreadError:
+            raise UnknownRunError from None
+
+    async def described_turns(self, thread: str, owner: str) -> list[dict[str, Any]]:
+        """Return the turns of a thread without their results; of one that is running here, as far as it is."""
+
+        def described() -> list[dict[str, Any]]:
+            return [self._described(turn, owner) for turn in self.threads.each_turn(thread, owner)]
+
+        return await asyncio.to_thread(described)
+
+    async def delete(self, thread: str, owner: str) -> None:
+        """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
+        await asyncio.to_thread(self.threads.get, thread, owner)
+        await self._service.runs.remove_thread(thread, owner)
+        await asyncio.to_thread(self.threads.delete, thread, owner)
+
+    def _start(self, turn: ThreadTurn, owner: str) -> Run:
+        context = Context.model_validate(turn.options)
+        rag, tokens = self._service.rag_of(owner), self._service.streams_drafts(context)
+
+        def ask() -> AsyncGenerator[Event | NotKept, None]:
+            return self.answers.astream(rag, turn, owner, tokens=tokens)
+
+        run = _new_run(turn, owner)
+        self._service.runs.add(run, ask)
+        if run.task:  # which may be cancelled before it asks
+            run.task.add_done_callback(lambda _: self.answers.cancel(turn))
+        return run
+
+    async def _resume_all(self) -> None:
+        owners = {name for name, _ in self._service.options.access.tokens} or {""}
+        try:
+            for owner, turn in await asyncio.to_thread(self.answers.unfinished):
+                if owner in owners:
+                    with suppress(ThreadBusyError):
+                        self.answers.claim(turn)
+                        self._start(turn, owner)
+        except ThreadStorageError as error:
+            log.warning("%s", error)
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(EXPIRE_SECONDS)
+            try:
+                await asyncio.to_thread(self.threads.expire)
+            except ThreadStorageError as error:
+                log.warning("%s", error)
+
+    def _described(self, turn: ThreadTurn, owner: str) -> dict[str, Any]:
+        state: State = turn.state
+        result = turn.result
+        if turn.state == "unfinished":
+            with suppress(UnknownRunError):
+                run = self._service.runs.get(turn.run, owner)
+                state, result = run.state, run.result
+        return {
+            "run": turn.run,
+            "number": turn.number,
+            "question": turn.question,
+            "standalone": result.standalone if result else turn.given_standalone,
+            "state": state,
+            "outcome": result.outcome if result else None,
+            "answer": result.answer if result else None,
+            "message": turn.message,
+            "replaced": turn.replaced,
+            "began": turn.began.isoformat(timespec="seconds"),
+        }
+
+
+def _new_run(turn: ThreadTurn, owner: str) -> Run:
+    return Run(turn.question, owner, outlives=True, thread=turn.thread, id=turn.run, began=turn.began)
+
+
+def _run_of(turn: ThreadTurn, owner: str) -> Run:
+    """Return a run that has ended, with its events made again from its path."""
+    run = _new_run(turn, owner)
+    run.add("queued")
+    run.state = turn.state
+    if turn.result:
+        run.add("running")
+        for step in turn.result.path:
+            decided = {name: value for name, value in step.items() if name not in {"node", *SPENT}}
+            record(NodeStarted(step["node"]), run)
+            record(NodeFinished(step["node"], step["seconds"], decided), run)
+        finish(run, turn.result, turn.numbered)
+    elif turn.state == "failed":
+        run.fail(SelfRAGError(turn.message or INTERNAL))
+    elif turn.state == "cancelled":
+        run.add("cancelled")
+    return run

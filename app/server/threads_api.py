@@ -1,0 +1,111 @@
+"""The JSON API of threads: conversations that are kept, and their questions."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.options import as_text
+from app.server.json_api import Form, attachment, json_response, owner_of, started
+from app.server.service import AskOptions
+from app.server.threads import ThreadRuns
+from app.threads.export import exported_thread
+from app.threads.thread import Thread
+
+Title = Annotated[str, Field(max_length=1_000)]
+
+
+class NewThread(BaseModel):
+    """A thread to begin; one without a title gets its first question for a title."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title | None = None
+
+
+class Renamed(BaseModel):
+    """The title of a thread."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title
+
+
+class ThreadQuestion(AskOptions):
+    """A question of a thread, and how it is answered.
+
+    ``standalone`` is what the question means by itself, and ``replaces`` the run of the last question, which it then
+    corrects.
+    """
+
+    question: str
+    standalone: str | None = None
+    replaces: str | None = None
+
+
+def described(thread: Thread) -> dict[str, Any]:
+    """A thread without its turns."""
+    return thread.model_dump(mode="json")
+
+
+def threads_api(runs: ThreadRuns) -> APIRouter:
+    """The routes below ``/api/threads``."""
+    router = APIRouter(prefix="/api/threads", tags=["threads"])
+    threads = runs.threads
+
+    @router.post("", status_code=201)
+    async def create(given: NewThread, request: Request) -> Response:
+        """Begin a thread."""
+        thread = await asyncio.to_thread(threads.create, owner_of(request), given.title)
+        return json_response(described(thread), 201, {"Location": f"/api/threads/{thread.id}"})
+
+    @router.get("")
+    async def list_threads(request: Request) -> Response:
+        """List the threads, the last changed first."""
+        found = await asyncio.to_thread(threads.list, owner_of(request))
+        return json_response({"threads": [described(one) for one in found]})
+
+    @router.get("/{id_}")
+    async def get(id_: str, request: Request) -> Response:
+        """Return a thread with its turns; the result of each is that of its run."""
+        thread = await asyncio.to_thread(threads.get, id_, owner_of(request))
+        return json_response({**described(thread), "turns": await runs.described_turns(id_, owner_of(request))})
+
+    @router.patch("/{id_}")
+    async def rename(id_: str, given: Renamed, request: Request) -> Response:
+        """Give a thread another title."""
+        return json_response(described(await asyncio.to_thread(threads.rename, id_, given.title, owner_of(request))))
+
+    @router.delete("/{id_}", status_code=204)
+    async def delete(id_: str, request: Request) -> Response:
+        """Delete a thread for good; a question of it that is running ends first."""
+        await runs.delete(id_, owner_of(request))
+        return Response(status_code=204)
+
+    @router.post("/{id_}/runs", status_code=202)
+    async def ask(id_: str, asked: ThreadQuestion, request: Request) -> Response:
+        """Ask the next question of a thread as a run, which outlives its client, and return its id at once."""
+        run = await runs.start(
+            id_,
+            as_text(asked.question),
+            asked.context(),
+            owner_of(request),
+            standalone=asked.standalone and as_text(asked.standalone),
+            replaces=asked.replaces,
+        )
+        return started(run)
+
+    @router.get("/{id_}/export")
+    async def export(id_: str, request: Request, form: Form = "markdown") -> Response:
+        """Return a thread with the evidence of every answer as a file."""
+
+        def written() -> str:
+            owner = owner_of(request)
+            return exported_thread(threads.get(id_, owner), threads.turns(id_, owner), form)
+
+        return attachment("thread", form, await asyncio.to_thread(written))
+
+    return router

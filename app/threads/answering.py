@@ -1,0 +1,256 @@
+"""Answer the questions of threads: one at a time in each, with checkpoints, going on where a crash cut one off."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import traceback
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiosqlite
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from app.front_door import Finished, ResumedNodes, question_after
+from app.show import numbered_answer
+from app.threads.thread import State, ThreadBusyError, ThreadStorageError, ThreadTurn
+from core.background import stream_in_background
+from core.errors import SelfRAGError
+from core.text import clean, one_line, shown
+from graph.context import Context
+from graph.initial_state import require_question, require_standalone
+from models.redaction import Secrets
+from retrieval.index.sqlite_files import create_private
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+    from langchain_core.runnables import RunnableConfig
+
+    from app.front_door import Event, SelfRAG
+    from app.threads.store import Threads
+    from graph.builder import SelfRAGGraph
+    from graph.state import SelfRAGState
+
+log = logging.getLogger("selfrag.threads")
+INTERNAL = "This version failed over the question: ask it again."
+# Plain values only: a file of checkpoints is read without unpickling, and without importing what it names.
+PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
+
+
+@dataclass(frozen=True)
+class NotKept:
+    """The result that follows could not be kept, and why."""
+
+    message: str
+
+
+class ThreadAnswers:
+    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one."""
+
+    def __init__(self, threads: Threads) -> None:
+        self.threads = threads
+        self._locks: dict[str, BaseFileLock] = {}
+        self._leaving = False
+
+    def begin(
+        self,
+        thread: str,
+        question: str,
+        context: Context | None = None,
+        *,
+        owner: str = "",
+        standalone: str | None = None,
+        replaces: str | None = None,
+    ) -> ThreadTurn:
+        """Add a question to a thread, which is then this process's to answer: give the turn to `astream` or `cancel`.
+
+        ``standalone`` is what the question means, as a person says, and ``replaces`` the run of the last turn, if the
+        question corrects it. A question that a crash cut off before is cancelled. Raises `RequestError` for a question
+        that cannot be asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
+        """
+        require_question(question)
+        standalone = require_standalone(standalone)
+        self.threads.get(thread, owner)
+        lock = self.threads.lock(thread)
+        try:
+            options = context.model_dump(mode="json", exclude_unset=True) if context else {}
+            turn = self.threads.begin(thread, question, standalone, options, replaces, owner)
+        except BaseException:
+            lock.release()
+            raise
+        self._locks[turn.run] = lock
+        return turn
+
+    def unfinished(self, thread: str | None = None) -> list[tuple[str, ThreadTurn]]:
+        """Return the questions, of all threads or of one, that were cut off, each with its owner."""
+        found = []
+        for owner, turn in self.threads.unfinished():
+            if thread in (None, turn.thread):
+                with suppress(ThreadBusyError), self.threads.lock(turn.thread):
+                    found.append((owner, turn))
+        return found
+
+    def claim(self, turn: ThreadTurn) -> None:
+        """Make a question that was cut off this process's to answer. Raises `ThreadBusyError` if another does so."""
+        if turn.run not in self._locks:
+            self._locks[turn.run] = self.threads.lock(turn.thread)
+
+    def stream(
+        self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
+    ) -> Generator[Event | NotKept, None, None]:
+        """As `astream`, for synchronous callers. Closing the iterator cancels the question."""
+        return stream_in_background(self.astream(rag, turn, owner, tokens=tokens))
+
+    async def astream(
+        self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
+    ) -> AsyncGenerator[Event | NotKept, None]:
+        """Answer a question that was begun, or go on with one that was cut off, event by event.
+
+        The result is kept before `Finished` is yielded; where it cannot be kept, `NotKept` comes first. Closing the
+        generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, and what `SelfRAG`
+        raises; the turn has failed then.
+        """
+        self.claim(turn)
+        try:
+            finished: Finished | None = None
+            async with aclosing(self._answer(rag, turn, owner, tokens=tokens)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        finished = event
+                    else:
+                        yield event
+            if finished is None:
+                raise RuntimeError("the graph ended without a result")
+            not_kept = await self._keep(turn, finished)
+        except Exception as error:
+            if not isinstance(error, SelfRAGError):
+                log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
+            self._end(turn, "failed", str(error) if isinstance(error, SelfRAGError) else INTERNAL)
+            raise
+        except BaseException:  # it was closed, or its task cancelled
+            if not self._leaving:
+                self._end(turn, "cancelled")
+            raise
+        finally:
+            self._release(turn)
+        if not_kept:
+            yield not_kept
+        yield finished
+
+    def cancel(self, turn: ThreadTurn) -> None:
+        """End a question that was begun and is not being answered, unless the process is leaving."""
+        if turn.run in self._locks:
+            if not self._leaving:
+                self._end(turn, "cancelled")
+            self._release(turn)
+
+    def leave(self) -> None:
+        """Leave the questions that are closed from now on unfinished, to the next process."""
+        self._leaving = True
+
+    async def _answer(self, rag: SelfRAG, turn: ThreadTurn, owner: str, *, tokens: bool) -> AsyncGenerator[Event, None]:
+        context = Context.model_validate(turn.options) if turn.options else None
+        conversation = await asyncio.to_thread(self.threads.conversation, turn.thread, owner, before=turn.number)
+        asked: SelfRAGState | None = question_after(turn.question, conversation, turn.given_standalone)
+        config: RunnableConfig = {"configurable": {"thread_id": turn.run}}
+        path = self.threads.checkpoints(turn.run)
+        if path.exists():
+            async with opened(path) as saver:
+                if saver and await can_resume(rag.with_checkpointer(saver).graph, config):
+                    asked = None
+            if asked:
+                self.threads.remove_checkpoints(turn.run)
+        async with opened(path) as saver:
+            if saver:
+                stream = rag.with_checkpointer(saver).astream_state(asked, context, config, tokens=tokens)
+            else:
+                stream = rag.astream_state(asked, context, tokens=tokens)
+            async with aclosing(stream) as events:
+                async for event in events:
+                    yield event
+
+    async def _keep(self, turn: ThreadTurn, finished: Finished) -> NotKept | None:
+        """Keep the result, or say why that fails; its checkpoints then stay, and the next start keeps it."""
+        try:
+            await asyncio.to_thread(self.threads.finish, turn, finished.result, numbered_answer(finished.state))
+        except ThreadStorageError as error:
+            log.warning("%s", error)
+            return NotKept(str(error))
+        return None
+
+    def _end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
+        try:
+            self.threads.end(turn, state, message)
+        except ThreadStorageError as error:
+            log.warning("%s", error)
+
+    def _release(self, turn: ThreadTurn) -> None:
+        if lock := self._locks.pop(turn.run, None):
+            lock.release()
+
+
+async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
+    """Tell whether the last checkpoint of a thread can be read, and leads on or to the end in this version's graph."""
+    try:
+        snapshot = await graph.aget_state(config)
+        list(ResumedNodes.of(snapshot).events())
+        return set(snapshot.next) <= graph.nodes.keys() if snapshot.next else bool(snapshot.values.get("outcome"))
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the question can be begun anew
+        log.warning("a checkpoint cannot be read, and its question is begun anew: %s", one_line(str(error)))
+        return False
+
+
+class Saver(AsyncSqliteSaver):
+    """LangGraph's checkpointer, without which the question goes on if its file can no longer be written."""
+
+    _failed = False
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """As LangGraph's, or nothing."""
+        if not self._failed:
+            try:
+                return await super().aput(config, checkpoint, metadata, new_versions)
+            except sqlite3.Error as error:
+                self._fail(error)
+        return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """As LangGraph's, or nothing."""
+        if not self._failed:
+            try:
+                await super().aput_writes(config, writes, task_id, task_path)
+            except sqlite3.Error as error:
+                self._fail(error)
+
+    def _fail(self, error: sqlite3.Error) -> None:
+        self._failed = True
+        log.warning("checkpoints cannot be written (%s): a crash would now cost what the question has paid", error)
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncGenerator[Saver | None, None]:
+    """Open the file of a question's checkpoints; None if that cannot be done."""
+    async with AsyncExitStack() as stack:
+        saver: Saver | None = None
+        try:
+            create_private(path)
+            saver = Saver(await stack.enter_async_context(aiosqlite.connect(path)), serde=PLAIN)
+            await saver.setup()
+        except (sqlite3.Error, OSError) as error:
+            log.warning("%s cannot be opened: %s", shown(path), error)
+            saver = None
+        yield saver

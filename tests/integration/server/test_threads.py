@@ -1,0 +1,335 @@
+"""Threads over HTTP: asked, listed, corrected, exported, deleted, and continued after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.feedback import FeedbackFolder
+from app.server.application import create_app
+from app.server.runs import MOST_KEPT
+from app.threads.answering import ThreadAnswers
+from app.threads.store import Threads
+from app.threads.thread import ThreadStorageError
+from tests.integration.graph.sky import AIR, GOOD, QUESTION
+from tests.integration.server.scripted_server import (
+    ANN,
+    BOB,
+    Models,
+    client_of,
+    ended,
+    events_of,
+    listening,
+    scripted_app,
+    tokens,
+    until,
+)
+
+FOLLOW_UP = "And at night?"
+CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
+
+
+@contextmanager
+def app_in(folder: Path, models: Models | None = None, **options: Any) -> Iterator[FastAPI]:
+    """An application with threads in a folder; it does not start or shut down unless it is listening."""
+    threads = Threads(folder / "threads")
+    yield scripted_app(models, threads=threads, **options)
+    threads.close()
+
+
+async def begun(client: httpx.AsyncClient, **given: Any) -> str:
+    answer = await client.post("/api/threads", json=given)
+    assert answer.status_code == 201
+    return str(answer.json()["id"])
+
+
+async def asked(client: httpx.AsyncClient, app: FastAPI, thread: str, question: str = QUESTION, **given: Any) -> str:
+    """Ask a question of a thread, and return its run when it has ended."""
+    answer = await client.post(f"/api/threads/{thread}/runs", json={"question": question, **given})
+    assert answer.status_code == 202, answer.text
+    run = str(answer.json()["id"])
+    await app.state.service.runs.get(run).wait()
+    return run
+
+
+async def turns_of(client: httpx.AsyncClient, thread: str) -> list[dict[str, Any]]:
+    return list((await client.get(f"/api/threads/{thread}")).json()["turns"])
+
+
+async def test_a_conversation_is_kept_listed_renamed_and_deleted(tmp_path: Path) -> None:
+    with app_in(tmp_path) as app, client_of(app) as client:
+        assert (await client.get("/api/settings")).json()["threads"] is True
+        thread, other = await begun(client), await begun(client, title="Other")
+        first = await asked(client, app, thread)
+        await asked(client, app, thread, FOLLOW_UP)
+        listed = (await client.get("/api/threads")).json()["threads"]
+        assert [(one["id"], one["title"], one["turns"]) for one in listed] == [
+            (thread, QUESTION, 2),
+            (other, "Other", 0),
+        ]
+        one, two = await turns_of(client, thread)
+        assert one == {
+            "run": first, "number": 1, "question": QUESTION, "standalone": QUESTION, "state": "finished",
+            "outcome": "grounded", "answer": GOOD, "message": None, "replaced": False, "began": one["began"],
+        }  # fmt: skip
+        assert two["standalone"] == f"{QUESTION} {FOLLOW_UP}"
+        renamed = (await client.patch(f"/api/threads/{thread}", json={"title": "The sky"})).json()
+        assert (renamed["title"], renamed["turns"]) == ("The sky", 2)
+        assert (await client.delete(f"/api/threads/{thread}")).status_code == 204
+        for path in (f"/api/threads/{thread}", f"/api/threads/{thread}/export", f"/api/runs/{first}"):
+            assert (await client.get(path)).status_code == 404
+        assert len((await client.get("/api/threads")).json()["threads"]) == 1
+
+
+async def test_a_server_without_a_store_says_so() -> None:
+    with client_of(scripted_app()) as client:
+        assert (await client.get("/api/settings")).json()["threads"] is False
+        assert (await client.post("/api/threads", json={})).status_code == 404
+
+
+async def test_a_correction_replaces_the_last_question_alone(tmp_path: Path) -> None:
+    with app_in(tmp_path) as app, client_of(app) as client:
+        thread = await begun(client)
+        first = await asked(client, app, thread)
+        last = await asked(client, app, thread, FOLLOW_UP)
+        await asked(client, app, thread, FOLLOW_UP, standalone="Is the sky blue?", replaces=last)
+        turns = await turns_of(client, thread)
+        assert [(one["replaced"], one["standalone"]) for one in turns[1:]] == [
+            (True, f"{QUESTION} {FOLLOW_UP}"),
+            (False, "Is the sky blue?"),
+        ]
+        late = await client.post(f"/api/threads/{thread}/runs", json={"question": "x", "replaces": first})
+        assert (late.status_code, "Only the last question" in late.text) == (409, True)
+
+
+async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> None:
+    models = Models(gate=asyncio.Event())
+    with app_in(tmp_path, models) as app, client_of(app) as client:
+        thread = await begun(client)
+        run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+        busy = await client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
+        assert (busy.status_code, busy.json()["error"]["message"]) == (
+            409,
+            "A question of this thread is being answered: wait for its end, or end it.",
+        )
+        assert (await turns_of(client, thread))[0]["state"] in ("queued", "running")
+        assert (await client.get(f"/api/runs/{run}")).json()["thread"] == thread
+        assert (await client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
+        assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
+        assert models.gate
+        models.gate.set()
+        await asked(client, app, thread, FOLLOW_UP)
+
+
+async def test_a_question_that_is_ended_while_it_waits_is_cancelled(tmp_path: Path) -> None:
+    models = Models(gate=asyncio.Event())
+    with app_in(tmp_path, models, at_once=1) as app, client_of(app) as client:
+        await client.post("/api/runs", json={"question": QUESTION})
+        thread = await begun(client)
+        run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+        assert (await client.get(f"/api/runs/{run}")).json()["state"] == "queued"
+        await client.delete(f"/api/runs/{run}")
+        assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
+        assert (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).status_code == 202
+        await ended(app)
+
+
+async def test_a_full_queue_begins_no_turn(tmp_path: Path) -> None:
+    models = Models(gate=asyncio.Event())
+    with app_in(tmp_path, models, at_once=1, queue=0) as app, client_of(app) as client:
+        await client.post("/api/runs", json={"question": QUESTION})
+        thread = await begun(client)
+        full = await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})
+        assert (full.status_code, await turns_of(client, thread)) == (429, [])
+        await ended(app)
+
+
+async def test_deleting_a_thread_ends_its_question(tmp_path: Path) -> None:
+    models = Models(gate=asyncio.Event())
+    with app_in(tmp_path, models) as app, client_of(app) as client:
+        thread = await begun(client)
+        run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+        await until(lambda: models.calls)
+        assert (await client.delete(f"/api/threads/{thread}")).status_code == 204
+        assert (await client.get(f"/api/runs/{run}")).status_code == 404
+        assert app.state.service.runs.count("running") == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/api/threads", {"title": "x" * 10_000_000}, 413),
+        ("POST", "/api/threads", {"title": "x" * 10_000}, 400),
+        ("POST", "/api/threads", {"titel": "x"}, 400),
+        ("PATCH", "/api/threads/{thread}", {"title": "\x00\u202e"}, 400),
+        ("PATCH", "/api/threads/nobody", {"title": "x"}, 404),
+        ("DELETE", "/api/threads/nobody", None, 404),
+        ("GET", "/api/threads/..%2F..%2Fetc/export", None, 404),
+        ("POST", "/api/threads/nobody/runs", {"question": QUESTION}, 404),
+        ("POST", "/api/threads/{thread}/runs", {"question": " "}, 400),
+        ("POST", "/api/threads/{thread}/runs", {"question": QUESTION, "standalone": ""}, 400),
+        ("POST", "/api/threads/{thread}/runs", {"question": QUESTION, "replaces": "nobody"}, 409),
+        ("POST", "/api/threads/{thread}/runs", {"question": QUESTION, "conversation": []}, 400),
+        ("GET", "/api/threads/{thread}/export?format=exe", None, 400),
+    ],
+)
+async def test_what_cannot_be_is_one_sentence(
+    tmp_path: Path, method: str, path: str, body: dict[str, Any] | None, status: int
+) -> None:
+    with app_in(tmp_path) as app, client_of(app) as client:
+        thread = await begun(client)
+        answer = await client.request(method, path.format(thread=thread), json=body)
+        assert answer.status_code == status, answer.text
+        assert "\n" not in answer.json()["error"]["message"]
+        assert len(answer.json()["error"]["message"]) < 300
+        assert (await client.get(f"/api/threads/{thread}")).json()["turns"] == []
+
+
+async def test_owners_see_their_own_threads_alone(tmp_path: Path) -> None:
+    with (
+        app_in(tmp_path, access=tokens()) as app,
+        client_of(app, headers=ANN) as ann,
+        client_of(app, headers=BOB) as bob,
+    ):
+        thread = await begun(ann)
+        answer = await ann.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})
+        run = answer.json()["id"]
+        await app.state.service.runs.get(run, "ann").wait()
+        assert (await bob.get("/api/threads")).json() == {"threads": []}
+        for path in (f"/api/threads/{thread}", f"/api/threads/{thread}/export", f"/api/runs/{run}"):
+            assert [(await one.get(path)).status_code for one in (ann, bob)] == [200, 404]
+        assert (await bob.delete(f"/api/threads/{thread}")).status_code == 404
+        assert (await ann.get(f"/api/threads/{thread}")).status_code == 200
+
+
+async def test_the_runs_of_a_thread_are_never_forgotten(tmp_path: Path) -> None:
+    with app_in(tmp_path) as app, client_of(app) as client:
+        thread = await begun(client)
+        run = await asked(client, app, thread)
+        paths = ("", "/events", "/export", "/picture.svg", "/citations/1")
+        before = {path: (await client.get(f"/api/runs/{run}{path}")).text for path in paths}
+        for _ in range(MOST_KEPT):
+            await client.post("/api/ask", json={"question": QUESTION})
+        with pytest.raises(Exception, match="forgotten"):
+            app.state.service.runs.get(run)
+        after = {path: (await client.get(f"/api/runs/{run}{path}")).text for path in paths}
+        assert [path for path in paths if path != "/events" and before[path] != after[path]] in ([], [""])
+        events = [line for line in after["/events"].splitlines() if line.startswith(("event", "data"))]
+        drafts = [line for line in before["/events"].splitlines() if line.startswith(("event", "data"))]
+        assert Counter(events) == Counter(drafts) - Counter(line for line in drafts if "draft_token" in line)
+
+
+async def test_feedback_on_a_run_that_only_its_thread_still_has(tmp_path: Path) -> None:
+    threads, feedback = Threads(tmp_path / "threads"), FeedbackFolder(tmp_path / "feedback")
+    with client_of(app := create_app(Models().rag(), feedback=feedback, threads=threads)) as client:
+        run = await asked(client, app, await begun(client))
+    with client_of(create_app(Models().rag(), feedback=feedback, threads=threads)) as client:
+        assert (await client.post(f"/api/runs/{run}/feedback", json={"judgement": "right"})).status_code == 200
+    assert [label.run for label in feedback.labels()] == [run]
+    threads.close()
+
+
+async def test_a_thread_is_exported_with_the_evidence_of_every_answer(tmp_path: Path) -> None:
+    with app_in(tmp_path) as app, client_of(app) as client:
+        thread = await begun(client, title="<b>Sky</b>")
+        await asked(client, app, thread)
+        await asked(client, app, thread, FOLLOW_UP)
+        answers = {
+            form: await client.get(f"/api/threads/{thread}/export?format={form}")
+            for form in ("markdown", "html", "json")
+        }
+        markdown, page = answers["markdown"].text, answers["html"].text
+        for text in (markdown, page):
+            assert "<b>Sky</b>" not in text
+            assert [text.count(part) for part in (AIR, f"{GOOD} [1]", "fully supported", "Understood as")] == [
+                2,
+                2,
+                2,
+                1,
+            ]
+        assert not any(outside in page for outside in ("http:", "https:", "<script", "src="))
+        told = json.loads(answers["json"].text)
+        assert [turn["result"]["citations"][0]["quote"] for turn in told["turns"]] == [AIR, AIR]
+        assert answers["html"].headers["content-disposition"] == 'attachment; filename="thread.html"'
+
+
+async def test_a_result_that_cannot_be_kept_is_given_and_the_client_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise ThreadStorageError("The disk is full.")
+
+    monkeypatch.setattr(Threads, "finish", full)
+    with app_in(tmp_path) as app, client_of(app) as client:
+        thread = await begun(client)
+        run = await asked(client, app, thread)
+        async with client.stream("GET", f"/api/runs/{run}/events") as response:
+            events = {name: json.loads(data) async for _, name, data in events_of(response)}
+        assert events["not_kept"] == {"message": "The disk is full."}
+        assert events["finished"]["result"]["answer"] == GOOD
+        assert [(one["state"], one["answer"]) for one in await turns_of(client, thread)] == [("finished", GOOD)]
+
+
+async def test_a_client_that_has_seen_more_events_than_there_are_gets_all(tmp_path: Path) -> None:
+    with app_in(tmp_path) as app, client_of(app) as client:
+        run = await asked(client, app, await begun(client))
+        headers = {"Last-Event-ID": "10000"}
+        async with client.stream("GET", f"/api/runs/{run}/events", headers=headers) as response:
+            numbers = [int(number) async for number, _, _ in events_of(response)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert len(numbers) > 5
+
+
+def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: Path) -> None:
+    """The first is stopped while its critic judges the claims; what it has paid is not paid again."""
+    in_support = threading.Event()
+
+    class Held(Models):
+        async def wait(self, kind: str) -> None:
+            await super().wait(kind)
+            if kind == "support":
+                in_support.set()
+                await asyncio.Event().wait()
+
+    models, after = Held(), Models()
+    threads = Threads(tmp_path / "threads")
+    with listening(scripted_app(models, threads=threads)) as address, httpx.Client(base_url=address) as client:
+        thread = client.post("/api/threads", json={}).json()["id"]
+        run = client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION}).json()["id"]
+        assert in_support.wait(30)
+    threads = Threads(tmp_path / "threads")
+    assert [turn.run for _, turn in ThreadAnswers(threads).unfinished()] == [run]
+    with listening(scripted_app(after, threads=threads)) as address, httpx.Client(base_url=address) as client:
+        text = client.get(f"/api/runs/{run}/events", timeout=30).text
+        assert "event: finished" in text
+        assert [one["state"] for one in client.get(f"/api/threads/{thread}").json()["turns"]] == ["finished"]
+    paid = Counter(models.calls) + Counter(after.calls)
+    assert paid - CALLS in (Counter(support=1), Counter(support=1, usefulness=1))
+    assert after.calls.count("draft") == 0
+
+
+def test_what_was_cut_off_never_meets_a_full_queue_and_only_known_owners_pay(tmp_path: Path) -> None:
+    threads = Threads(tmp_path / "threads")
+    left = ThreadAnswers(threads)
+    runs = [left.begin(threads.create("ann").id, QUESTION, owner="ann") for _ in range(5)]
+    gone = left.begin(threads.create("gone").id, QUESTION, owner="gone")
+    left.leave()
+    for turn in (*runs, gone):
+        left.cancel(turn)
+    app = scripted_app(threads=threads, access=tokens(), at_once=1, queue=0)
+    with listening(app) as address, httpx.Client(base_url=address, headers=ANN) as client:
+        for turn in runs:
+            assert "event: finished" in client.get(f"/api/runs/{turn.run}/events", timeout=30).text
+    threads = Threads(tmp_path / "threads")
+    assert [turn.run for _, turn in threads.unfinished()] == [gone.run]
+    threads.close()

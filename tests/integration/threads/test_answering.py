@@ -1,0 +1,286 @@
+"""The questions of a thread are answered one at a time, kept, and go on where they were cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
+from app.threads.answering import NotKept, Saver, ThreadAnswers
+from app.threads.store import Threads
+from app.threads.thread import ThreadBusyError, ThreadTurn
+from core.errors import RequestError
+from graph.context import Context
+from tests.integration.graph.sky import GOOD, QUESTION
+from tests.integration.server.scripted_server import Models
+
+FOLLOW_UP = "And at night?"
+CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
+
+
+class Died(BaseException):
+    """What stands for the death of the process: no node expects it."""
+
+
+class Mortal(Models):
+    """Scripted models; the process dies, or what else ``harm`` does happens, at the n-th call of a kind."""
+
+    def __init__(self, kind: str = "", turn: int = 1, harm: Callable[[], None] | None = None) -> None:
+        super().__init__()
+        self.kind, self.turn, self.harm = kind, turn, harm
+
+    async def wait(self, kind: str) -> None:
+        await super().wait(kind)
+        if (kind, self.calls.count(kind)) == (self.kind, self.turn):
+            await asyncio.sleep(0.05)  # what runs beside it finishes, and is kept
+            if self.harm is None:
+                raise Died
+            self.harm()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "threads"
+
+
+@pytest.fixture
+async def answers(folder: Path) -> AsyncIterator[ThreadAnswers]:
+    threads = Threads(folder)
+    yield ThreadAnswers(threads)
+    threads.close()
+
+
+async def events_of(answers: ThreadAnswers, turn: ThreadTurn, rag: SelfRAG) -> list[Any]:
+    async with aclosing(answers.astream(rag, turn, tokens=False)) as events:
+        return [event async for event in events]
+
+
+async def ask(answers: ThreadAnswers, thread: str, question: str = QUESTION, **given: Any) -> ThreadTurn:
+    turn = answers.begin(thread, question, **given)
+    await events_of(answers, turn, Models().rag())
+    return answers.threads.turn(turn.run)
+
+
+def crash(answers: ThreadAnswers, folder: Path) -> ThreadAnswers:
+    """What another process finds after the death of this one: the files, and no lock."""
+    answers.leave()
+    for turn in [turn for _, turn in answers.threads.unfinished()]:
+        answers.cancel(turn)
+    answers.threads.close()
+    return ThreadAnswers(Threads(folder))
+
+
+async def test_a_question_is_answered_and_kept(answers: ThreadAnswers) -> None:
+    turn = answers.begin(answers.threads.create().id, QUESTION, Context(explain=True, k=3))
+    events = await events_of(answers, turn, Models().rag())
+    kept = answers.threads.turn(turn.run)
+    assert isinstance(events[-1], Finished)
+    assert kept.result
+    assert kept.result.model_dump(mode="json") == events[-1].result.model_dump(mode="json")
+    assert (kept.state, kept.options, kept.numbered) == ("finished", {"k": 3, "explain": True}, f"{GOOD} [1]")
+    assert not answers.threads.checkpoints(turn.run).exists()
+
+
+async def test_the_next_question_may_be_asked_as_soon_as_one_is_finished(answers: ThreadAnswers) -> None:
+    thread = answers.threads.create().id
+    turn = answers.begin(thread, QUESTION)
+    async with aclosing(answers.astream(Models().rag(), turn, tokens=False)) as events:
+        async for event in events:
+            if isinstance(event, Finished):
+                answers.cancel(answers.begin(thread, FOLLOW_UP))
+            else:
+                with pytest.raises(ThreadBusyError):
+                    answers.begin(thread, FOLLOW_UP)
+
+
+async def test_a_follow_up_is_asked_after_what_was_said(answers: ThreadAnswers) -> None:
+    thread = answers.threads.create().id
+    await ask(answers, thread)
+    second = await ask(answers, thread, "Why is that so?")
+    assert second.result
+    assert second.result.standalone != "Why is that so?"
+    assert QUESTION in second.result.standalone
+    third = await ask(answers, thread, "Why is that so?", standalone=QUESTION, replaces=second.run)
+    assert third.result
+    assert third.result.standalone == QUESTION
+    assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("dies_at", "turn", "again"),
+    [
+        ("retrieve", 1, {"retrieve": 1}),
+        ("relevance", 2, {"relevance": 2}),
+        ("draft", 1, {"draft": 1}),
+        ("support", 1, {"support": 1}),
+        ("usefulness", 1, {"usefulness": 1}),
+    ],
+)
+async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
+    answers: ThreadAnswers, folder: Path, dies_at: str, turn: int, again: dict[str, int]
+) -> None:
+    first, second = Mortal(dies_at, turn), Models()
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    answers.leave()
+    with pytest.raises(Died):
+        await events_of(answers, begun, first.rag())
+    after = crash(answers, folder)
+    ((owner, found),) = after.unfinished()
+    assert (owner, found) == ("", begun)
+    events = await events_of(after, found, second.rag())
+    assert Counter(first.calls) + Counter(second.calls) - CALLS == Counter(again)
+    kept = after.threads.turn(begun.run)
+    assert kept.result
+    assert (kept.result.answer, kept.result.usage["model_calls"]) == (GOOD, CALLS.total())
+    finished = [event.node for event in events if isinstance(event, NodeFinished)]
+    started = [event.node for event in events if isinstance(event, NodeStarted)]
+    assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
+    assert (after.unfinished(), os.listdir(folder / "checkpoints")) == ([], [])  # noqa: PTH208 - not of the loop's
+    after.threads.close()
+
+
+async def test_a_question_whose_result_was_not_kept_before_the_crash_pays_nothing_again(
+    answers: ThreadAnswers, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise Died
+
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    monkeypatch.setattr(answers.threads, "finish", die)
+    answers.leave()
+    with pytest.raises(Died):
+        await events_of(answers, begun, Models().rag())
+    after, models = crash(answers, folder), Models()
+    await events_of(after, begun, models.rag())
+    assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
+    after.threads.close()
+
+
+@pytest.mark.parametrize("harm", ["damaged", "other nodes", "empty"])
+async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
+    answers: ThreadAnswers, folder: Path, harm: str
+) -> None:
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    answers.leave()
+    with pytest.raises(Died):
+        await events_of(answers, begun, Mortal("draft").rag())
+    path = answers.threads.checkpoints(begun.run)
+    if harm == "damaged":
+        path.write_bytes(b"x" * 10_000)
+    elif harm == "empty":
+        path.write_bytes(b"")
+    else:
+        with sqlite3.connect(path) as database:
+            database.execute("UPDATE checkpoints SET checkpoint = replace(checkpoint, 'branch:to:', 'branch:by:')")
+            database.execute("UPDATE checkpoints SET checkpoint = CAST(checkpoint AS BLOB)")
+        database.close()
+    after, models = crash(answers, folder), Models()
+    await events_of(after, begun, models.rag())
+    assert (Counter(models.calls), after.threads.turn(begun.run).state) == (CALLS, "finished")
+    after.threads.close()
+
+
+async def test_a_question_that_a_person_ends_is_cancelled(answers: ThreadAnswers) -> None:
+    thread, models = answers.threads.create().id, Models(gate=asyncio.Event())
+    turn = answers.begin(thread, QUESTION)
+    task = asyncio.create_task(events_of(answers, turn, models.rag()))
+    while not models.calls:  # noqa: ASYNC110 - the gate is closed: it stays in this call
+        await asyncio.sleep(0.002)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert answers.threads.turn(turn.run).state == "cancelled"
+    assert not answers.threads.checkpoints(turn.run).exists()
+    assert answers.threads.conversation(thread) == []
+    assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
+
+
+async def test_a_question_that_fails_says_why(answers: ThreadAnswers) -> None:
+    thread = answers.threads.create().id
+
+    def fail() -> None:
+        raise RequestError("The index is gone.")
+
+    turn = answers.begin(thread, QUESTION)
+    with pytest.raises(RequestError, match="gone"):
+        await events_of(answers, turn, Mortal("draft", harm=fail).rag())
+    kept = answers.threads.turn(turn.run)
+    assert (kept.state, kept.message) == ("failed", "The index is gone.")
+    assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
+
+
+async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, folder: Path) -> None:
+    thread = answers.threads.create().id
+    turn = answers.begin(thread, QUESTION)
+    other = ThreadAnswers(Threads(folder))
+    assert other.unfinished() == []
+    for use in (lambda: other.begin(thread, QUESTION), lambda: other.claim(turn)):
+        with pytest.raises(ThreadBusyError):
+            use()
+    await events_of(answers, turn, Models().rag())
+    assert [one.state for one in other.threads.turns(thread)] == ["finished"]
+    other.threads.close()
+
+
+async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadAnswers, folder: Path) -> None:
+    thread = answers.threads.create().id
+    cut_off = answers.begin(thread, QUESTION)
+    after = crash(answers, folder)
+    await ask(after, thread, FOLLOW_UP)
+    assert after.threads.turn(cut_off.run).state == "cancelled"
+    after.threads.close()
+
+
+async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
+    answers: ThreadAnswers, folder: Path
+) -> None:
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    database = answers.threads._connection
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {pages}")
+    events = await events_of(answers, begun, Models().rag())
+    assert isinstance(events[-2], NotKept)
+    assert events[-2].message.endswith(
+        "(database or disk is full): make room on its disk, or make the folder writable."
+    )
+    assert events[-1].result.answer == GOOD
+    after, models = crash(answers, folder), Models()
+    await events_of(after, begun, models.rag())
+    assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
+    after.threads.close()
+
+
+async def test_a_checkpoint_that_cannot_be_written_costs_nothing(
+    answers: ThreadAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Models()
+
+    async def full(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Saver.__base__, "aput", full)
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    await events_of(answers, begun, models.rag())
+    assert (Counter(models.calls), answers.threads.turn(begun.run).state) == (CALLS, "finished")
+
+
+def test_a_synchronous_caller_may_end_a_question_and_ask_at_once(folder: Path) -> None:
+    answers, models = ThreadAnswers(Threads(folder)), Models()
+    thread = answers.threads.create().id
+    turn = answers.begin(thread, QUESTION)
+    events = answers.stream(models.rag(), turn, tokens=False)
+    next(events)
+    events.close()
+    assert answers.threads.turn(turn.run).state == "cancelled"
+    again = answers.begin(thread, QUESTION, replaces=turn.run)
+    *_, last = answers.stream(models.rag(), again, tokens=False)
+    assert isinstance(last, Finished)
+    answers.threads.close()
