@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from app.feedback import FeedbackFolder
 from app.threads.answering import ThreadAnswers
 from app.threads.store import Threads
 from tests.browser.conftest import NARROW, WIDE
-from tests.browser.test_page import Open, answered, ask, violations
+from tests.browser.test_page import Open, ask, violations
 from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World
 
 FOLLOW_UP = "And what about the deposit?"
@@ -26,8 +27,21 @@ def world(serve: Callable[..., World]) -> World:
     return serve(threads=True)
 
 
+@pytest.fixture
+def threads(world: World) -> Iterator[Threads]:
+    """The store of the server, opened as another program has it."""
+    with closing(Threads(world.folder / "threads")) as threads:
+        yield threads
+
+
 def turns(page: Page) -> Locator:
     return page.locator("#turns .turn")
+
+
+def answered(page: Page, question: str = BREAK) -> None:
+    """Begin a thread."""
+    ask(page, question)
+    expect(page.locator(".turn.last .export")).to_be_visible()
 
 
 def follow_up(page: Page, question: str = FOLLOW_UP) -> None:
@@ -36,11 +50,6 @@ def follow_up(page: Page, question: str = FOLLOW_UP) -> None:
     ask(page, question)
     expect(turns(page)).to_have_count(before + 1)
     expect(page.locator(".turn.last .export")).to_be_visible()
-
-
-def kept(world: World) -> Threads:
-    """The store of the server, opened as another program has it."""
-    return Threads(world.folder / "threads")
 
 
 def test_a_follow_up_stands_below_its_question_and_is_found_again(world: World, open_page: Open) -> None:
@@ -76,12 +85,12 @@ def test_a_follow_up_stands_below_its_question_and_is_found_again(world: World, 
     assert not seen.errors
 
 
-def test_what_a_follow_up_was_understood_as_is_corrected(world: World, open_page: Open) -> None:
+def test_what_a_follow_up_was_understood_as_is_corrected(world: World, threads: Threads, open_page: Open) -> None:
     page, seen = open_page()
     page.goto(world.address)
     answered(page)
     follow_up(page)
-    first = kept(world).turns(page.url.rpartition("/")[2])[-1].run
+    first = threads.turns(page.url.rpartition("/")[2])[-1].run
     page.get_by_role("button", name="Correct what the question was understood as").click()
     meant = page.get_by_label("What the question means by itself")
     expect(meant).to_be_focused()
@@ -93,7 +102,7 @@ def test_what_a_follow_up_was_understood_as_is_corrected(world: World, open_page
         page.keyboard.press("Enter")
     assert sent.value.post_data_json == {"question": FOLLOW_UP, "standalone": DEPOSIT, "replaces": first}
     replaced = page.locator(".replaced")
-    expect(replaced.locator("summary")).to_have_text(f"Asked before: {FOLLOW_UP}")
+    expect(replaced.locator("> summary")).to_have_text(f"Asked before: {FOLLOW_UP}")
     expect(replaced.locator(".answer")).to_be_hidden()
     expect(page.locator(".turn.last .understood")).to_contain_text(f"Understood as: {DEPOSIT}")
     expect(page.locator(".turn.last .answer")).to_contain_text("three months' rent")
@@ -104,14 +113,16 @@ def test_what_a_follow_up_was_understood_as_is_corrected(world: World, open_page
     expect(page.locator(".turn.last .asked")).to_have_text(PARKING)
     expect(page.locator(".turn.last .evidence")).to_be_visible()
     expect(replaced).to_have_count(2)
-    replaced.first.locator("summary").click()
+    replaced.first.locator("> summary").click()
     expect(replaced.first.locator(".answer")).to_be_visible()
-    conversation = kept(world).conversation(page.url.rpartition("/")[2])
+    conversation = threads.conversation(page.url.rpartition("/")[2])
     assert [turn["question"] for turn in conversation] == [BREAK, PARKING]
     assert not seen.errors
 
 
-def test_threads_are_listed_renamed_saved_and_deleted(world: World, open_page: Open, tmp_path: Path) -> None:
+def test_threads_are_listed_renamed_saved_and_deleted(
+    world: World, threads: Threads, open_page: Open, tmp_path: Path
+) -> None:
     page, seen = open_page()
     page.goto(world.address)
     answered(page)
@@ -153,7 +164,7 @@ def test_threads_are_listed_renamed_saved_and_deleted(world: World, open_page: O
     expect(listed.locator("a")).to_have_text([DEPOSIT])
     expect(page.locator("#threads-title")).to_be_focused()
     expect(turns(page)).to_have_count(0)
-    assert [thread.title for thread in kept(world).list()] == [DEPOSIT]
+    assert [thread.title for thread in threads.list()] == [DEPOSIT]
     assert not seen.errors
 
 
@@ -184,13 +195,15 @@ def test_two_tabs_of_a_thread_see_what_the_other_asks(world: World, open_page: O
     assert not [error for error in seen.errors if "409" not in error]
 
 
-def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(world: World, open_page: Open) -> None:
+def test_a_thread_that_was_deleted_elsewhere_is_told_and_the_question_is_kept(
+    world: World, threads: Threads, open_page: Open
+) -> None:
     page, _ = open_page()
     page.goto(world.address)
     answered(page)
     address = page.url
-    (thread,) = kept(world).list()
-    kept(world).delete(thread.id)
+    (thread,) = threads.list()
+    threads.delete(thread.id)
     ask(page, DEPOSIT)
     expect(page.locator("#problem")).to_contain_text("There is no such")
     expect(turns(page)).to_have_count(0)
@@ -215,17 +228,18 @@ def test_a_question_goes_on_when_the_server_is_started_again(world: World, open_
     expect(page.locator(".turn.last .export")).to_be_visible()
     expect(page.locator("#turns .asked")).to_have_text([BREAK, FOLLOW_UP])
     nodes = page.locator("#steps .node-name").all_inner_texts()
-    assert len(nodes) == len(set(nodes))
+    assert len(nodes) == len(set(nodes)), " ".join(nodes)
     assert "contextualize" in nodes
     turns(page).first.get_by_role("button", name="Show the evidence").click()
     expect(turns(page).first.locator(".evidence")).to_be_visible()
 
 
-def test_a_question_that_is_answered_elsewhere_is_shown_when_it_is(world: World, open_page: Open) -> None:
+def test_a_question_that_is_answered_elsewhere_is_shown_when_it_is(
+    world: World, threads: Threads, open_page: Open
+) -> None:
     page, seen = open_page()
     page.goto(world.address)
     answered(page)
-    threads = kept(world)
     (first,) = threads.turns(page.url.rpartition("/")[2])
     assert first.result
     turn = ThreadAnswers(threads).begin(first.thread, FOLLOW_UP)
@@ -292,11 +306,12 @@ def test_each_answer_of_a_thread_has_its_feedback(world: World, open_page: Open)
     assert not seen.errors
 
 
-def test_a_long_thread_shows_its_last_questions_and_loads_one_result(world: World, open_page: Open) -> None:
+def test_a_long_thread_shows_its_last_questions_and_loads_one_result(
+    world: World, threads: Threads, open_page: Open
+) -> None:
     page, seen = open_page()
     page.goto(world.address)
     answered(page)
-    threads = kept(world)
     (first,) = threads.turns(page.url.rpartition("/")[2])
     assert first.result
     for number in range(2, 31):
@@ -344,7 +359,7 @@ def test_every_state_of_a_thread_fits_and_is_accessible(
     look("correcting")
     page.get_by_label("What the question means by itself").fill(DEPOSIT)
     page.keyboard.press("Enter")
-    page.locator(".replaced summary").click()
+    page.locator(".replaced > summary").click()
     expect(page.locator(".turn.last .conflicts")).to_be_visible()
     look("corrected")
     follow_up(page, UNANSWERED)

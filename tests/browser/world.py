@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 from fastapi import FastAPI
 from fpdf import FPDF
 from langchain_openai import ChatOpenAI
@@ -131,7 +132,8 @@ def served(
 ) -> Iterator[World]:
     """Serve over documents in ``folder``, to which ``arrange`` may add; ``sources`` shows where quotes stand.
 
-    A restart shuts the server down and starts another one, on the same port and with the same folders.
+    A restart shuts the server down and starts another one, on the same port and with the same folders. One that keeps
+    threads shuts down at once.
     """
     shared = folder / "documents"
     shared.mkdir()
@@ -150,7 +152,12 @@ def served(
         library.add([shared])
         library.sync()
         chat = ChatOpenAI(
-            model="gpt-4o-mini", api_key=SecretStr("none"), base_url=model.base_url, max_retries=0, stream_usage=True
+            model="gpt-4o-mini",
+            api_key=SecretStr("none"),
+            base_url=model.base_url,
+            max_retries=0,
+            stream_usage=True,
+            http_async_client=httpx.AsyncClient(),  # LangChain's own stays with the event loop of the first server
         )
         rag = SelfRAG(
             retriever=library.store.as_retriever(), model=chat, settings=Settings(selfrag_embedding_model="bow")
@@ -165,11 +172,11 @@ def served(
         def restart() -> None:
             server.close()
             world.app = application()
-            server.enter_context(listening(world.app, urlsplit(world.address).port))
+            server.enter_context(listening(world.app, urlsplit(world.address).port or 0))
 
         app = application()
         world = World("", model, folder, app, restart)
-        world.address = server.enter_context(listening(app))
+        world.address = server.enter_context(listening(app, drains=not threads))
         try:
             yield world
         finally:

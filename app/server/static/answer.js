@@ -132,8 +132,8 @@ function conflicts(id, result, disagreement) {
   );
   const title = disagreement.split("\n")[0].replace(/[:：]$/, "") || "The documents disagree";
   return el(
-    "section",
-    { class: "conflicts", "aria-labelledby": `conflicts-${id} asked-${id}` },
+    "div",
+    { class: "conflicts", role: "group", "aria-labelledby": `conflicts-${id}` },
     el("h3", { id: `conflicts-${id}`, dir: "auto" }, signOf("≠"), title),
     el("ul", {}, ...rows),
   );
@@ -168,9 +168,9 @@ export function evidence(id, { citations }) {
     ),
   );
   return el(
-    "section",
-    { class: "evidence", "aria-labelledby": `evidence-${id} asked-${id}` },
-    el("h3", { id: `evidence-${id}` }, "Evidence"),
+    "div",
+    { class: "evidence" },
+    el("h3", {}, "Evidence"),
     el("ol", {}, ...items),
   );
 }

@@ -55,6 +55,7 @@ export class ThreadView {
     } catch (error) {
       if (this.id) await this.refresh();
       else await request(`/api/threads/${id}`, { method: "DELETE" }).catch(() => {});
+      this.actions.onChange();
       throw error;
     }
     if (location.hash !== threadAddress(id).slice(1)) history.pushState(null, "", threadAddress(id));
