@@ -58,6 +58,8 @@ stress: ## break things on purpose, in full: faults, kills, bit flips, critics, 
 	$(PYTHON) -m tests.stress.critics
 	$(PYTHON) -m tests.stress.faults
 	$(PYTHON) -m tests.stress.graph_kills
+	$(PYTHON) -m tests.stress.threads kills
+	$(PYTHON) -m tests.stress.threads load
 	$(PYTHON) -m tests.stress.index_kills
 	$(PYTHON) -m tests.stress.bit_flips
 	$(PYTHON) -m tests.stress.hostile
@@ -66,6 +68,8 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 	$(PYTHON) -m tests.stress.critics --questions 20 --most 500
 	$(PYTHON) -m tests.stress.faults --questions 80
 	$(PYTHON) -m tests.stress.graph_kills --kills 4
+	$(PYTHON) -m tests.stress.threads kills --kills 2 --threads 3
+	$(PYTHON) -m tests.stress.threads load --threads 6 --turns 4
 	$(PYTHON) -m tests.stress.index_kills --kills 6
 	$(PYTHON) -m tests.stress.bit_flips --flips 40
 	$(PYTHON) -m tests.stress.hostile --attacks 1

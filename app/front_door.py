@@ -84,7 +84,7 @@ class ResumedNodes:
     @classmethod
     def of(cls, snapshot: StateSnapshot) -> Self:
         """Read a checkpoint with the writes that followed it."""
-        return cls(snapshot.values["path"], [task.name for task in snapshot.tasks if task.result is not None])
+        return cls(snapshot.values.get("path", ()), [task.name for task in snapshot.tasks if task.result is not None])
 
     def events(self) -> Iterator[NodeStarted | NodeFinished]:
         """Yield the events of the nodes again."""

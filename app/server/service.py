@@ -117,7 +117,8 @@ class Service:
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
         await self.require_fitting(owner, context)
         rag = self.rag_of(owner)
-        tokens = outlives and self.streams_drafts(context)
+        chosen = context.strategy if context and "strategy" in context.model_fields_set else None
+        tokens = outlives and self.streams_drafts(chosen)
 
         def ask() -> AsyncGenerator[Event, None]:
             return rag.astream(question, context, tokens=tokens, conversation=turns, standalone=standalone)
@@ -141,10 +142,9 @@ class Service:
         if self.documents and context and context.filter:
             await self.documents.require_fitting(owner, context.filter)
 
-    def streams_drafts(self, context: Context | None) -> bool:
+    def streams_drafts(self, strategy: str | None) -> bool:
         """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
-        given = context if context and "strategy" in context.model_fields_set else self.rag.context
-        return given.strategy == "combined"
+        return (strategy or self.rag.context.strategy) == "combined"
 
     async def run(self, id_: str, owner: str) -> Run:
         """Return a run of the owner's, also one that only its thread still has. Raises `UnknownRunError`."""

@@ -13,11 +13,11 @@ from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, recor
 from app.threads.answering import NotKept, ThreadAnswers
 from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
 from core.errors import SelfRAGError
-from graph.context import Context
 
 if TYPE_CHECKING:
     from app.front_door import Event
     from app.server.service import Service
+    from graph.context import Context
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
 SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
@@ -84,8 +84,7 @@ class ThreadRuns:
         await asyncio.to_thread(self.threads.delete, thread, owner)
 
     def _start(self, turn: ThreadTurn, owner: str) -> Run:
-        context = Context.model_validate(turn.options)
-        rag, tokens = self._service.rag_of(owner), self._service.streams_drafts(context)
+        rag, tokens = self._service.rag_of(owner), self._service.streams_drafts(turn.options.get("strategy"))
 
         def ask() -> AsyncGenerator[Event | NotKept, None]:
             return self.answers.astream(rag, turn, owner, tokens=tokens)
@@ -102,7 +101,7 @@ class ThreadRuns:
             for owner, turn in await asyncio.to_thread(self.answers.unfinished):
                 if owner in owners:
                     with suppress(ThreadBusyError):
-                        self.answers.claim(turn)
+                        self.answers.claim(turn, owner)
                         self._start(turn, owner)
         except ThreadStorageError as error:
             log.warning("%s", error)

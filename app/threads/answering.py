@@ -51,10 +51,15 @@ class NotKept:
 
 
 class ThreadAnswers:
-    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one."""
+    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one.
 
-    def __init__(self, threads: Threads) -> None:
+    ``docs`` are the files and folders that are asked instead of the library: a question that was cut off goes on only
+    where the same are asked.
+    """
+
+    def __init__(self, threads: Threads, docs: Sequence[str] = ()) -> None:
         self.threads = threads
+        self._docs = list(docs)
         self._locks: dict[str, BaseFileLock] = {}
         self._leaving = False
 
@@ -80,7 +85,15 @@ class ThreadAnswers:
         lock = self.threads.lock(thread)
         try:
             options = context.model_dump(mode="json", exclude_unset=True) if context else {}
-            turn = self.threads.begin(thread, question, standalone, options, replaces, owner)
+            turn = self.threads.begin(
+                thread,
+                question,
+                owner,
+                standalone=standalone,
+                options=options,
+                docs=self._docs,
+                replaces=replaces,
+            )
         except BaseException:
             lock.release()
             raise
@@ -91,15 +104,26 @@ class ThreadAnswers:
         """Return the questions, of all threads or of one, that were cut off, each with its owner."""
         found = []
         for owner, turn in self.threads.unfinished():
-            if thread in (None, turn.thread):
+            if thread in (None, turn.thread) and turn.docs == self._docs:
                 with suppress(ThreadBusyError), self.threads.lock(turn.thread):
                     found.append((owner, turn))
         return found
 
-    def claim(self, turn: ThreadTurn) -> None:
-        """Make a question that was cut off this process's to answer. Raises `ThreadBusyError` if another does so."""
-        if turn.run not in self._locks:
-            self._locks[turn.run] = self.threads.lock(turn.thread)
+    def claim(self, turn: ThreadTurn, owner: str = "") -> None:
+        """Make a question that was cut off this process's to answer.
+
+        Raises `ThreadBusyError` if another process does so, or has done so meanwhile.
+        """
+        if turn.run in self._locks:
+            return
+        lock = self.threads.lock(turn.thread)
+        try:
+            if self.threads.turn(turn.run, owner).state != "unfinished":
+                raise ThreadBusyError
+        except BaseException:
+            lock.release()
+            raise
+        self._locks[turn.run] = lock
 
     def stream(
         self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
@@ -116,7 +140,7 @@ class ThreadAnswers:
         generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, and what `SelfRAG`
         raises; the turn has failed then.
         """
-        self.claim(turn)
+        self.claim(turn, owner)
         try:
             finished: Finished | None = None
             async with aclosing(self._answer(rag, turn, owner, tokens=tokens)) as events:
@@ -196,11 +220,11 @@ class ThreadAnswers:
 
 
 async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
-    """Tell whether the last checkpoint of a thread can be read, and leads on or to the end in this version's graph."""
+    """Tell whether the last checkpoint of a thread can be read, and this version's graph leads on from it, or ended."""
     try:
         snapshot = await graph.aget_state(config)
         list(ResumedNodes.of(snapshot).events())
-        return set(snapshot.next) <= graph.nodes.keys() if snapshot.next else bool(snapshot.values.get("outcome"))
+        return bool(snapshot.tasks or snapshot.values.get("outcome"))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the question can be begun anew
         log.warning("a checkpoint cannot be read, and its question is begun anew: %s", one_line(str(error)))
         return False

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +55,7 @@ CREATE TABLE turns (
     question TEXT NOT NULL,
     given_standalone TEXT,
     options TEXT NOT NULL,
+    docs TEXT NOT NULL,
     began TEXT NOT NULL,
     state TEXT NOT NULL,
     message TEXT,
@@ -69,6 +70,10 @@ CREATE INDEX turns_by_state ON turns (state);
 THREADS = """
 SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND NOT replaced) AS turns
 FROM threads
+"""
+NEW_TURN = """
+INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unfinished')
 """
 LAST = "SELECT run, number, state FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1"
 OF_OWNER = "SELECT turns.* FROM turns JOIN threads ON threads.id = turns.thread WHERE threads.owner = ?"
@@ -195,8 +200,9 @@ class Threads:
                 with suppress(ThreadBusyError), self.lock(row["id"]):
                     self._delete(row["id"])
             self._truncate_log()
+        files = list((self._folder / "checkpoints").glob("*.sqlite"))  # listed first: a turn is there before its file
         unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
-        for path in list((self._folder / "checkpoints").glob("*.sqlite")):
+        for path in files:
             if path.stem not in unfinished:  # a kill came before it could be removed
                 self.remove_checkpoints(path.stem)
 
@@ -205,7 +211,7 @@ class Threads:
 
         Raises `ThreadBusyError` if it is taken.
         """
-        lock = FileLock(self._folder / "locks" / f"{id_}.lock", mode=FILE_MODE, thread_local=False)
+        lock = FileLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
         with self._translated():
             try:
                 lock.acquire(timeout=0)
@@ -217,31 +223,28 @@ class Threads:
         self,
         id_: str,
         question: str,
-        standalone: str | None,
-        options: Mapping[str, Any],
-        replaces: str | None,
         owner: str = "",
+        *,
+        standalone: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        docs: Sequence[str] = (),
+        replaces: str | None = None,
     ) -> ThreadTurn:
         """Add an unfinished turn to a thread whose lock is held; one that a crash had left unfinished is cancelled.
 
         Raises `UnknownThreadError`, and `NotLastTurnError` if ``replaces`` is not the run of the last turn.
         """
         thread, run, now = self.get(id_, owner), secrets.token_urlsafe(16), _now()
-        question = clean(question)
-        row = (run, id_, question, standalone and clean(standalone), as_json(dict(options)), now, replaces)
+        question, standalone = clean(question), standalone and clean(standalone)
         with self._writing() as database:
-            last = database.execute(
-                "SELECT * FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1", (id_,)
-            ).fetchone()
+            last = database.execute(LAST, (id_,)).fetchone()
             if replaces and (last is None or last["run"] != replaces):
                 raise NotLastTurnError
             if last and last["state"] == "unfinished":
                 database.execute("UPDATE turns SET state = 'cancelled' WHERE run = ?", (last["run"],))
-            database.execute(
-                "INSERT INTO turns (run, thread, question, given_standalone, options, began, replaces, state, number) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, 'unfinished', ?)",
-                (*row, last["number"] + 1 if last else 1),
-            )
+            number = last["number"] + 1 if last else 1
+            given = (as_json(dict(options or {})), as_json(list(docs)))
+            database.execute(NEW_TURN, (run, id_, number, question, standalone, *given, now, replaces))
             title = thread.title or _title(question)
             database.execute("UPDATE threads SET title = ?, updated = ? WHERE id = ?", (title, now, id_))
         if last:
@@ -261,9 +264,9 @@ class Threads:
         self.remove_checkpoints(turn.run)
 
     def end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
-        """End a turn that has no result. Raises `ThreadStorageError`."""
+        """End a turn, unless it has a result. Raises `ThreadStorageError`."""
         with self._writing() as database:
-            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ?"
+            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ? AND state = 'unfinished'"
             database.execute(ended, (state, message and clean(message), turn.run))
             database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
         self.remove_checkpoints(turn.run)
@@ -314,6 +317,11 @@ class Threads:
             database.execute("DELETE FROM threads WHERE id = ?", (id_,))
         for run in runs:
             self.remove_checkpoints(run)
+        with suppress(OSError):
+            self._lock_file(id_).unlink(missing_ok=True)
+
+    def _lock_file(self, id_: str) -> Path:
+        return self._folder / "locks" / f"{id_}.lock"
 
     def _truncate_log(self) -> None:
         """Empty the write-ahead log, which holds what was written before it was deleted."""
@@ -363,14 +371,14 @@ def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:
     """Return a turn as it was kept; one that this version cannot read has failed."""
     kept = dict(row)
     try:
-        kept["options"] = json.loads(kept["options"])
+        kept["options"], kept["docs"] = json.loads(kept["options"]), json.loads(kept["docs"])
         kept["result"] = json.loads(kept["result"]) if kept["result"] else None
         turn = ThreadTurn(**kept)
         if (turn.state == "finished") == (turn.result is not None):
             return turn
     except (ValidationError, ValueError, TypeError, RecursionError):
         pass
-    return ThreadTurn(**{**kept, "options": {}, "state": "failed", "message": UNREADABLE, "result": None})
+    return ThreadTurn(**{**kept, "options": {}, "docs": [], "state": "failed", "message": UNREADABLE, "result": None})
 
 
 def _title(title: str) -> str:

@@ -29,9 +29,9 @@ class ThreadTurn(BaseModel):
     """A question of a thread, and its result once it is finished; ``number`` counts from 1, and ``run`` is its id.
 
     ``given_standalone`` is a person's correction of what the question means, and ``options`` are the fields of
-    `Context` that were given, as JSON. A turn that corrects another ``replaces`` its run; the other is then
-    ``replaced``: it is kept, and no part of the conversation. ``message`` says why a turn failed, and ``numbered`` is
-    the answer with the numbers of its citations.
+    `Context` that were given, as JSON; ``docs`` are the files and folders that are asked instead of the library. A turn
+    that corrects another ``replaces`` its run; the other is then ``replaced``: it is kept, and no part of the
+    conversation. ``message`` says why a turn failed, and ``numbered`` is the answer with the numbers of its citations.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,6 +42,7 @@ class ThreadTurn(BaseModel):
     question: str
     given_standalone: str | None = None
     options: dict[str, Any] = {}
+    docs: list[str] = []
     began: datetime
     state: State
     message: str | None = None

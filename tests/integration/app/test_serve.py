@@ -13,9 +13,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.serve import is_loopback, listen, most_connections
+from app.screen import Screen
+from app.serve import is_loopback, listen, most_connections, opened_threads
+from app.settings import Settings
 from tests.command_line import Program
-from tests.integration.openai_server import OpenAIServer
+from tests.integration.openai_server import HANG, OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -88,6 +90,37 @@ def test_a_connection_sends_what_it_has_at_once() -> None:
 
 def test_there_is_room_for_many_connections() -> None:
     assert most_connections() >= 256
+
+
+def test_threads_that_cannot_be_opened_are_told_and_not_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "threads").mkdir()
+    (tmp_path / "threads" / "threads.sqlite").write_bytes(b"no database" * 500)
+    assert opened_threads(Settings(selfrag_home=tmp_path), Screen()) is None
+    told = capsys.readouterr().err
+    assert (told.startswith("note: The threads in "), told.count("\n")) == (True, 1)
+    assert told.endswith("move threads.sqlite away to begin without any. Until then none are kept.\n")
+
+
+def test_a_server_that_was_killed_goes_on_with_its_thread_at_the_next_start(
+    program: Program, server: OpenAIServer, docs: Path
+) -> None:
+    program("index", str(docs))
+    server.always = lambda asked: HANG if asked.kind == "support" else None
+    with served(program) as (address, process), httpx.Client(base_url=address, timeout=60) as client:
+        thread = client.post("/api/threads", json={}).json()["id"]
+        run = client.post(f"/api/threads/{thread}/runs", json={"question": RENT}).json()["id"]
+        server.wait_for("support")
+        process.kill()
+        process.wait()
+    before = server.kinds()
+    server.always = lambda asked: None
+    with served(program) as (address, _), httpx.Client(base_url=address, timeout=60) as client:
+        assert "event: finished" in client.get(f"/api/runs/{run}/events").text
+        (turn,) = client.get(f"/api/threads/{thread}").json()["turns"]
+        assert (turn["state"], turn["answer"]) == ("finished", ANSWER)
+    assert set(server.kinds()[len(before) :]) <= {"support", "usefulness"}
 
 
 async def test_a_server_answers_what_it_began_before_sigterm_ends_it(

@@ -154,6 +154,17 @@ async def test_a_full_queue_begins_no_turn(tmp_path: Path) -> None:
         await ended(app)
 
 
+async def test_a_disk_that_is_full_begins_no_turn_and_is_told(tmp_path: Path) -> None:
+    threads, models = Threads(tmp_path / "threads"), Models()
+    with client_of(scripted_app(models, threads=threads)) as client:
+        thread = await begun(client)
+        threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
+        full = await client.post(f"/api/threads/{thread}/runs", json={"question": "long " * 1_600})
+        assert (full.status_code, "make room on its disk" in full.text, models.calls) == (507, True, [])
+        assert await turns_of(client, thread) == []
+    threads.close()
+
+
 async def test_deleting_a_thread_ends_its_question(tmp_path: Path) -> None:
     models = Models(gate=asyncio.Event())
     with app_in(tmp_path, models) as app, client_of(app) as client:
@@ -316,6 +327,18 @@ def test_a_server_that_ends_in_order_leaves_its_question_to_the_next(tmp_path: P
     paid = Counter(models.calls) + Counter(after.calls)
     assert paid - CALLS in (Counter(support=1), Counter(support=1, usefulness=1))
     assert after.calls.count("draft") == 0
+
+
+def test_a_server_deletes_old_threads_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.server.threads.EXPIRE_SECONDS", 0.01)
+    threads = Threads(tmp_path / "threads", keep_days=30)
+    old, new = threads.create().id, threads.create().id
+    with listening(scripted_app(threads=threads)) as address, httpx.Client(base_url=address) as client:
+        with threads._writing() as database:
+            database.execute("UPDATE threads SET updated = '2020-01-01' WHERE id = ?", (old,))
+        while len(listed := client.get("/api/threads").json()["threads"]) > 1:
+            pass
+    assert [one["id"] for one in listed] == [new]
 
 
 def test_what_was_cut_off_never_meets_a_full_queue_and_only_known_owners_pay(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
 from app.threads.answering import NotKept, Saver, ThreadAnswers
@@ -108,10 +109,13 @@ async def test_a_follow_up_is_asked_after_what_was_said(answers: ThreadAnswers) 
     assert second.result
     assert second.result.standalone != "Why is that so?"
     assert QUESTION in second.result.standalone
-    third = await ask(answers, thread, "Why is that so?", standalone=QUESTION, replaces=second.run)
-    assert third.result
-    assert third.result.standalone == QUESTION
-    assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, False]
+    again = await ask(answers, thread, "Why is that so?", replaces=second.run)
+    assert again.result
+    assert again.result.standalone == second.result.standalone, "what it corrects was not said before it"
+    corrected = await ask(answers, thread, "Why is that so?", standalone=QUESTION, replaces=again.run)
+    assert corrected.result
+    assert corrected.result.standalone == QUESTION
+    assert [turn.replaced for turn in answers.threads.turns(thread)] == [False, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +148,38 @@ async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     started = [event.node for event in events if isinstance(event, NodeStarted)]
     assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
     assert (after.unfinished(), os.listdir(folder / "checkpoints")) == ([], [])  # noqa: PTH208 - not of the loop's
+    after.threads.close()
+
+
+@pytest.mark.parametrize("writes", range(1, 9))
+async def test_a_question_that_was_cut_off_between_two_nodes_pays_nothing_again(
+    answers: ThreadAnswers, folder: Path, writes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finished node's writes are on the disk before the checkpoint that they lead to."""
+    put, written = Saver.aput, 0
+
+    async def failing(*given: Any) -> Any:
+        nonlocal written
+        written += 1
+        if written > writes:
+            raise Died
+        return await put(*given)
+
+    first, second = Models(), Models()
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    answers.leave()
+    with monkeypatch.context() as patched:
+        patched.setattr(Saver, "aput", failing)
+        with pytest.raises(Died):
+            await events_of(answers, begun, first.rag())
+    after = crash(answers, folder)
+    events = await events_of(after, begun, second.rag())
+    assert Counter(first.calls) + Counter(second.calls) == CALLS
+    kept = after.threads.turn(begun.run)
+    assert kept.result
+    finished = [event.node for event in events if isinstance(event, NodeFinished)]
+    started = [event.node for event in events if isinstance(event, NodeStarted)]
+    assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
     after.threads.close()
 
 
@@ -217,6 +253,20 @@ async def test_a_question_that_fails_says_why(answers: ThreadAnswers) -> None:
     assert (await ask(answers, thread, replaces=turn.run)).state == "finished"
 
 
+async def test_options_that_this_version_does_not_know_fail_their_question_alone(
+    answers: ThreadAnswers, folder: Path
+) -> None:
+    turn = answers.begin(answers.threads.create().id, QUESTION, Context(k=3))
+    with answers.threads._writing() as database:
+        database.execute("""UPDATE turns SET options = '{"knob": 1}'""")
+    after = crash(answers, folder)
+    ((_, found),) = after.unfinished()
+    with pytest.raises(ValidationError):
+        await events_of(after, found, Models().rag())
+    assert (after.threads.turn(turn.run).state, after.unfinished()) == ("failed", [])
+    after.threads.close()
+
+
 async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, folder: Path) -> None:
     thread = answers.threads.create().id
     turn = answers.begin(thread, QUESTION)
@@ -226,8 +276,19 @@ async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, 
         with pytest.raises(ThreadBusyError):
             use()
     await events_of(answers, turn, Models().rag())
+    with pytest.raises(ThreadBusyError):
+        other.claim(turn)  # which it took for unfinished
     assert [one.state for one in other.threads.turns(thread)] == ["finished"]
     other.threads.close()
+
+
+async def test_a_question_of_other_documents_goes_on_with_these_alone(answers: ThreadAnswers, folder: Path) -> None:
+    lease = ThreadAnswers(answers.threads, ["lease.pdf"])
+    turn = lease.begin(answers.threads.create().id, QUESTION)
+    lease.leave()
+    lease.cancel(turn)
+    assert answers.unfinished() == []
+    assert lease.unfinished() == [("", turn)]
 
 
 async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadAnswers, folder: Path) -> None:
@@ -243,9 +304,7 @@ async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
     answers: ThreadAnswers, folder: Path
 ) -> None:
     begun = answers.begin(answers.threads.create().id, QUESTION)
-    database = answers.threads._connection
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {pages}")
+    answers.threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
     events = await events_of(answers, begun, Models().rag())
     assert isinstance(events[-2], NotKept)
     assert events[-2].message.endswith(

@@ -63,7 +63,8 @@ class Recorder(Loopback):
         prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
         number = int(TICKET.findall(str([one["content"] for one in messages]))[-1])
         self.calls.append(Call(number, NODES[messages[0]["content"]], prompt, request["model"]))
-        return replace(reply(completion_for(request, Random(prompt))), pause=CALL_SECONDS)
+        said = reply(completion_for(request, Random(prompt)), stream=bool(request.get("stream")))
+        return replace(said, pause=CALL_SECONDS)
 
 
 @dataclass

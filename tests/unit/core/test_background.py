@@ -6,12 +6,13 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.background import in_background
+from core.background import in_background, stream_in_background
 from core.errors import ModelError
 
 
@@ -26,6 +27,32 @@ async def test_work_in_the_background_runs_inside_a_running_loop_and_raises_here
     assert in_background(work()) == {"done": True}
     with pytest.raises(ModelError, match="gone"):
         in_background(broken())
+
+
+async def counting(ended: list[str], error: Exception | None = None) -> AsyncGenerator[int, None]:
+    try:
+        for number in range(3):
+            yield number
+            await asyncio.sleep(0)
+        if error:
+            raise error
+    finally:
+        await asyncio.sleep(0)
+        ended.append("ended")
+
+
+def test_what_is_yielded_in_the_background_comes_in_order_with_its_error() -> None:
+    assert list(stream_in_background(counting([]))) == [0, 1, 2]
+    with pytest.raises(ModelError, match="gone"):
+        list(stream_in_background(counting([], ModelError("gone"))))
+
+
+def test_a_stream_that_is_left_has_ended_when_its_caller_goes_on() -> None:
+    ended: list[str] = []
+    stream = stream_in_background(counting(ended))
+    assert next(stream) == 0
+    stream.close()
+    assert ended == ["ended"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

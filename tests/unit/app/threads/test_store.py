@@ -37,7 +37,7 @@ def result(question: str = QUESTION, answer: str = "Air scatters blue light.") -
 
 
 def asked(threads: Threads, thread: str, question: str = QUESTION, replaces: str | None = None) -> ThreadTurn:
-    return threads.begin(thread, question, None, {}, replaces)
+    return threads.begin(thread, question, replaces=replaces)
 
 
 def answered(
@@ -82,7 +82,7 @@ def test_the_last_changed_thread_comes_first_and_is_named_after_its_question(thr
 
 def test_another_owner_sees_nothing(threads: Threads) -> None:
     thread = threads.create("ann")
-    turn = threads.begin(thread.id, QUESTION, None, {}, None, "ann")
+    turn = threads.begin(thread.id, QUESTION, "ann")
     assert threads.list("bob") == []
     for use in (
         lambda: threads.get(thread.id, "bob"),
@@ -91,7 +91,7 @@ def test_another_owner_sees_nothing(threads: Threads) -> None:
         lambda: threads.conversation(thread.id, "bob"),
         lambda: threads.rename(thread.id, "mine", "bob"),
         lambda: threads.delete(thread.id, "bob"),
-        lambda: threads.begin(thread.id, QUESTION, None, {}, None, "bob"),
+        lambda: threads.begin(thread.id, QUESTION, "bob"),
     ):
         with pytest.raises(UnknownThreadError):
             use()
@@ -119,6 +119,13 @@ def test_a_correction_that_failed_and_is_asked_again_replaces_the_first_question
     answered(threads, thread, "Two, rather?", replaces=second.run)
     assert questions_before(threads, thread) == ["Two, rather?"]
     assert threads.get(thread).turns == 1
+
+
+def test_what_is_finished_cannot_be_ended(threads: Threads) -> None:
+    """As by a person who ends it while its result is being stored."""
+    turn = answered(threads, threads.create().id)
+    threads.end(turn, "cancelled")
+    assert threads.turn(turn.run).state == "finished"
 
 
 def test_only_the_last_question_can_be_corrected(threads: Threads) -> None:
@@ -158,6 +165,7 @@ def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path
     assert [one.id for one in threads.list()] == [other]
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"SECRET" not in path.read_bytes()
+        assert thread not in path.name
 
 
 def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: Threads, tmp_path: Path) -> None:
@@ -241,6 +249,26 @@ def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "threads").touch()
     with pytest.raises(ThreadStorageError, match="cannot be kept or read"):
         Threads(tmp_path / "threads")
+
+
+def test_a_disk_that_is_full_is_told_and_leaves_what_was_there(threads: Threads) -> None:
+    thread = threads.create().id
+    turn = asked(threads, thread)
+    threads._connection.execute("PRAGMA max_page_count = 1")  # which is the pages that there are
+    with pytest.raises(ThreadStorageError, match=r"cannot be kept or read \(.*full\): make room on its disk"):
+        threads.finish(turn, result(answer="long " * 10_000), "")
+    assert threads.turn(turn.run) == turn
+    threads.rename(thread, "Still there")
+
+
+def test_a_file_that_another_process_writes_for_long_is_told(
+    threads: Threads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.threads.store.WAIT", 0.01)
+    with closing(Threads(tmp_path / "threads")) as other, threads._writing():
+        with pytest.raises(ThreadStorageError, match="another process writes them, so try again"):
+            other.create()
+        assert other.list() == []
 
 
 WRITER = """

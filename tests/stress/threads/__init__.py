@@ -1,0 +1,1 @@
+"""Kill and load a server that keeps threads."""
