@@ -19,7 +19,7 @@ export class TurnView {
         this.#tellFoot();
         actions.onEnd();
       },
-      onAgain: (options, question) => actions.askAgain(question, options, this),
+      onAgain: (options, question) => actions.askAgain(question, { ...this.#written(), ...options }, this),
       onCorrect: (line) => this.#correct(line),
     });
     this.unfold = button("", () => this.#toggle(), { class: "link" });
@@ -130,6 +130,13 @@ export class TurnView {
     this.unfold.setAttribute("aria-expanded", String(!folded));
     this.follow.hidden = folded || this.chosen || !this.view.id;
     this.edit.hidden = !ended || !this.last;
+  }
+
+  // What a person or the model wrote of what it means, which stays where it is asked again.
+  #written() {
+    const { state, standalone } = this.turn;
+    const rewritten = this.view.events.some(({ kind, data }) => kind === "node_finished" && data.decided.rewritten);
+    return standalone && (state !== "finished" || rewritten) ? { standalone } : {};
   }
 
   #edit() {
