@@ -399,7 +399,7 @@ def test_a_check_of_a_text_stays_by_itself(world: World, open_page: Open) -> Non
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.get_by_role("button", name=re.compile("Contradicted"))).to_be_visible()
     expect(turns(page)).to_have_count(0)
-    checked = page.get_by_role("region", name="Last checks").get_by_role("link")
+    checked = page.get_by_role("region", name="Checks, and questions without a thread").get_by_role("link")
     expect(checked).to_have_count(1)
     page.locator("#threads li a").click()
     expect(turns(page)).to_have_count(1)

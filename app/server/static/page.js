@@ -127,11 +127,11 @@ function askAgain(options, question) {
   return ask(question, options);
 }
 
-async function show(id, question, kind = "question") {
+async function show(id, question, kind = "question", ended = false) {
   document.title = `${question} · Self-RAG`;
   arrange("run");
   const asking = document.activeElement === byId("question");
-  const shown = view.show(id, question, kind);
+  const shown = view.show(id, question, kind, ended);
   trace.choose(view);
   if (!asking && !document.querySelector("dialog[open]")) byId(`asked-${id}`).focus();
   try {
@@ -191,7 +191,7 @@ async function showRun(id) {
   if (run.thread) {
     history.replaceState(null, "", location.href.replace(/#(?:\/runs\/|run=)/, `#/threads/${run.thread}/runs/`));
     await showThread(run.thread, id);
-  } else show(id, run.question, run.kind);
+  } else show(id, run.question, run.kind, run.state === "finished");
 }
 
 async function showQuote(run, citation) {
@@ -224,21 +224,22 @@ function onGone() {
   listAsked();
 }
 
-// Lists the threads and the checks, or without threads the last questions of all kinds.
+// Lists the threads, and the last runs that belong to none.
 async function listAsked() {
+  if (!settings) return;
   let runs = [];
   try {
     ({ runs } = await json("/api/runs"));
   } catch {
     return; // what is listed stays
   }
-  if (settings?.threads) {
+  if (settings.threads) {
     await listThreads(runs);
     clearTimeout(listing);
     const elsewhere = (run) => ["queued", "running"].includes(run.state) && run.thread && run.thread !== thread.id;
     if (runs.some(elsewhere)) listing = setTimeout(listAsked, LOOK_AGAIN);
-    runs = runs.filter((run) => run.kind === "check");
-    byId("history-title").textContent = "Last checks";
+    runs = runs.filter((run) => !run.thread);
+    byId("history-title").textContent = "Checks, and questions without a thread";
   }
   const items = runs.slice(0, MOST_LAST).map((run) => {
     const state = run.outcome

@@ -18,15 +18,16 @@ export class RunView {
     this.clear();
   }
 
-  // Show a run from its first event on; returns when it has ended, or another run is shown.
-  async show(id, question, kind = "question") {
+  // Show a run from its first event on, or only its end if it has `ended`; returns then, or when another run is shown.
+  async show(id, question, kind = "question", ended = false) {
     this.clear();
     [this.id, this.question, this.state] = [id, question, "running"];
     const { signal } = this.following;
     this.draft = el("p", { class: "draft", dir: "auto" });
     this.drafting = el("div", { class: "drafting", hidden: true }, el("h3", {}, "Draft, not checked yet"), this.draft);
     this.stop = button("Stop", () => this.#cancel(id), { class: "quiet" });
-    this.told = el("p", { class: "muted now" }, "Waiting for the model …");
+    this.stop.hidden = ended;
+    this.told = el("p", { class: "muted now" }, ended ? "Loading …" : "Waiting for the model …");
     this.place.replaceChildren(
       askedHeading(id, question),
       el("div", { class: "working" }, this.told, this.stop),
@@ -34,7 +35,7 @@ export class RunView {
     );
     for await (const event of eventsOf(id, signal)) {
       if (signal.aborted) return;
-      this.#take(event, kind);
+      this.#take(event, kind, ended);
     }
   }
 
@@ -62,7 +63,7 @@ export class RunView {
     );
   }
 
-  #take(event, asked) {
+  #take(event, asked, ended) {
     const { kind, data } = event;
     if (kind === "anew") {
       this.events = [];
@@ -71,6 +72,7 @@ export class RunView {
     }
     if (kind !== "draft_token") this.events.push(event);
     this.trace.take(this, event);
+    if (ended && !["not_kept", "finished", "failed", "cancelled"].includes(kind)) return;
     switch (kind) {
       case "node_started":
         if ([...DRAFTING, "finish"].includes(data.node)) this.#setDraft("");

@@ -64,8 +64,8 @@ export async function* eventsOf(id, signal) {
       if (signal.aborted) return;
       if (error instanceof Failure && error.status >= 400 && error.status < 500) throw error;
       gone ||= error instanceof Failure && !error.status;
-      if (++failures > MOST_FAILURES) throw new Failure("The server cannot be reached: load this page again later.");
     }
+    if (++failures > MOST_FAILURES) throw new Failure("The server cannot be reached: load this page again later.");
     yield { kind: "cut" };
     await new Promise((resolve) => setTimeout(resolve, Math.min(250 * 2 ** failures, 8000)));
   }

@@ -26,10 +26,11 @@ export class ThreadView {
       await this.#load();
       if (this.id !== id) return;
     }
+    if (!new_ && !run) return;
     const turn = run ? await this.#find(run) : this.#last;
-    if (!turn || (run && !new_ && turn === this.chosen)) return;
-    if (run) turn.open();
-    if (!document.querySelector("dialog[open]")) turn.focus();
+    const there = !new_ && turn?.isOpen;
+    if (run) turn?.open();
+    if (turn && !there && !document.querySelector("dialog[open]")) turn.focus();
   }
 
   // Show what has changed meanwhile, here or elsewhere.

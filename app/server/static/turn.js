@@ -53,6 +53,10 @@ export class TurnView {
     this.#tellFoot();
   }
 
+  get isOpen() {
+    return this.view.id !== null && !this.article.classList.contains("folded");
+  }
+
   focus() {
     this.place.querySelector(".asked")?.focus({ preventScroll: true });
     this.article.scrollIntoView({ block: "start" });
@@ -80,12 +84,14 @@ export class TurnView {
   }
 
   async #show(run, question) {
-    const shown = this.view.show(run, question);
+    const shown = this.view.show(run, question, "question", this.turn.state === "finished");
     this.actions.onChosen(this);
     try {
       await shown;
     } catch (error) {
+      this.view.clear();
       this.view.fail(run, question, error.message);
+      this.actions.onEnd();
     }
   }
 
