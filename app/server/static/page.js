@@ -247,11 +247,12 @@ async function listAsked() {
       : run.kind === "check" && run.state === "finished"
         ? { sign: "✓", kind: "none", word: "checked" }
         : { sign: run.state === "failed" ? "✗" : "…", kind: "none", word: run.state };
+    const href = runAddress(run.id, null).slice(1);
     const began = new Date(run.began).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
     return el(
       "li",
       {},
-      el("a", { href: runAddress(run.id, null).slice(1), dir: "auto", "aria-current": run.id === view.id && "true" }, run.question),
+      el("a", { href, dir: "auto", "aria-current": run.id === view.id && "true" }, run.question),
       el("span", { class: `verdict ${state.kind}` }, signOf(state.sign), state.word),
       el("time", { datetime: run.began, class: "muted" }, began),
     );
