@@ -139,7 +139,8 @@ export class ThreadView {
       await this.refresh();
       this.place.querySelector(".asked")?.focus();
     };
-    return el("p", { class: "earlier" }, button(`Show ${counted(count, "earlier question")}`, show, { class: "quiet" }));
+    const told = `Show ${counted(count, "earlier question")}`;
+    return el("p", { class: "earlier" }, button(told, show, { class: "quiet" }));
   }
 
   async #find(run) {
