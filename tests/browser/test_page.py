@@ -115,7 +115,7 @@ def test_documents_that_disagree_are_shown_side_by_side(world: World, open_page:
     page, _ = open_page()
     page.goto(world.address)
     answered(page, DEPOSIT)
-    conflicts = page.get_by_role("region", name="The documents disagree")
+    conflicts = page.get_by_role("group", name="The documents disagree")
     expect(conflicts.locator("li")).to_have_count(2)
     expect(conflicts).to_contain_text(TWO)
     expect(page.locator(".answer")).not_to_contain_text("disagree")

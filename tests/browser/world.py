@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
+from fastapi import FastAPI
 from fpdf import FPDF
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -21,6 +24,7 @@ from app.server.documents import Documents
 from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
+from app.threads.store import Threads
 from graph.context import Limits
 from retrieval.library.library import Library
 from tests.integration.openai_server import Asked, Fault, Inputs, OpenAIServer, Policy
@@ -114,6 +118,7 @@ class World:
     model: Model
     folder: Path
     app: Any = field(repr=False)
+    restart: Callable[[], None] = field(repr=False)
 
 
 @contextmanager
@@ -121,9 +126,15 @@ def served(
     folder: Path,
     arrange: Callable[[Path], None] = lambda shared: None,
     sources: Callable[[Library], Sources] = lambda library: Sources(),
+    *,
+    threads: bool = False,
     **options: Any,
 ) -> Iterator[World]:
-    """Serve over documents in ``folder``, to which ``arrange`` may add; ``sources`` shows where quotes stand."""
+    """Serve over documents in ``folder``, to which ``arrange`` may add; ``sources`` shows where quotes stand.
+
+    A restart shuts the server down and starts another one, on the same port and with the same folders. One that keeps
+    threads shuts down at once.
+    """
     shared = folder / "documents"
     shared.mkdir()
     shutil.copy(LEASE, shared)
@@ -134,22 +145,41 @@ def served(
     pdf.multi_cell(0, text=PLAN)
     pdf.output(str(shared / "parking-plan.pdf"))
     arrange(shared)
-    library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
-    library.add([shared])
-    library.sync()
     model = Model()
-    chat = ChatOpenAI(
-        model="gpt-4o-mini", api_key=SecretStr("none"), base_url=model.base_url, max_retries=0, stream_usage=True
-    )
-    try:
+
+    def application() -> FastAPI:
+        library = Library.open(folder / "index", BagOfWords(), embedding_name="bow")
+        library.add([shared])
+        library.sync()
+        chat = ChatOpenAI(
+            model="gpt-4o-mini",
+            api_key=SecretStr("none"),
+            base_url=model.base_url,
+            max_retries=0,
+            stream_usage=True,
+            http_async_client=httpx.AsyncClient(),  # LangChain's own stays with the event loop of the first server
+        )
         rag = SelfRAG(
             retriever=library.store.as_retriever(), model=chat, settings=Settings(selfrag_embedding_model="bow")
         )
         rag.context = rag.context.model_copy(update={"limits": Limits(rewrites=1, drafts=1)})
         documents, feedback = Documents(rag, library, folder / "uploads"), FeedbackFolder(folder / "feedback")
-        app = create_app(rag, ServerOptions(**options), documents, sources(library), feedback)
-        with listening(app) as address:
-            yield World(address, model, folder, app)
-    finally:
-        model.release()
-        model.close()
+        kept = Threads(folder / "threads") if threads else None
+        return create_app(rag, ServerOptions(**options), documents, sources(library), feedback, kept)
+
+    with ExitStack() as server:
+
+        def restart() -> None:
+            server.close()
+            world.app = application()
+            server.enter_context(listening(world.app, urlsplit(world.address).port or 0))
+
+        app = application()
+        world = World("", model, folder, app, restart)
+        world.address = server.enter_context(listening(app, drains=not threads))
+        try:
+            yield world
+        finally:
+            model.release()
+            server.close()
+            model.close()

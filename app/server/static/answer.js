@@ -1,7 +1,7 @@
 // The answer with each claim marked by its verdict; or, where there is none, what was tried and what may help.
 
 import { showAbstention } from "./abstention.js";
-import { button, byId, counted, el, fileName, placeOf, replaceContent, sectionOf, signOf } from "./dom.js";
+import { button, counted, el, fileName, placeOf, replaceContent, sectionOf, signOf } from "./dom.js";
 import { feedbackBar } from "./feedback.js";
 import { openPassage } from "./passage.js";
 import { attachPeek } from "./peek.js";
@@ -14,13 +14,44 @@ const FORMS = [
   ["html", "Web page", "html"],
 ];
 
-export function showAnswer(id, result, onAgain) {
+// `onCorrect` makes what a follow-up was taken to mean correctable; it gets the line that says it.
+export function showAnswer(place, id, result, { onAgain, onCorrect }) {
   const { sign, kind, word } = shownOutcome(result.outcome);
   const badge = el("p", { class: `outcome ${kind}` }, signOf(sign), word);
   const answered = ["grounded", "partially_grounded", "direct"].includes(result.outcome);
   const parts = answered ? answerParts(id, result) : showAbstention(result, onAgain);
-  const title = el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, result.question);
-  replaceContent(byId("outcome"), title, badge, ...parts, costLine(id, result), feedbackBar(id), exportBar(id));
+  replaceContent(
+    place,
+    askedHeading(id, result.question),
+    understoodLine(result, onCorrect),
+    badge,
+    ...parts,
+    costLine(id, result),
+    feedbackBar(id),
+    exportBar(`/api/runs/${encodeURIComponent(id)}/export`),
+  );
+}
+
+export function askedHeading(id, question) {
+  return el("h2", { class: "asked", id: `asked-${id}`, dir: "auto", tabindex: "-1" }, question);
+}
+
+// What a follow-up was taken to mean, where that is not what was said.
+export function understoodLine({ question, standalone }, onCorrect) {
+  if (!standalone || standalone === question) return null;
+  const line = el(
+    "p",
+    { class: "understood" },
+    el("span", { class: "muted" }, "Understood as: "),
+    el("span", { class: "meant", dir: "auto" }, standalone),
+    onCorrect && " ",
+    onCorrect &&
+      button("Correct", () => onCorrect(line), {
+        class: "link for-last",
+        "aria-label": "Correct what the question was understood as",
+      }),
+  );
+  return line;
 }
 
 function answerParts(id, result) {
@@ -101,9 +132,9 @@ function conflicts(id, result, disagreement) {
   );
   const title = disagreement.split("\n")[0].replace(/[:：]$/, "") || "The documents disagree";
   return el(
-    "section",
-    { class: "conflicts", "aria-labelledby": "conflicts-title" },
-    el("h3", { id: "conflicts-title", dir: "auto" }, signOf("≠"), title),
+    "div",
+    { class: "conflicts", role: "group", "aria-labelledby": `conflicts-${id}` },
+    el("h3", { id: `conflicts-${id}`, dir: "auto" }, signOf("≠"), title),
     el("ul", {}, ...rows),
   );
 }
@@ -137,9 +168,9 @@ export function evidence(id, { citations }) {
     ),
   );
   return el(
-    "section",
-    { class: "evidence", "aria-labelledby": "evidence-title" },
-    el("h3", { id: "evidence-title" }, "Evidence"),
+    "div",
+    { class: "evidence" },
+    el("h3", {}, "Evidence"),
     el("ol", {}, ...items),
   );
 }
@@ -178,7 +209,7 @@ function costLine(id, result) {
   return details;
 }
 
-export function exportBar(id, name = "answer") {
+export function exportBar(path, name = "answer") {
   const problem = el("span", { role: "alert" });
   const buttons = FORMS.map(([form, told, suffix]) =>
     button(
@@ -186,7 +217,7 @@ export function exportBar(id, name = "answer") {
       async () => {
         problem.textContent = "";
         try {
-          await download(`/api/runs/${encodeURIComponent(id)}/export?format=${form}`, `${name}.${suffix}`);
+          await download(`${path}?format=${form}`, `${name}.${suffix}`);
         } catch (error) {
           problem.textContent = error.message;
         }

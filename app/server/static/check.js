@@ -1,6 +1,6 @@
 // A text that somebody wrote, held against the documents: what is sent, and the text with each claim marked.
 
-import { claimParts, evidence, exportBar, summaryOfClaims } from "./answer.js";
+import { askedHeading, claimParts, evidence, exportBar, summaryOfClaims } from "./answer.js";
 import { byId, counted, el, replaceContent, shortened, showProblem } from "./dom.js";
 import { post, request } from "./server.js";
 
@@ -38,17 +38,17 @@ async function start(file, text) {
   return [(await (await request(path, { method: "POST", body: file, headers })).json()).id, file.name];
 }
 
-export function showCheck(id, name, result) {
+export function showCheck(place, id, name, result) {
   const claims = result.claims.filter((claim) => claim.label !== "no claim");
   const told = `${counted(result.usage.model_calls, "model call")} · ${result.usage.seconds.toFixed(1)} s`;
   replaceContent(
-    byId("outcome"),
-    el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, name),
+    place,
+    askedHeading(id, name),
     summaryOfClaims(claims) ?? el("p", {}, "The text makes no claim."),
     el("div", { class: "answer", dir: "auto" }, ...partsOf(id, result)),
     ...(result.citations.length ? [evidence(id, result)] : []),
     el("p", { class: "muted" }, told),
-    exportBar(id, "claims"),
+    exportBar(`/api/runs/${encodeURIComponent(id)}/export`, "claims"),
   );
 }
 

@@ -41,7 +41,7 @@ export function announce(text) {
 // Replaces what a region shows; a focus in it moves to its heading, lest it is lost.
 export function replaceContent(region, ...parts) {
   const focused = region.contains(document.activeElement);
-  region.replaceChildren(...parts);
+  region.replaceChildren(...parts.filter(Boolean));
   if (focused) region.querySelector("[tabindex='-1']")?.focus();
 }
 

@@ -16,9 +16,9 @@ export function feedbackBar(id) {
     button("", () => say({ judgement }), { class: "link", "aria-pressed": "false", "data-judgement": judgement }),
   );
   buttons.forEach((one, index) => one.append(signOf(JUDGEMENTS[index][1]), JUDGEMENTS[index][2]));
-  const right = el("textarea", { id: "right-answer", rows: "2", maxlength: "8000", dir: "auto" });
+  const right = el("textarea", { id: `right-${id}`, rows: "2", maxlength: "8000", dir: "auto" });
   more.append(
-    el("label", { for: "right-answer" }, "What would be right? (not needed)"),
+    el("label", { for: `right-${id}` }, "What would be right? (not needed)"),
     right,
     button("Add", () => say({ judgement: chosen(), answer: right.value.trim() || null }), { class: "quiet" }),
   );

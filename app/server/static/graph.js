@@ -127,6 +127,8 @@ export class Graph {
 // What a node decided, in the few characters that it has room for; the list of steps says it whole.
 function inShort(name, decided, summary) {
   switch (name) {
+    case "contextualize":
+      return decided.rewritten ? "rewritten" : decided.leans ? "joined" : "stands alone";
     case "retrieve":
       return counted(decided.retrieved, "passage");
     case "grade_documents":

@@ -1,17 +1,20 @@
-// The page: asks, shows the run that its address names, and keeps the list of the last questions.
+// The page: asks, shows the thread or the run that its address names, and lists the threads or the last questions.
 
+import { runAddress, shownAddress } from "./address.js";
 import { prepareChecks } from "./check.js";
 import { byId, el, showProblem, signOf } from "./dom.js";
 import { chosenSources, prepareDocuments } from "./documents.js";
 import { Graph } from "./graph.js";
 import { closePassage, showPassage } from "./passage.js";
 import { RunView } from "./run.js";
-import { json, post } from "./server.js";
-import { Steps } from "./steps.js";
+import { Failure, json, post } from "./server.js";
+import { ThreadView } from "./thread.js";
+import { listThreads, prepareThreads } from "./threads.js";
+import { Trace } from "./trace.js";
 import { shownOutcome } from "./verdicts.js";
 
-const ADDRESS = /^#(?:\/runs\/|run=)([\w-]+)(?:\/citations\/(\d+))?$/;
 const MOST_LAST = 12;
+const LOOK_AGAIN = 5000; // milliseconds, while a thread that is not shown is being answered
 const CHOICES = {
   mode: [
     "Search",
@@ -25,9 +28,17 @@ const CHOICES = {
   ],
 };
 
-const view = new RunView(null, new Steps(), { onEnd: listLast, onAgain: askAgain });
+const trace = new Trace();
+const view = new RunView(byId("outcome"), trace, { onEnd: listAsked, onAgain: askAgain });
+const thread = new ThreadView(trace, {
+  given: () => ({ ...chosenOptions(), ...sourcesGiven() }),
+  onBegun: showThread,
+  onChange: listAsked,
+  onGone,
+});
 let settings = null;
 let preparing = null;
+let listing = 0;
 
 // What is needed before a question can be asked; tried again where it failed.
 function prepared() {
@@ -41,7 +52,8 @@ function prepared() {
 async function prepare() {
   settings = await json("/api/settings");
   prepareChoices();
-  view.graph = await Graph.load();
+  if (settings.threads) prepareThreads({ onNew, onRenamed: lookAgain, onDeleted });
+  trace.graph = await Graph.load();
 }
 
 function prepareChoices() {
@@ -78,22 +90,26 @@ function chosenOptions() {
   return chosen;
 }
 
+function sourcesGiven() {
+  const sources = chosenSources();
+  return sources.length ? { sources } : {};
+}
+
 async function ask(question, more = {}) {
   const send = byId("send");
   send.disabled = true;
   byId("problem").replaceChildren();
   try {
     await prepared();
-    const sources = chosenSources();
-    const { id } = await post("/api/runs", {
-      question,
-      ...chosenOptions(),
-      ...more,
-      ...(sources.length ? { sources } : {}),
-    });
-    history.pushState(null, "", `/#/runs/${id}`);
-    show(id, question);
-    listLast();
+    if (settings.threads) {
+      await thread.ask(question, more);
+      byId("question").value = "";
+    } else {
+      const { id } = await post("/api/runs", { question, ...chosenOptions(), ...more, ...sourcesGiven() });
+      history.pushState(null, "", runAddress(id, null));
+      show(id, question);
+      listAsked();
+    }
   } catch (error) {
     showProblem(byId("problem"), error);
   } finally {
@@ -111,46 +127,119 @@ function askAgain(options, question) {
   return ask(question, options);
 }
 
-async function show(id, question, kind = "question") {
+async function show(id, question, kind = "question", ended = false) {
   document.title = `${question} · Self-RAG`;
-  document.body.classList.add("has-run");
+  arrange("run");
+  const asking = document.activeElement === byId("question");
+  const shown = view.show(id, question, kind, ended);
+  trace.choose(view);
+  if (!asking && !document.querySelector("dialog[open]")) byId(`asked-${id}`).focus();
   try {
-    await view.show(id, question, kind);
+    await shown;
   } catch (error) {
     showProblem(byId("outcome"), error);
   }
 }
 
-// Show what the address names: a run, and perhaps one of its quotes.
-async function route() {
-  const [, id, citation] = ADDRESS.exec(location.hash) ?? [];
-  if (!id) {
-    closePassage();
-    document.body.classList.remove("has-run");
-    document.title = "Self-RAG";
-    view.clear();
-    return;
-  }
-  byId("problem").replaceChildren();
-  let run = null;
-  try {
-    if (id !== view.id || citation) run = await json(`/api/runs/${encodeURIComponent(id)}`);
-  } catch (error) {
-    view.clear();
-    showProblem(byId("problem"), error);
-    return;
-  }
-  if (id !== view.id) show(id, run.question, run.kind);
-  if (citation) showPassage(id, Number(citation), run.result?.citations.length ?? 0);
-  else closePassage();
+// Prepare for a "run", a "thread" or "": a question is asked above a run, and below the turns of a thread.
+function arrange(shown) {
+  if (shown !== "run") view.clear();
+  if (shown !== "thread") thread.clear();
+  document.body.classList.toggle("has-run", shown !== "");
+  document.body.classList.toggle("has-thread", shown === "thread");
+  byId("title").hidden = shown === "thread";
+  byId("question").placeholder =
+    shown === "thread" ? "Ask a follow-up, or something else" : "What do you want to know from your documents?";
+  const [asking, before] = [byId("asking"), byId(shown === "thread" ? "turns" : "thread")];
+  if (asking.previousElementSibling === before) return;
+  const focused = document.activeElement;
+  before.after(asking);
+  if (asking.contains(focused)) focused.focus();
 }
 
-async function listLast() {
+function showNothing() {
+  document.title = "Self-RAG";
+  arrange("");
+}
+
+// Show what the address names: a thread or a run, and perhaps one of its quotes.
+async function route() {
+  const { thread: id, run, citation } = shownAddress();
+  byId("problem").replaceChildren();
+  try {
+    if (id) await showThread(id, run);
+    else if (run) await showRun(run);
+    else showNothing();
+    if (citation) await showQuote(run, citation);
+    else closePassage();
+  } catch (error) {
+    showNothing();
+    showProblem(byId("problem"), error);
+  }
+  listAsked();
+}
+
+async function showThread(id, run = null) {
+  if (!settings.threads) throw new Failure("This server keeps no threads.");
+  arrange("thread");
+  await thread.show(id, run);
+}
+
+async function showRun(id) {
+  if (id === view.id) return;
+  const run = await json(`/api/runs/${encodeURIComponent(id)}`);
+  if (run.thread) {
+    history.replaceState(null, "", location.href.replace(/#(?:\/runs\/|run=)/, `#/threads/${run.thread}/runs/`));
+    await showThread(run.thread, id);
+  } else show(id, run.question, run.kind, run.state === "finished");
+}
+
+async function showQuote(run, citation) {
+  const { result } = await json(`/api/runs/${encodeURIComponent(run)}`);
+  showPassage(run, citation, result?.citations.length ?? 0);
+}
+
+function onNew() {
+  location.hash = "";
+  byId("question").focus();
+}
+
+// What was changed elsewhere is seen when somebody comes back to the page.
+function lookAgain() {
+  thread.refresh();
+  listAsked();
+}
+
+function onDeleted(id) {
+  if (id === thread.id) onGone();
+  else listAsked();
+}
+
+// The thread that was shown is no more.
+function onGone() {
+  history.replaceState(null, "", "/");
+  byId("problem").replaceChildren();
+  closePassage();
+  showNothing();
+  listAsked();
+}
+
+// Lists the threads, and the last runs that belong to none.
+async function listAsked() {
+  if (!settings) return;
   let runs = [];
   try {
     ({ runs } = await json("/api/runs"));
   } catch {
     return; // what is listed stays
+  }
+  if (settings.threads) {
+    await listThreads(runs);
+    clearTimeout(listing);
+    const elsewhere = (run) => ["queued", "running"].includes(run.state) && run.thread && run.thread !== thread.id;
+    if (runs.some(elsewhere)) listing = setTimeout(listAsked, LOOK_AGAIN);
+    runs = runs.filter((run) => !run.thread);
+    byId("history-title").textContent = "Checks, and questions without a thread";
   }
   const items = runs.slice(0, MOST_LAST).map((run) => {
     const state = run.outcome
@@ -158,11 +247,12 @@ async function listLast() {
       : run.kind === "check" && run.state === "finished"
         ? { sign: "✓", kind: "none", word: "checked" }
         : { sign: run.state === "failed" ? "✗" : "…", kind: "none", word: run.state };
+    const href = runAddress(run.id, null).slice(1);
     const began = new Date(run.began).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
     return el(
       "li",
       {},
-      el("a", { href: `#/runs/${run.id}`, dir: "auto", "aria-current": run.id === view.id && "true" }, run.question),
+      el("a", { href, dir: "auto", "aria-current": run.id === view.id && "true" }, run.question),
       el("span", { class: `verdict ${state.kind}` }, signOf(state.sign), state.word),
       el("time", { datetime: run.began, class: "muted" }, began),
     );
@@ -187,11 +277,12 @@ for (const close of document.querySelectorAll("dialog .close")) {
   close.addEventListener("click", () => close.closest("dialog").close());
 }
 prepareChecks((id, name) => {
-  history.pushState(null, "", `/#/runs/${id}`);
+  history.pushState(null, "", runAddress(id, null));
   show(id, name, "check");
-  listLast();
+  listAsked();
 });
 addEventListener("hashchange", route);
+addEventListener("focus", lookAgain);
 
 // A question in the address is filled in, not asked: a link on another site must not spend what an answer costs.
 const linked = new URLSearchParams(location.search).get("q");
@@ -199,7 +290,7 @@ if (linked) byId("question").value = linked;
 if (!location.hash) byId("question").focus();
 try {
   await prepared();
-  await Promise.all([route(), listLast(), prepareDocuments(settings.uploads)]);
+  await Promise.all([route(), prepareDocuments(settings.uploads)]);
 } catch (error) {
   showProblem(byId("problem"), error);
 }

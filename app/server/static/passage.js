@@ -1,5 +1,6 @@
 // A quote in its document: on the page of a PDF where the server can tell its place, and in the text around it.
 
+import { runAddress } from "./address.js";
 import { byId, el, placeOf, showProblem, svg } from "./dom.js";
 import { json, objectUrl } from "./server.js";
 
@@ -13,7 +14,7 @@ const back = byId("passage-before");
 const on = byId("passage-after");
 
 export function openPassage(id, citation, citations) {
-  location.hash = `#/runs/${id}/citations/${citation}`;
+  location.hash = `${runAddress(id).slice(1)}/citations/${citation}`;
   count = citations;
 }
 
@@ -75,7 +76,7 @@ async function pageOf({ page_image: path, rectangles, width, height, page, quote
 }
 
 dialog.addEventListener("close", () => {
-  if (location.hash.includes("/citations/")) history.pushState(null, "", `#/runs/${run}`);
+  if (location.hash.includes("/citations/")) history.pushState(null, "", runAddress(run));
 });
 back.addEventListener("click", () => openPassage(run, number - 1, count));
 on.addEventListener("click", () => openPassage(run, number + 1, count));

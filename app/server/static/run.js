@@ -1,108 +1,126 @@
-// Follows one run: the graph, the steps, the draft while it is not checked, and then the answer.
+// Follows one run from its first event on: its draft while it is answered, then its answer.
 
-import { showAnswer } from "./answer.js";
+import { askedHeading, showAnswer } from "./answer.js";
 import { showCheck } from "./check.js";
-import { announce, button, byId, el, replaceContent } from "./dom.js";
+import { announce, button, el, replaceContent } from "./dom.js";
 import { eventsOf, request } from "./server.js";
-import { DOING } from "./steps.js";
+import { toldOf } from "./trace.js";
 import { shownOutcome } from "./verdicts.js";
 
+const DRAFTING = ["generate", "direct_generate"];
+
 export class RunView {
-  constructor(graph, steps, { onEnd, onAgain }) {
-    this.graph = graph;
-    this.steps = steps;
-    this.onEnd = onEnd;
-    this.onAgain = onAgain;
-    this.id = null;
-    this.result = null;
-    this.following = new AbortController();
+  // `actions`: onEnd(), onAgain(options, question) and, in a thread, onCorrect(line).
+  constructor(place, trace, actions) {
+    this.place = place;
+    this.trace = trace;
+    this.actions = actions;
+    this.clear();
   }
 
-  // Show a run from its first event on; returns when it has ended, or another run is shown.
-  async show(id, question, kind = "question") {
-    const asking = document.activeElement === byId("question");
+  // Show a run from its first event on, or only its end if it has `ended`; returns then, or when another run is shown.
+  async show(id, question, kind = "question", ended = false) {
     this.clear();
-    this.id = id;
+    [this.id, this.question, this.state] = [id, question, "running"];
     const { signal } = this.following;
-    const outcome = byId("outcome");
     this.draft = el("p", { class: "draft", dir: "auto" });
     this.drafting = el("div", { class: "drafting", hidden: true }, el("h3", {}, "Draft, not checked yet"), this.draft);
     this.stop = button("Stop", () => this.#cancel(id), { class: "quiet" });
-    this.told = el("p", { class: "muted now" }, "Waiting for the model …");
-    outcome.replaceChildren(
-      el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, question),
+    this.stop.hidden = ended;
+    this.told = el("p", { class: "muted now" }, ended ? "Loading …" : "Waiting for the model …");
+    this.place.replaceChildren(
+      askedHeading(id, question),
       el("div", { class: "working" }, this.told, this.stop),
       this.drafting,
     );
-    if (!asking && !document.querySelector("dialog[open]")) outcome.querySelector(".asked").focus();
     for await (const event of eventsOf(id, signal)) {
       if (signal.aborted) return;
-      this.#take(event, question, kind);
+      this.#take(event, kind, ended);
     }
   }
 
   // Show nothing, and follow nothing any more.
   clear() {
-    this.following.abort();
+    this.following?.abort();
     this.following = new AbortController();
-    this.id = null;
-    this.result = null;
-    this.graph?.clear();
-    this.steps.clear();
-    byId("outcome").replaceChildren();
+    [this.id, this.question, this.state] = [null, "", ""];
+    this.events = [];
+    this.notKept = "";
+    this.place.replaceChildren();
   }
 
-  #take({ kind, data }, question, asked) {
+  // Say why there is no answer.
+  fail(id, question, message, again = true) {
+    replaceContent(
+      this.place,
+      askedHeading(id, question),
+      el(
+        "div",
+        { class: "failure" },
+        el("p", {}, message),
+        again && button("Ask again", () => this.actions.onAgain({}, question), { class: "primary for-last" }),
+      ),
+    );
+  }
+
+  #take(event, asked, ended) {
+    const { kind, data } = event;
+    if (kind === "anew") {
+      this.events = [];
+      if (this.trace.chosen === this) this.trace.choose(this);
+      return;
+    }
+    if (kind !== "draft_token") this.events.push(event);
+    this.trace.take(this, event);
+    if (ended && !["not_kept", "finished", "failed", "cancelled"].includes(kind)) return;
     switch (kind) {
-      case "queued":
-        this.#say("Waiting until other questions are answered");
-        break;
-      case "running":
-        this.#say("Beginning");
-        break;
-      case "cut":
-        this.#say("The connection was lost: trying again");
-        break;
       case "node_started":
-        if (["generate", "direct_generate", "finish"].includes(data.node)) this.#setDraft("");
-        this.graph?.start(data.node);
-        this.steps.start(data.node);
-        this.#say(DOING[data.node] ?? data.node);
+        if ([...DRAFTING, "finish"].includes(data.node)) this.#setDraft("");
+        this.#say(toldOf(kind, data));
         break;
       case "node_finished":
-        this.graph?.finish(data);
-        this.steps.finish(data);
         // What was streamed, or else the whole: a model need not stream.
-        if (["generate", "direct_generate"].includes(data.node)) this.#setDraft(draftOf(data.decided));
-        break;
-      case "claim_checked":
-        this.#say(`${data.done} of ${data.total} sentences are checked`);
+        if (DRAFTING.includes(data.node)) this.#setDraft(draftOf(data.decided));
         break;
       case "draft_token":
         this.#setDraft(this.draft.textContent + data.text);
         break;
+      case "not_kept":
+        this.notKept = data.message;
+        break;
       case "finished":
-        this.#end();
-        this.result = data.result;
-        if (asked === "check") {
-          byId("doing").textContent = "Done. A claim shows its quote; a click opens it in its document.";
-          showCheck(this.id, question, data.result);
-          announce(`${data.result.claims.length} sentences are checked.`);
-          this.onEnd();
-          break;
-        }
-        byId("doing").textContent = "Done. Each step below unfolds into its verdicts, with their probabilities.";
-        showAnswer(this.id, data.result, this.onAgain);
-        announce(`${shownOutcome(data.result.outcome).word}. ${data.result.answer}`);
-        this.onEnd();
+        this.#finish(data.result, asked);
         break;
       case "failed":
-        this.#fail(data.message, question, asked);
-        break;
       case "cancelled":
-        this.#fail("The question was stopped before it was answered.", question, asked);
+        this.#end(kind, () => {
+          const message = data.message ?? STOPPED;
+          this.fail(this.id, this.question, message, asked === "question");
+          announce(message);
+        });
         break;
+      default:
+        this.#say(toldOf(kind, data));
     }
+  }
+
+  #finish(result, asked) {
+    this.#end("finished", () => {
+      if (asked === "check") {
+        showCheck(this.place, this.id, this.question, result);
+        announce(`${result.claims.length} sentences are checked.`);
+      } else {
+        showAnswer(this.place, this.id, result, this.actions);
+        if (this.notKept) this.place.append(el("div", { class: "failure" }, el("p", {}, this.notKept)));
+        announce(`${shownOutcome(result.outcome).word}. ${result.answer} ${this.notKept}`);
+      }
+    });
+  }
+
+  #end(state, show) {
+    this.state = state;
+    show();
+    this.actions.onEnd();
   }
 
   #setDraft(text) {
@@ -111,30 +129,8 @@ export class RunView {
   }
 
   #say(text) {
-    this.told.textContent = `${text} …`;
-    byId("doing").textContent = `${text} …`;
+    this.told.textContent = text;
     announce(text);
-  }
-
-  #end() {
-    this.graph?.end();
-    this.steps.end();
-  }
-
-  #fail(message, question, asked) {
-    this.#end();
-    byId("doing").textContent = "The run ended early.";
-    replaceContent(
-      byId("outcome"),
-      el("h2", { class: "asked", dir: "auto", tabindex: "-1" }, question),
-      el(
-        "div",
-        { class: "failure", role: "alert" },
-        el("p", {}, message),
-        asked === "question" && button("Ask again", () => this.onAgain({}, question), { class: "primary" }),
-      ),
-    );
-    this.onEnd();
   }
 
   async #cancel(id) {
@@ -146,6 +142,8 @@ export class RunView {
     }
   }
 }
+
+export const STOPPED = "The question was stopped before it was answered.";
 
 function draftOf(decided) {
   if (decided.stop) return "";

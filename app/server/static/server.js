@@ -42,15 +42,19 @@ export async function post(path, body) {
 }
 
 // Yields {kind, data} for each event of a run, from the first to the last, each once; {kind: "cut"} while the
-// connection is lost.
+// connection is lost, and {kind: "anew"} before all of them are given again: a server that was started again numbers
+// them anew.
 export async function* eventsOf(id, signal) {
   let last = 0;
   let failures = 0;
+  let gone = false;
   for (;;) {
     try {
       const path = `/api/runs/${encodeURIComponent(id)}/events`;
-      const response = await request(path, { headers: { "Last-Event-ID": String(last) }, signal });
+      const response = await request(path, { headers: { "Last-Event-ID": String(gone ? 0 : last) }, signal });
+      gone = false;
       for await (const event of parsed(response.body)) {
+        if (event.number <= last) yield { kind: "anew" };
         last = event.number;
         failures = 0;
         yield event;
@@ -59,8 +63,9 @@ export async function* eventsOf(id, signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Failure && error.status >= 400 && error.status < 500) throw error;
-      if (++failures > MOST_FAILURES) throw new Failure("The server cannot be reached: load this page again later.");
+      gone ||= error instanceof Failure && !error.status;
     }
+    if (++failures > MOST_FAILURES) throw new Failure("The server cannot be reached: load this page again later.");
     yield { kind: "cut" };
     await new Promise((resolve) => setTimeout(resolve, Math.min(250 * 2 ** failures, 8000)));
   }

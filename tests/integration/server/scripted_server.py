@@ -114,10 +114,12 @@ def client_of(app: FastAPI, **given: Any) -> Iterator[httpx.AsyncClient]:
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[str]:
-    """The address of the application, served from a thread as `serve` does."""
+def listening(app: FastAPI, port: int = 0, *, drains: bool = True) -> Iterator[str]:
+    """The address of the application, served from a thread as `serve` does; it ends at once unless it ``drains``."""
     server = server_of(app, lambda: None)
-    socket = listen("127.0.0.1", 0)
+    if not drains:
+        server.config.timeout_graceful_shutdown = 0
+    socket = listen("127.0.0.1", port)
     thread = threading.Thread(target=server.run, args=([socket],))
     thread.start()
     while not server.started:

@@ -1,0 +1,153 @@
+// The thread that is shown: its questions one below another, those that are asked in it, and what others did to it.
+
+import { threadAddress } from "./address.js";
+import { button, byId, counted, el, showProblem } from "./dom.js";
+import { json, post, request } from "./server.js";
+import { TurnView } from "./turn.js";
+
+const MOST_SHOWN = 20; // turns, until more are wanted
+const LOOK_AGAIN = 3000; // milliseconds, while a turn is answered elsewhere
+
+export class ThreadView {
+  // `actions`: given() is what is sent with each question, onBegun(id) shows a new thread, onChange() follows on what
+  // the list of threads shows, onGone() on a thread that is no more.
+  constructor(trace, actions) {
+    [this.trace, this.actions] = [trace, actions];
+    this.place = byId("turns");
+    this.clear();
+  }
+
+  // Show a thread, and open one of its turns if it is named.
+  async show(id, run = null) {
+    const new_ = id !== this.id;
+    if (new_) {
+      this.clear();
+      this.id = id;
+      await this.#load();
+      if (this.id !== id) return;
+    }
+    if (!new_ && !run) return;
+    const turn = run ? await this.#find(run) : this.#last;
+    const there = !new_ && turn?.isOpen;
+    if (run) turn?.open();
+    if (turn && !there && !document.querySelector("dialog[open]")) turn.focus();
+  }
+
+  // Show what has changed meanwhile, here or elsewhere.
+  async refresh() {
+    const { id } = this;
+    if (!id) return;
+    try {
+      await this.#load();
+    } catch (error) {
+      if (this.id !== id || error.status !== 404) return; // what is shown stays
+      this.clear();
+      this.actions.onGone();
+      showProblem(byId("problem"), error);
+    }
+  }
+
+  // Ask in this thread, or in a new one; a question that was asked of `turn`, the last one, takes its place.
+  async ask(question, given = {}, turn = null) {
+    const asked = { question, ...this.actions.given(), ...given };
+    const id = this.id ?? (await post("/api/threads", {})).id;
+    try {
+      await post(`/api/threads/${id}/runs`, { ...asked, ...(turn?.last ? { replaces: turn.turn.run } : {}) });
+    } catch (error) {
+      if (this.id) await this.refresh();
+      else await request(`/api/threads/${id}`, { method: "DELETE" }).catch(() => {});
+      this.actions.onChange();
+      throw error;
+    }
+    if (location.hash !== threadAddress(id).slice(1)) history.pushState(null, "", threadAddress(id));
+    if (this.id) {
+      await this.#load();
+      this.#last?.focus();
+    } else await this.actions.onBegun(id);
+    this.actions.onChange();
+  }
+
+  clear() {
+    clearTimeout(this.timer);
+    for (const turn of this.turns?.values() ?? []) turn.remove();
+    [this.id, this.chosen, this.turns, this.most] = [null, null, new Map(), MOST_SHOWN];
+    this.place.replaceChildren();
+    this.trace.choose(null);
+    byId("thread").hidden = true;
+  }
+
+  get #last() {
+    return [...this.turns.values()].at(-1);
+  }
+
+  async #load() {
+    const { id } = this;
+    const thread = await json(`/api/threads/${encodeURIComponent(id)}`);
+    if (this.id !== id) return;
+    this.#draw(thread);
+    clearTimeout(this.timer);
+    if (thread.turns.some((turn) => turn.state === "unfinished"))
+      this.timer = setTimeout(() => this.refresh(), LOOK_AGAIN);
+  }
+
+  #draw({ title, turns }) {
+    byId("thread").hidden = false;
+    byId("thread-title").textContent = title;
+    // Until it is renamed, the heading of the first question says what the title does.
+    const same = turns[0]?.question.replace(/\s+/g, " ").startsWith(title.replace(/…$/, ""));
+    byId("thread-title").classList.toggle("unseen", Boolean(same));
+    document.title = `${title || "Thread"} · Self-RAG`;
+    const first = Math.max(0, turns.length - this.most);
+    const shown = turns.slice(first);
+    this.turns = new Map(shown.map((turn) => [turn.run, this.turns.get(turn.run) ?? this.#made(turn)]));
+    const articles = [...this.turns.values()].map(({ article }) => article);
+    if (articles.some((article) => !article.isConnected))
+      this.place.replaceChildren(...(first ? [this.#earlier(first)] : []), ...articles);
+    for (const turn of shown) this.turns.get(turn.run).update(turn, turn === turns.at(-1));
+  }
+
+  #made(turn) {
+    return new TurnView(turn, this.trace, {
+      ask: (question, given, one) => this.ask(question, given, one),
+      askAgain: (question, given, one) => this.#askAgain(question, given, one),
+      onChosen: (one) => this.#choose(one),
+      onEnd: () => {
+        this.refresh();
+        this.actions.onChange();
+      },
+    });
+  }
+
+  async #askAgain(question, given, turn) {
+    byId("problem").replaceChildren();
+    try {
+      await this.ask(question, given, turn);
+    } catch (error) {
+      showProblem(byId("problem"), error);
+    }
+  }
+
+  #choose(turn) {
+    this.chosen = turn;
+    this.trace.choose(turn.view);
+    for (const one of this.turns.values()) one.mark(one === turn);
+  }
+
+  #earlier(count) {
+    const show = async () => {
+      this.most = Infinity;
+      await this.refresh();
+      this.place.querySelector(".asked")?.focus();
+    };
+    const told = `Show ${counted(count, "earlier question")}`;
+    return el("p", { class: "earlier" }, button(told, show, { class: "quiet" }));
+  }
+
+  async #find(run) {
+    if (!this.turns.has(run) && this.most !== Infinity) {
+      this.most = Infinity;
+      await this.#load();
+    }
+    return this.turns.get(run) ?? this.#last;
+  }
+}
