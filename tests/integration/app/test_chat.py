@@ -25,6 +25,7 @@ RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
 DOGS = "Where are dogs allowed in the garden?"
 ALLOWED = "Dogs are allowed in the garden."
+PATIENCE = 300.0  # seconds for a process to load the models, on a machine that is busy
 FOLLOW_UP = "And the dogs in the garden?"
 
 
@@ -178,7 +179,7 @@ def test_a_killed_chat_goes_on_and_pays_no_finished_node_again(
         assert process.stdin
         process.stdin.write(f"{RENT}\n")
         process.stdin.flush()
-        server.wait_for("support")
+        server.wait_for("support", PATIENCE)
         process.kill()
     (turn,) = turns(kept)
     assert (turn.state, turn.options) == ("unfinished", {"mode": "always"})
@@ -200,7 +201,7 @@ def test_two_chats_in_one_thread_are_told_of_each_other(
         assert process.stdin
         process.stdin.write(f"{RENT}\n")
         process.stdin.flush()
-        server.wait_for("support")
+        server.wait_for("support", PATIENCE)
         other = program("chat", "--docs", str(docs), "--last", "--quiet", given=f"{DOGS}\n")
         process.kill()
     assert (other.code, other.err) == (
@@ -216,7 +217,7 @@ def test_an_interrupt_on_a_terminal_ends_the_question_and_not_the_chat(
     hang(server, "support")
     with at_a_terminal(program, "chat", "--docs", str(docs)) as (process, write):
         write(RENT)
-        server.wait_for("support")
+        server.wait_for("support", PATIENCE)
         mend(server)
         process.send_signal(signal.SIGINT)
         said = until(process, "note: interrupted: /again asks the question again, /quit leaves.\n> ")
