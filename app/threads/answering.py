@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from app.front_door import Event, SelfRAG
+    from app.result import Result
     from app.threads.store import Threads
     from graph.builder import SelfRAGGraph
     from graph.state import SelfRAGState
@@ -61,6 +62,7 @@ class ThreadAnswers:
         self.threads = threads
         self._docs = list(docs)
         self._locks: dict[str, BaseFileLock] = {}
+        self._not_kept: dict[str, tuple[ThreadTurn, Result, str]] = {}  # by thread
         self._leaving = False
 
     def begin(
@@ -84,6 +86,9 @@ class ThreadAnswers:
         self.threads.get(thread, owner)
         lock = self.threads.lock(thread)
         try:
+            if not_kept := self._not_kept.get(thread):
+                self.threads.finish(*not_kept)
+                del self._not_kept[thread]
             options = context.model_dump(mode="json", exclude_unset=True) if context else {}
             turn = self.threads.begin(
                 thread,
@@ -200,11 +205,13 @@ class ThreadAnswers:
                     yield event
 
     async def _keep(self, turn: ThreadTurn, finished: Finished) -> NotKept | None:
-        """Keep the result, or say why that fails; its checkpoints then stay, and the next start keeps it."""
+        """Keep the result, or say why that fails; it is then kept before the next question, or at the next start."""
+        answered = (turn, finished.result, numbered_answer(finished.state))
         try:
-            await asyncio.to_thread(self.threads.finish, turn, finished.result, numbered_answer(finished.state))
+            await asyncio.to_thread(self.threads.finish, *answered)
         except ThreadStorageError as error:
             log.warning("%s", error)
+            self._not_kept[turn.thread] = answered
             return NotKept(str(error))
         return None
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
 from app.threads.answering import NotKept, Saver, ThreadAnswers
 from app.threads.store import Threads
-from app.threads.thread import ThreadBusyError, ThreadTurn
+from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
 from core.errors import RequestError
 from graph.context import Context
 from tests.integration.graph.sky import GOOD, QUESTION
@@ -315,6 +315,20 @@ async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
     await events_of(after, begun, models.rag())
     assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
     after.threads.close()
+
+
+async def test_a_result_that_could_not_be_kept_is_kept_before_the_next_question(answers: ThreadAnswers) -> None:
+    thread, database = answers.threads.create().id, answers.threads._connection
+    turn = answers.begin(thread, QUESTION)
+    database.execute("PRAGMA max_page_count = 1")
+    await events_of(answers, turn, Models().rag())
+    with pytest.raises(ThreadStorageError, match="full"):
+        answers.begin(thread, FOLLOW_UP)
+    database.execute("PRAGMA max_page_count = 1000")
+    second = await ask(answers, thread, FOLLOW_UP)
+    assert [one.state for one in answers.threads.turns(thread)] == ["finished", "finished"]
+    assert second.result
+    assert second.result.standalone == f"{QUESTION} {FOLLOW_UP}"
 
 
 async def test_a_checkpoint_that_cannot_be_written_costs_nothing(
