@@ -315,7 +315,7 @@ def test_a_long_thread_shows_its_last_questions_and_loads_one_result(
     (first,) = threads.turns(page.url.rpartition("/")[2])
     assert first.result
     for number in range(2, 31):
-        threads.finish(threads.begin(first.thread, f"Question {number}?", None, {}, None), first.result, "")
+        threads.finish(threads.begin(first.thread, f"Question {number}?"), first.result, "")
     seen.requests.clear()
     page.reload()
     expect(page.locator(".turn.last .evidence")).to_be_visible()

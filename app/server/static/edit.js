@@ -50,6 +50,7 @@ export function editInPlace(shown, { label, value, send, onSave, onSaved = () =>
   });
   shown.hidden = true;
   shown.after(form);
-  field.focus();
+  form.scrollIntoView({ block: "nearest" });
+  field.focus({ preventScroll: true });
   field.select();
 }
