@@ -82,7 +82,7 @@ async def ask_all(conversations: Sequence[dict[str, Any]], rag: SelfRAG) -> list
 def figures_of(turn: dict[str, Any], before: Sequence[str], result: Result) -> TurnFigures:
     """Judge a turn by what is expected of it, and of the turn ``before``."""
     has = any(contains(result.answer, one) for one in turn["references"])
-    sources = {one["source"] for one in result.citations}
+    sources = {Path(one["source"]).name for one in result.citations}
     right = has and turn["source"] in sources if turn["references"] else result.outcome == "abstained"
     mixed = result.standalone != result.question or bool(sources - {turn["source"]})
     return TurnFigures(

@@ -56,11 +56,6 @@ def joined(previous: str, follow_up: str) -> str:
     return f"{before}{'' if ended else '?'} {_line(follow_up)}".strip()
 
 
-def joined_with(text: str, follow_up: str) -> str:
-    """Return what `joined` put before the follow-up."""
-    return text.removesuffix(_line(follow_up)).rstrip()
-
-
 def leaned_on(conversation: Sequence[Turn]) -> str:
     """Return what a follow-up leans on: the last question that stands alone, and the last follow-up after it.
 

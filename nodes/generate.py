@@ -13,15 +13,14 @@ from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
 from graph.candidates import best_of, round_of
 from graph.context import Context, Services
-from graph.state import SelfRAGState, is_joined, standalone_question
+from graph.state import SelfRAGState, standalone_question
 from grounding.claims import with_lead_in
-from grounding.follow_ups import joined_with
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
 from nodes.draft_changes import draft_changes
 from prompts.delimiters import as_data, numbered
-from prompts.generate import FOLLOW_UP, GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
@@ -129,9 +128,5 @@ def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | No
 
 
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
-    """Return what the generator reads, unabridged: of a joined follow-up, which part of it is asked now."""
-    question = as_data(standalone_question(state))
-    if is_joined(state):
-        before = joined_with(standalone_question(state), state["question"])
-        question = FOLLOW_UP.format(before=as_data(before), question=as_data(state["question"]))
-    return {"question": question, "passages": numbered(passages)}
+    """Return what the generator reads, and the critic after it, unabridged."""
+    return {"question": as_data(standalone_question(state)), "passages": numbered(passages)}

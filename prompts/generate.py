@@ -17,9 +17,6 @@ GENERATE = ChatPromptTemplate.from_messages(
     ]
 )
 
-# What stands for the question where a follow-up was joined with what was asked before it.
-FOLLOW_UP = "{before}\nThat was answered before. Answer only this, which follows it: {question}"
-
 REDRAFT_UNSUPPORTED = GENERATE + ChatPromptTemplate.from_messages(
     [
         ("ai", "{draft}"),

@@ -15,7 +15,6 @@ from core.types import Turn
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
-from prompts.generate import FOLLOW_UP as EARLIER_AND_NOW
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic, nodes_of, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services, turn
 
@@ -26,7 +25,6 @@ LEASE, SUBLET, MOULD = (
 )
 FIRST, FOLLOW_UP, OTHER = "How long does the lease run?", "And a sublease?", "Who discovered penicillin?"
 JOINED = f"{FIRST} {FOLLOW_UP}"
-TOLD_APART = EARLIER_AND_NOW.format(before=FIRST, question=FOLLOW_UP)  # for the draft
 USUAL = ["decide", "retrieve", "grade_documents", "generate", "hallucination_check", "answer_check", "select", "finish"]
 
 
@@ -115,7 +113,7 @@ async def test_three_turns_a_follow_up_another_subject_and_a_correction() -> Non
 async def test_a_follow_up_is_judged_and_drafted_for_by_what_it_means() -> None:
     world = sublease()
     final = await world.ask(FOLLOW_UP, [turn(FIRST)])
-    assert world.questions() == {JOINED, TOLD_APART}
+    assert world.questions() == {JOINED}
     assert (final["question"], final["standalone"], final["rewritten"]) == (FOLLOW_UP, JOINED, False)
     assert nodes_of(final)[:2] == ["contextualize", "decide"]
     assert sorted(nodes_of(final)[1:]) == sorted(USUAL)

@@ -8,7 +8,6 @@ import pytest
 
 from nodes.compare_answers import compare_answers
 from nodes.direct_generate import direct_generate
-from nodes.generate import generate
 from nodes.grade_documents import grade_documents
 from nodes.hallucination_check import hallucination_check
 from nodes.rewrite_query import rewrite_query
@@ -38,25 +37,6 @@ async def test_a_direct_answer_is_to_what_is_meant() -> None:
     generator = ScriptedGenerator(direct=["4"])
     await direct_generate(meaning("What is 2+2?"), services(generator, budget=roomy_budget()), runtime())
     assert generator.inputs("direct") == [{"question": f"What is 2+2? {SAID}"}]
-
-
-async def test_a_draft_is_told_which_of_the_joined_questions_is_asked_now() -> None:
-    generator, found = ScriptedGenerator(drafts=["It freezes over."]), passage("The harbour freezes over.")
-    seen = {"passages": [found], "relevant": [found["id"]], "verdicts": {found["id"]: verdict("relevant")}}
-    begun = meaning("How deep is the harbour?", **seen)
-    await generate(begun, services(generator, budget=roomy_budget()), runtime())
-    (inputs,) = generator.inputs("draft")
-    before, now = inputs["question"].split("\n")
-    assert before == "How deep is the harbour?"
-    assert now.endswith(f": {SAID}")
-    generator = ScriptedGenerator(drafts=["It freezes over."])
-    rewritten = "Does the harbour freeze in winter?"
-    await generate(
-        state(SAID, standalone=rewritten, rewritten=True, **seen),
-        services(generator, budget=roomy_budget()),
-        runtime(),
-    )
-    assert generator.inputs("draft")[0]["question"] == rewritten
 
 
 @pytest.mark.parametrize(("asked", "label"), [("How cold is Skarvik?", "fully supported"), ("How cold?", "no support")])
