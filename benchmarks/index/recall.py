@@ -31,8 +31,9 @@ from evaluation.datasets.question_set import load
 from evaluation.measures.scores import holds_gold
 from evaluation.measures.statistics import Difference, Estimate, difference, mean
 from evaluation.records import Example
-from retrieval.index.store import PassageStore, fuse
+from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
+from retrieval.ranking import fuse
 from retrieval.splitter import SplitSettings
 from retrieval.store import Search
 
@@ -136,7 +137,7 @@ def indexed(
 def measured(store: PassageStore, examples: Sequence[Example], k: int) -> dict[str, Any]:
     """Each way's figures, their paired differences, and what leaving out near-duplicates does to them."""
     hits = {way: [searched(store, example, k, way) for example in examples] for way in WAYS}
-    with patch("retrieval.index.store.distinct", all_of):
+    with patch("retrieval.ranking.distinct", all_of):
         repeated = [searched(store, example, k, "hybrid") for example in examples]
     values: dict[str, list[float]] = {way: column(found, "recall") for way, found in hits.items()}
     return {
@@ -225,10 +226,10 @@ def chosen(store: PassageStore, tuning: Sequence[Example], k: int) -> dict[str, 
     """Recall on the tuning questions by the weight of meaning, and the best weight, the nearest to a half."""
     found = {}
     for weight in WEIGHTS:
-        with patch("retrieval.index.store.fuse", weighted(weight)):
+        with patch("retrieval.ranking.fuse", weighted(weight)):
             hits = [searched(store, example, k, "hybrid") for example in tuning]
         found[weight] = (sum(column(hits, "recall")) / len(hits), sum(column(hits, "reciprocal")) / len(hits))
-    with patch("retrieval.index.store.fuse", reciprocal):
+    with patch("retrieval.ranking.fuse", reciprocal):
         hits = [searched(store, example, k, "hybrid") for example in tuning]
     best = max(WEIGHTS, key=lambda weight: (found[weight][0], -abs(weight - 0.5)))
     return {
@@ -242,7 +243,7 @@ def chosen(store: PassageStore, tuning: Sequence[Example], k: int) -> dict[str, 
 def reweighed(store: PassageStore, examples: Sequence[Example], k: int, weight: float) -> dict[str, Any]:
     """What the weight that was best on the tuning questions comes to on the reporting ones."""
     own = [searched(store, example, k, "hybrid").recall for example in examples]
-    with patch("retrieval.index.store.fuse", weighted(weight)):
+    with patch("retrieval.ranking.fuse", weighted(weight)):
         other = [searched(store, example, k, "hybrid").recall for example in examples]
     return {"weight": weight, "recall": asdict(mean(other)), "minus_own": asdict(paired(other, own))}
 

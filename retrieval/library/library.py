@@ -15,13 +15,13 @@ from langchain_core.vectorstores import VectorStore
 from core.errors import IndexDamaged, RequestError
 from core.text import shown
 from retrieval.filters import Filter, Visible
-from retrieval.index.embedding import OtherDimensionError
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_below, is_system
 from retrieval.library.sync import Sync
 from retrieval.splitter import SplitSettings
 from retrieval.store import WAIT, Search, Store
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
+from retrieval.unit_vectors import OtherDimensionError
 
 
 def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
