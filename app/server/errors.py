@@ -8,7 +8,7 @@ from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 
 from app.server.runs import INTERNAL, QueueFullError, UnknownRunError
-from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError
+from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
 from core.text import one_line, shortened
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (TooLargeError, 413),
     (StorageError, 507),
     (IndexBusy, 503),
+    (StoreUnavailable, 503),
     (IndexDamaged, 503),  # it is made anew when it is asked again
     (RequestError, 400),
     (ModelError, 502),
