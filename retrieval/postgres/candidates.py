@@ -80,7 +80,8 @@ class Found:
         matching_ones = self._only.count(self._connection, EXACT + 1)
         if matching_ones > EXACT:
             self._connection.execute(
-                "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', %s, true)",
+                "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
+                "set_config('hnsw.ef_search', %s, true)",
                 (str(min(1_000, max(_BREADTH, 2 * count))),),
             )
             query = sql.SQL("SELECT id FROM passages WHERE {} ORDER BY vector <#> %(vector)s::halfvec LIMIT %(count)s")

@@ -27,6 +27,9 @@ WHERE (kept.passages, kept.tokens) IS DISTINCT FROM (counted.passages, counted.t
 """  # noqa: S608 - constants
 
 
+_VALID_INDEX = "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('passages_by_vector') AND indisvalid"
+
+
 def verify(
     database: Database, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
 ) -> VerifyReport:
@@ -37,14 +40,11 @@ def verify(
         miscounted = bool(_number(connection, _MISCOUNTED_WORDS))
         passages = _number(connection, "SELECT count(*) FROM passages")
         documents = _number(connection, "SELECT count(*) FROM documents")
-        without_index = made_with(connection).dimension and not _number(
-            connection,
-            "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('passages_by_vector') AND indisvalid",
-        )
+        without_index = bool(made_with(connection).dimension) and not _number(connection, _VALID_INDEX)
     found = {
         f"{len(wrong)} documents did not match their passages: they were read again.": bool(wrong),
         "The words' frequencies did not match the passages: they were counted anew.": miscounted,
-        "The vectors had no index: it was made anew.": bool(without_index),
+        "The vectors had no index: it was made anew.": without_index,
     }
     faults = [sentence for sentence, is_so in found.items() if is_so]
     if faults and not database.writable:

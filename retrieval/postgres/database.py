@@ -22,9 +22,7 @@ from retrieval.store import WAIT
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
-CONNECTIONS = (
-    10  # of a process: a question holds one for its search alone, and PostgreSQL has 100 unless told otherwise
-)
+CONNECTIONS = 10  # of a process: a question holds one only while it searches; PostgreSQL allows 100 in all
 _SECONDS = 10  # to connect
 _SHORT = 200  # characters of the server's message that are shown
 _NO_URL = (
@@ -211,7 +209,7 @@ def _place(library: str, parameters: dict[str, Any]) -> str:
     """Return what messages call the library."""
     host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
     database = parameters.get("dbname") or parameters.get("user") or "its user's name"
-    return f"library {one_line(library)} in the database {one_line(str(database))} on {one_line(str(host))}"
+    return f"library '{one_line(library)}' in the database {one_line(str(database))} on {one_line(str(host))}"
 
 
 def _lock_key(schema: str) -> int:

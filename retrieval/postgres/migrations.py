@@ -109,9 +109,10 @@ def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> Pre
 def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
     """Return the schema of pgvector, which is installed if this role may."""
     found = (
-        "SELECT nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = %s"
+        "SELECT nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
+        "WHERE extname = 'vector'"
     )
-    row = connection.execute(found, ("vector",)).fetchone()
+    row = connection.execute(found).fetchone()
     if row is None:
         try:
             with connection.transaction():
@@ -123,7 +124,7 @@ def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
             ) from None
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
             raise RequestError(f"The server of the {place} lacks pgvector: install it there.") from None
-        row = connection.execute(found, ("vector",)).fetchone()
+        row = connection.execute(found).fetchone()
     schema, version = row or ("public", "0")
     if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < OLDEST_VECTORS:
         oldest = ".".join(map(str, OLDEST_VECTORS))
