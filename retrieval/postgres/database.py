@@ -1,6 +1,7 @@
 """Connections to a library's schema in PostgreSQL: transactions that read or write, and the one writer."""
 
 import hashlib
+import logging
 import os
 import platform
 import sys
@@ -22,6 +23,7 @@ from retrieval.store import WAIT
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is raised as well
 CONNECTIONS = 10  # of a process: a question holds one only while it searches; PostgreSQL allows 100 in all
 _SECONDS = 10  # to connect
 _SHORT = 200  # characters of the server's message that are shown

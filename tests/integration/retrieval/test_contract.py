@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -476,3 +477,11 @@ def test_a_url_without_a_folder_means_the_usual_one(url: str, tmp_path: Path) ->
     assert library_folder(url, tmp_path) == tmp_path
     with pytest.raises(RequestError, match="names no folder"):
         library_folder(url, None)
+
+
+def test_postgres_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.startswith("retrieval.postgres.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(RequestError, match=r"needs psycopg: run pip install -r requirements-postgres\.txt\.$"):
+        open_store("postgresql://me@host/x", "library", Model(BagOfWords(), "bow"))

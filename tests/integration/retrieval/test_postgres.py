@@ -12,9 +12,12 @@ from urllib.parse import quote
 
 import pytest
 
+from app import libraries
+from app.screen import Screen
+from app.settings import Settings
 from core.errors import IndexBusy, IndexDamaged, RequestError, StoreUnavailable
 from retrieval.filters import Filter
-from retrieval.library.library import Library, open_store
+from retrieval.library.library import Library, library_name, open_store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Store
 from tests.integration.retrieval.test_contract import TEXTS, file, put
@@ -72,6 +75,26 @@ def one_sentence(error: pytest.ExceptionInfo[Exception]) -> str:
     assert re.fullmatch(r"[A-Z][^\n]*\.", said)
     assert SECRET not in said
     return said
+
+
+def test_the_libraries_of_the_application_are_schemas(
+    postgres_url: str, admin: psycopg.Connection[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries, "embeddings_of", lambda *_: (BagOfWords(), "bow"))
+    settings = Settings(selfrag_home=tmp_path / "home", selfrag_store=postgres_url)
+    assert postgres_url not in repr(settings)
+    (tmp_path / "a.txt").write_text(TEXTS[0])
+    with libraries.open_own(settings, Screen()) as own:
+        own.add([tmp_path / "a.txt"])
+        assert len(own.sync().added) == 1
+    with libraries.library_to_ask([], settings, Screen()) as asked:
+        assert [source.path.name for source in asked.sources()] == ["a.txt"]
+    libraries.library_to_ask([tmp_path / "a.txt"], settings, Screen()).close()
+    libraries.open_shared(settings, Screen(), tmp_path / "uploads").close()
+    rows = admin.execute("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'selfrag_')").fetchall()
+    named = library_name([tmp_path / "a.txt"])
+    assert {name for (name,) in rows} == {"selfrag_library", "selfrag_shared", f"selfrag_{named}"}
+    assert not (tmp_path / "home").exists()
 
 
 # Who may do what.
