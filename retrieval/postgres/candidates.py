@@ -58,10 +58,11 @@ class Condition:
         self.sql = sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
 
     def count(self, connection: Connection, most: int) -> int:
-        """Return the number of passages that match, counted up to ``most``."""
-        query = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM passages WHERE {} LIMIT %(most)s) AS found")
-        row: Any = connection.execute(query.format(self.sql), self.parameters | {"most": most}).fetchone()
-        return int(row[0])
+        """Return the number of passages that match, counted up to ``most``; of all, it is known."""
+        counted = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM passages WHERE {} LIMIT %(most)s) AS found")
+        query = counted.format(self.sql) if self.parameters else sql.SQL(_FREQUENCIES)
+        row: Any = connection.execute(query, self.parameters | {"most": most, "words": [""]}).fetchone()
+        return int(row[0 if self.parameters else 1]) if row else 0
 
 
 class Found:
