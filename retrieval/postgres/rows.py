@@ -57,7 +57,7 @@ class Made:
 def made_with(connection: Connection) -> Made:
     """Return what the library's passages were made with."""
     meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-    splitter = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
+    splitter: dict[str, int] = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
     return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter)
 
 

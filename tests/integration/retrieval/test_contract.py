@@ -116,7 +116,11 @@ def test_words_are_found_in_other_forms(opened: Open, question: str, text: str) 
 def test_rare_words_and_headings_count_more(opened: Open) -> None:
     store = opened()
     below = Document("It is 500 a month.", metadata={"row": 9, "heading": "Rent of flats"})
-    put(store, file("a", [f"A month of {number} days." for number in range(8)]), file("b", [below, "rent month"]))
+    put(
+        store,
+        file("a", [f"A month of {number} days." for number in range(8)]),
+        file("b", [below, "The rent of a month is due."]),
+    )
     assert texts(store.similarity_search("rent", k=2, search="bm25"))[0] == below.page_content
     assert texts(store.similarity_search("month 500", k=1, search="bm25")) == [below.page_content]
 
