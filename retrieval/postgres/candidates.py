@@ -78,8 +78,7 @@ class Found:
     def near(self, count: int) -> list[int]:
         """Return the ids of the nearest passages: all are compared where few match, else by the vectors' graph."""
         parameters = self._only.parameters | {"vector": self._vector, "count": count}
-        matching_ones = self._only.count(self._connection, EXACT + 1)
-        if matching_ones > EXACT:
+        if self._only.count(self._connection, EXACT + 1) > EXACT:
             self._connection.execute(
                 "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
                 "set_config('hnsw.ef_search', %s, true)",
@@ -87,7 +86,7 @@ class Found:
             )
             query = sql.SQL("SELECT id FROM passages WHERE {} ORDER BY vector <#> %(vector)s::halfvec LIMIT %(count)s")
             found = [id_ for (id_,) in self._connection.execute(query.format(self._only.sql), parameters)]
-            if len(found) == min(count, matching_ones):
+            if len(found) == count:
                 return found
         query = sql.SQL(
             "WITH allowed AS MATERIALIZED (SELECT id, vector FROM passages WHERE {}) "
