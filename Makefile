@@ -1,7 +1,7 @@
 PYTHON ?= $(if $(VIRTUAL_ENV),python,.venv/bin/python)
 SQUAD ?= ../shared/data/squad2_computational_complexity.json
 .DEFAULT_GOAL := help
-.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit test-browser check
+.PHONY: help setup format lint type test unit test-model notebook bench bench-index train stress stress-smoke audit test-browser test-postgres check
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ test: ## the unit and integration tests, and one real question to the embedded m
 
 test-model: ## the tests that run the embedded model
 	$(PYTHON) -m pytest tests/model
+
+test-postgres: ## the tests of the store in PostgreSQL, on a server that they start; without one they fail
+	POSTGRES_REQUIRED=1 $(PYTHON) -m pytest -m postgres tests/integration/retrieval
 
 test-browser: ## the tests of the page in a Chromium, where there is one: about three minutes
 	$(PYTHON) -m pytest tests/browser
@@ -77,4 +80,4 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 audit: ## known vulnerabilities in what the requirements install, as PyPI knows them; fails if the package index has no such data
 	$(PYTHON) -m pip_audit --strict --requirement requirements.txt
 
-check: test lint type test-browser test-model stress-smoke ## all that CI runs
+check: test lint type test-browser test-postgres test-model stress-smoke ## all that CI runs

@@ -17,29 +17,39 @@ from core.text import shown
 if TYPE_CHECKING:
     from retrieval.filters import Filter
     from retrieval.library.library import Library
+    from retrieval.splitter import SplitSettings
+    from retrieval.store import Model
     from retrieval.sync_report import SyncReport
 
 log = logging.getLogger("selfrag.library")
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "library"
 
 
-def open_library(folder: Path, settings: Settings, screen: Screen) -> Library:
-    """Open or make the index in ``folder`` with the settings' embedding model and splitter."""
+def open_library(name: str, settings: Settings, screen: Screen) -> Library:
+    """Open or make the library of a name with the settings' store, embedding model and splitter."""
     from core.errors import RequestError
-    from retrieval.library.library import Library
     from retrieval.splitter import SplitSettings
+    from retrieval.store import Model
 
     if settings.selfrag_chunk_overlap >= settings.selfrag_chunk_size:
         raise RequestError("SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE.")
     with screen.downloads() as progress:
-        embeddings, name = embeddings_of(settings, progress)
+        model = Model(*embeddings_of(settings, progress))
     split = SplitSettings(settings.selfrag_chunk_size, settings.selfrag_chunk_overlap)
-    return Library.open(folder, embeddings, embedding_name=name, split=split, search=settings.selfrag_search)
+    return _open(name, settings, model, split)
+
+
+def _open(name: str, settings: Settings, model: Model, split: SplitSettings) -> Library:
+    from retrieval.library.library import Library, names_database, open_store
+
+    url = settings.selfrag_store
+    home = None if names_database(url) else _home(settings)
+    return Library(open_store(url, name, model, search=settings.selfrag_search, home=home), split)
 
 
 def open_own(settings: Settings, screen: Screen) -> Library:
     """The person's own library."""
-    return open_library(_home(settings) / "library", settings, screen)
+    return open_library("library", settings, screen)
 
 
 def library_to_ask(
@@ -75,9 +85,9 @@ def library_to_ask(
 
 def open_docs(docs: Sequence[Path], settings: Settings, screen: Screen) -> Library:
     """The index of ``docs`` alone, kept apart from the library and used again."""
-    from retrieval.library.library import folder_for
+    from retrieval.library.library import library_name
 
-    library = open_library(folder_for(_home(settings), docs), settings, screen)
+    library = open_library(library_name(docs), settings, screen)
     library.add(docs)
     return library
 
@@ -89,10 +99,10 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
     sync(library, screen, complete=False)
     if library.sources():
         return library, None
-    from retrieval.library.library import folder_for
+    from retrieval.library.library import library_name
 
     screen.note("your library is empty, so the sample in data/library is asked until you upload a document.")
-    sample = _open_beside(library, folder_for(_home(settings), [SAMPLE]))
+    sample = _open(library_name([SAMPLE]), settings, library.store.model, library.settings)
     sample.add([SAMPLE])
     sync(sample, screen, complete=False)
     return library, sample
@@ -105,7 +115,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
     """
     with open_own(settings, screen) as own:
         shared = own.roots() or {SAMPLE.resolve(): False}
-        library = _open_beside(own, _home(settings) / "shared")
+        library = _open("shared", settings, own.store.model, own.settings)  # shares the model: it is large
     known = library.roots()
     for path in known.keys() - shared.keys() - {uploads.resolve()}:
         library.remove(path)
@@ -115,18 +125,6 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
     add_uploads(library, uploads)
     sync(library, screen, complete=False)
     return library
-
-
-def _open_beside(library: Library, folder: Path) -> Library:
-    """Another index, which shares the embedding model: it is large."""
-    store = library.store
-    return type(library).open(
-        folder,
-        store.model.embeddings,
-        embedding_name=store.model.name,
-        split=library.settings,
-        search=store.default_search,
-    )
 
 
 def add_uploads(library: Library, uploads: Path) -> None:

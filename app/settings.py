@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     selfrag_embedding_model: str | None = None
     selfrag_model_path: Path | None = None
     selfrag_home: Path | None = None
-    selfrag_store: str = "sqlite://"
+    selfrag_store: str = Field("sqlite://", repr=False)  # may hold a password
     selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
     selfrag_tracing: Literal["off", "langsmith", "otel"] = "off"
     selfrag_tokens_file: Path | None = None

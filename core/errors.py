@@ -35,6 +35,10 @@ class IndexBusy(RequestError):
     """Another process is writing the index; it can still be read."""
 
 
+class StoreUnavailable(RequestError):
+    """The database of a store cannot be reached now, or has no connection left."""
+
+
 class IndexDamaged(RequestError):
     """The database is damaged: a checksum, a constraint or the schema does not match."""
 

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from app.server.runs import INTERNAL, QueueFullError, UnknownRunError
 from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
-from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError
+from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
 from core.text import one_line, shortened
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (StorageError, 507),
     (ThreadStorageError, 507),
     (IndexBusy, 503),
+    (StoreUnavailable, 503),
     (IndexDamaged, 503),  # it is made anew when it is asked again
     (RequestError, 400),
     (ModelError, 502),

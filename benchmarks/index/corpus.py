@@ -15,8 +15,8 @@ import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.harness import show_progress
-from retrieval.index.vector_rows import Vectors
 from retrieval.sync_report import Advance
+from retrieval.unit_vectors import Vectors
 
 DIMENSION = 384
 BLOCK = 10_000  # passages in one file

@@ -1,6 +1,7 @@
 """Measure recall: by vectors, by BM25, and by both.
 
     python -m benchmarks.index.recall [SQUAD.json] [--tuning 1-24] [--reporting 25-48] [--chunk-size 500] [--k 4]
+                                     [--store URL]
 
 The article's paragraphs are indexed with the embedded model; the answerable questions on the paragraphs ``--reporting``
 are asked. A passage counts when it comes from the paragraph that the question was asked on; below that is shown how
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 from unittest.mock import patch
 
 from langchain_core.documents import Document
@@ -31,10 +32,10 @@ from evaluation.datasets.question_set import load
 from evaluation.measures.scores import holds_gold
 from evaluation.measures.statistics import Difference, Estimate, difference, mean
 from evaluation.records import Example
-from retrieval.index.store import PassageStore, fuse
-from retrieval.library.library import Library
+from retrieval.library.library import Library, open_store
+from retrieval.ranking import fuse
 from retrieval.splitter import SplitSettings
-from retrieval.store import Search
+from retrieval.store import Model, Search, Store
 
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
@@ -80,6 +81,7 @@ def main() -> None:
     parser.add_argument("--reporting", type=span, default=(25, 48), metavar="FROM-TO")
     parser.add_argument("--chunk-size", type=int, default=SplitSettings().chunk_size)
     parser.add_argument("--k", type=int, default=4)
+    parser.add_argument("--store", default="sqlite://", metavar="URL", help="where to index, as SELFRAG_STORE names it")
     options = parser.parse_args()
     model, name = embeddings_of(load_settings())
     embeddings = Remembering(model)
@@ -88,12 +90,12 @@ def main() -> None:
         documents = Path(folder) / "paragraphs"
         reporting = answerable(load(options.article, documents, options.reporting).examples)
         tuning = answerable(load(options.article, documents, options.tuning).examples)
-        with indexed(Path(folder) / "article", documents, embeddings, name, splits) as store:
+        with indexed(options.store, Path(folder), "article", documents, Model(embeddings, name), splits) as store:
             article = measured(store, reporting, options.k)
             article |= {"chosen_weight": chosen(store, tuning, options.k)}
             article |= {"other_weight": reweighed(store, reporting, options.k, article["chosen_weight"]["weight"])}
         own = answerable(load(QUESTIONS, documents).examples)
-        with indexed(Path(folder) / "sample", SAMPLE, embeddings, name, splits) as store:
+        with indexed(options.store, Path(folder), "sample", SAMPLE, Model(embeddings, name), splits) as store:
             halves = {"first half": own[: len(own) // 2], "second half": own[len(own) // 2 :]}
             sample = {half: measured(store, examples, options.k) for half, examples in halves.items()}
     figures = {
@@ -123,20 +125,20 @@ def answerable(examples: Sequence[Example]) -> list[Example]:
 
 @contextmanager
 def indexed(
-    home: Path, documents: Path, embeddings: Embeddings, name: str, splits: SplitSettings
-) -> Iterator[PassageStore]:
+    url: str, home: Path, library: str, documents: Path, model: Model, splits: SplitSettings
+) -> Iterator[Store]:
     """The store of a folder of documents, split and embedded as the application does it."""
-    with Library.open(home, embeddings, embedding_name=name, split=splits) as library:
-        library.add([documents])
-        report = library.sync()
+    with Library(open_store(url, library, model, home=home), splits) as opened:
+        opened.add([documents])
+        report = opened.sync()
         print(f"{documents.name}: {report.passages} passages of {len(report.added)} documents", file=sys.stderr)
-        yield cast("PassageStore", library.store)
+        yield opened.store
 
 
-def measured(store: PassageStore, examples: Sequence[Example], k: int) -> dict[str, Any]:
+def measured(store: Store, examples: Sequence[Example], k: int) -> dict[str, Any]:
     """Each way's figures, their paired differences, and what leaving out near-duplicates does to them."""
     hits = {way: [searched(store, example, k, way) for example in examples] for way in WAYS}
-    with patch("retrieval.index.store.distinct", all_of):
+    with patch("retrieval.ranking.distinct", all_of):
         repeated = [searched(store, example, k, "hybrid") for example in examples]
     values: dict[str, list[float]] = {way: column(found, "recall") for way, found in hits.items()}
     return {
@@ -152,7 +154,7 @@ def measured(store: PassageStore, examples: Sequence[Example], k: int) -> dict[s
     }
 
 
-def searched(store: PassageStore, example: Example, k: int, way: Search) -> Hit:
+def searched(store: Store, example: Example, k: int, way: Search) -> Hit:
     """One question asked in one way."""
     few = store.similarity_search(example.question, k, search=way)
     many = few if k >= DEEP else store.similarity_search(example.question, DEEP, search=way)
@@ -221,14 +223,14 @@ def reciprocal(similarities: Mapping[int, float], words: Mapping[int, float]) ->
     return scores
 
 
-def chosen(store: PassageStore, tuning: Sequence[Example], k: int) -> dict[str, Any]:
+def chosen(store: Store, tuning: Sequence[Example], k: int) -> dict[str, Any]:
     """Recall on the tuning questions by the weight of meaning, and the best weight, the nearest to a half."""
     found = {}
     for weight in WEIGHTS:
-        with patch("retrieval.index.store.fuse", weighted(weight)):
+        with patch("retrieval.ranking.fuse", weighted(weight)):
             hits = [searched(store, example, k, "hybrid") for example in tuning]
         found[weight] = (sum(column(hits, "recall")) / len(hits), sum(column(hits, "reciprocal")) / len(hits))
-    with patch("retrieval.index.store.fuse", reciprocal):
+    with patch("retrieval.ranking.fuse", reciprocal):
         hits = [searched(store, example, k, "hybrid") for example in tuning]
     best = max(WEIGHTS, key=lambda weight: (found[weight][0], -abs(weight - 0.5)))
     return {
@@ -239,10 +241,10 @@ def chosen(store: PassageStore, tuning: Sequence[Example], k: int) -> dict[str, 
     }
 
 
-def reweighed(store: PassageStore, examples: Sequence[Example], k: int, weight: float) -> dict[str, Any]:
+def reweighed(store: Store, examples: Sequence[Example], k: int, weight: float) -> dict[str, Any]:
     """What the weight that was best on the tuning questions comes to on the reporting ones."""
     own = [searched(store, example, k, "hybrid").recall for example in examples]
-    with patch("retrieval.index.store.fuse", weighted(weight)):
+    with patch("retrieval.ranking.fuse", weighted(weight)):
         other = [searched(store, example, k, "hybrid").recall for example in examples]
     return {"weight": weight, "recall": asdict(mean(other)), "minus_own": asdict(paired(other, own))}
 

@@ -1,24 +1,20 @@
 """Write documents and passages to the database, and read them back with their checksums verified."""
 
-import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
 
 from core.errors import damaged
-from core.passages import LONGEST_HEADING, LONGEST_TITLE
-from core.text import shortened_in_the_middle
 from core.words import CJK, pairs_of
 from retrieval.index.schema import next_generation
-from retrieval.index.vector_rows import Vectors, chunks, put_vector, text_hash
+from retrieval.index.vector_rows import chunks, put_vector
+from retrieval.passage_columns import columns_of, metadata_of
 from retrieval.store import Record
 from retrieval.sync_report import Status
-
-_OWN_METADATA = ("source", "page", "row", "offset", "date")
-_ABOVE = {"title": LONGEST_TITLE, "heading": LONGEST_HEADING}  # metadata of what is above a passage, and characters
+from retrieval.unit_vectors import Vectors, text_hash
 
 _PASSAGES = (
     "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, title, heading, pairs, "
@@ -118,28 +114,14 @@ def put_passages(
     """Write the passages of a document with their vectors; return their ids."""
     ids = []
     for index, passage in enumerate(passages):
-        metadata = passage.metadata
         name = names[index] if names else None
-        own = [metadata.get(key) for key in ("page", "row", "offset")]
-        numbers = [value if isinstance(value, int) else None for value in own]
-        day = metadata.get("date")
-        day = day if isinstance(day, str) else None
-        title, heading = (_above(metadata, key) for key in _ABOVE)
-        own_above = {"title": title, "heading": heading}
-        rest = {
-            key: value
-            for key, value in metadata.items()
-            if key not in _OWN_METADATA and (key not in _ABOVE or value != own_above[key])
-        }
-        extra = json.dumps(rest, default=str) if rest else None
-        text = passage.page_content
-        hash_ = text_hash(text)
-        derived = (title, heading, pairs_of(text, title, heading))
-        seal = _passage_seal(document, name, text, *numbers, day, extra, *derived)
+        columns = columns_of(passage)
+        seal = _passage_seal(document, name, *columns)
+        hash_ = text_hash(columns.text)
         cursor = connection.execute(
             "INSERT INTO passages (document, name, text, page, row, offset, date, extra, title, heading, pairs, hash, "
             "seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (document, name, text, *numbers, day, extra, *derived, hash_, seal),
+            (document, name, *columns, hash_, seal),
         )
         id_ = int(cursor.lastrowid or 0)
         put_vector(connection, id_, hash_, vectors[index])
@@ -204,10 +186,7 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
             intact = intact and _passage_seal(*values) == seal
             if not intact or _document_seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
-            above = {key: value for key, value in (("title", title), ("heading", heading)) if value}
-            metadata: dict[str, Any] = above | (json.loads(extra) if extra else {})
-            source = path.decode("utf-8", "replace")
-            metadata |= {"source": source, "page": page, "row": row, "offset": offset, "date": day or document_day}
+            metadata = metadata_of(path, page, row, offset, day or document_day, extra, title, heading)
             found[id_] = Document(text, id=name or str(id_), metadata=metadata)
     return found
 
@@ -232,12 +211,6 @@ def ids_of_names(connection: sqlite3.Connection, names: Sequence[str]) -> dict[s
 def _rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[tuple[Any, ...]]:
     marks = ",".join("?" * len(ids))
     yield from connection.execute(f"{_PASSAGES} WHERE passages.id IN ({marks})", ids)
-
-
-def _above(metadata: Mapping[str, Any], key: str) -> str | None:
-    """Return a title or heading on one line and short enough; None if there is none."""
-    value = metadata.get(key)
-    return shortened_in_the_middle(value, _ABOVE[key]) or None if isinstance(value, str) else None
 
 
 def _passage_seal(*values: object) -> int:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -12,48 +12,31 @@ from core.text import shown
 from retrieval.index.database import Database
 from retrieval.index.document_rows import texts_without_file, unindex_files
 from retrieval.index.schema import Snapshot, next_generation, set_meta
-from retrieval.index.vector_rows import (
-    BATCH,
-    Vectors,
-    drop_spare_vectors,
-    embed_query,
-    embed_texts,
-    known_vectors,
-    put_spare_vectors,
-    put_vector,
-    text_hash,
-)
+from retrieval.index.vector_rows import drop_spare_vectors, known_vectors, put_spare_vectors, put_vector
+from retrieval.settings_changes import changes, other_dimension, other_model
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model
-
-_SPARE = 8  # batches after which the vectors of a partly embedded file are saved
-
-
-class OtherDimensionError(RequestError):
-    """The model of the same name now gives vectors of another dimension."""
+from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, embed_texts, text_hash
 
 
 def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vectors:
     """Return a vector for each text, shape (texts, dimension); known texts are not embedded again."""
-    hashes = [text_hash(text) for text in texts]
+    hashes = list(dict.fromkeys(text_hash(text) for text in texts))
     with database.reading() as connection:
         dimension = Snapshot.of(connection).dimension
-        known = known_vectors(connection, list(dict.fromkeys(hashes)))
-    missing = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in known}
-    pending = list(missing)
-    unsaved: list[bytes] = []
-    for vectors in embed_texts(model.embeddings, list(missing.values()), model.name):
+        known = known_vectors(connection, hashes)
+
+    def check(vectors: Vectors) -> None:
+        nonlocal dimension
         dimension = dimension or vectors.shape[1]
         check_dimension(database, model, vectors, dimension)
-        done, pending = pending[: len(vectors)], pending[len(vectors) :]
-        known |= dict(zip(done, vectors, strict=True))
-        unsaved += done
-        if pending and len(unsaved) >= _SPARE * BATCH:
-            with database.writing() as connection:
-                record_model(connection, database, model, dimension)
-                put_spare_vectors(connection, ((hash_, known[hash_].tobytes()) for hash_ in unsaved))
-            unsaved = []
-    return np.stack([known[hash_] for hash_ in hashes])
+
+    def save(new: Mapping[bytes, Vectors]) -> None:
+        with database.writing() as connection:
+            record_model(connection, database, model, dimension)
+            put_spare_vectors(connection, ((hash_, vector.tobytes()) for hash_, vector in new.items()))
+
+    return embed_new(model, texts, known, check, save)
 
 
 def record_model(connection: sqlite3.Connection, database: Database, model: Model, dimension: int) -> None:
@@ -62,7 +45,7 @@ def record_model(connection: sqlite3.Connection, database: Database, model: Mode
     if not snapshot.embedding or not snapshot.dimension:
         set_meta(connection, embedding=model.name, dimension=dimension)
     elif snapshot.embedding != model.name:
-        raise RequestError(other_model(database, snapshot.embedding, model.name))
+        raise RequestError(other_model(shown(database.folder), snapshot.embedding, model.name))
 
 
 def check_dimension(database: Database, model: Model, vectors: Vectors, dimension: int) -> None:
@@ -73,36 +56,14 @@ def check_dimension(database: Database, model: Model, vectors: Vectors, dimensio
     if database.writable:
         with database.writing() as connection:
             set_meta(connection, dimension=0)  # tells the next sync that no vector is usable
-    raise OtherDimensionError(
-        f"The index in {shown(database.folder)} has vectors of {dimension} numbers and the embedding model "
-        f"{model.name} gives {given}: index its documents again."
-    )
-
-
-def other_model(database: Database, old: str, new: str) -> str:
-    """Return the message for an index that was made with another model."""
-    return (
-        f"The index in {shown(database.folder)} was made with the embedding model {old}, not with {new}: "
-        "index its documents again, or choose the first."
-    )
+    raise OtherDimensionError(other_dimension(shown(database.folder), model, dimension, given))
 
 
 def outdated_reasons(database: Database, model: Model, settings: SplitSettings) -> list[str]:
     """Return a sentence for each setting that changed since the index was made."""
     with database.reading() as connection:
         snapshot = Snapshot.of(connection)
-    reasons = []
-    if snapshot.embedding and snapshot.embedding != model.name:
-        reasons.append(f"The embedding model changed from {snapshot.embedding} to {model.name}")
-    elif snapshot.embedding and not snapshot.dimension:
-        reasons.append(f"The embedding model {model.name} gives vectors of another length than before")
-    if snapshot.splitter and snapshot.splitter != asdict(settings):
-        old, new = snapshot.splitter, asdict(settings)
-        reasons.append(
-            f"The passages changed from {old.get('chunk_size')} characters overlapping by "
-            f"{old.get('overlap')} to {new['chunk_size']} overlapping by {new['overlap']}"
-        )
-    return [f"{reason}: everything was indexed anew." for reason in reasons]
+    return changes(snapshot.embedding, snapshot.dimension, snapshot.splitter, model, settings)
 
 
 def clear_outdated(database: Database, model: Model, settings: SplitSettings) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from retrieval.index.vector_rows import Vectors
+from retrieval.unit_vectors import Vectors
 
 if TYPE_CHECKING:
     import faiss

@@ -1,6 +1,5 @@
 """Keyword search: BM25 with SQLite's FTS5, in bounded time however many passages there are."""
 
-import math
 import sqlite3
 import zlib
 from collections.abc import Sequence
@@ -9,10 +8,10 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from core.text import clean
-from core.words import CJK, STOP_WORDS, words_of
+from core.words import CJK
 from retrieval.index.condition import Condition
 from retrieval.index.schema import WORDS
+from retrieval.question_terms import WEIGHTS, idf, terms_of
 
 # FTS5 takes 2 microseconds to rank a match, and 0.1 to list its id. So where the terms of a question occur in many
 # passages, only the matches of the rarest terms are listed, and the best of these by rare terms are ranked by all.
@@ -21,13 +20,7 @@ _LISTED = 50_000  # matches of the rarest terms that are listed beyond that
 _CANDIDATES = 1_000  # of these are ranked by all terms
 _HIGHEST = (1 << 63) - 1
 _MATCHES = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
-_TERMS = 64  # per question: more of them make a slow query that matches everything
-# May is a month as well; the other words say how something is asked.
-_STOP_WORDS = (STOP_WORDS - {"may"}) | {"describe", "explain", "tell"}
-# How much a match counts in text, title, heading and pairs of characters: a heading names what its section is about,
-# while a title is the same for all passages of a document.
-_WEIGHTS = (1.0, 1.5, 2.0, 1.0)
-_BM25 = f"bm25({', '.join(map(str, _WEIGHTS))})"
+_BM25 = f"bm25({', '.join(map(str, WEIGHTS))})"
 _COLUMNS = "text, title, heading, pairs"
 
 
@@ -37,20 +30,12 @@ def fts_query(question: str) -> str:
     Chinese, Japanese and Korean is matched by pairs of characters. English stop words are left out when other terms
     remain; acronyms such as 'US', 'IT' and 'WHO' are kept. Empty when there is no term at all.
     """
-    words = list(dict.fromkeys(words_of(clean(question))))
-    all_caps = question.isupper()
-    content_words = [word for word in words if word.lower() not in _STOP_WORDS or _is_acronym(word, all_caps)]
-    terms = dict.fromkeys(word.lower() for word in content_words or words)
-    return " OR ".join(map(_quoted, list(terms)[:_TERMS]))
+    return " OR ".join(map(_quoted, terms_of(question)))
 
 
 def _quoted(term: str) -> str:
     """Return a term that is no syntax; a single character of an unspaced script stands for the pairs it begins."""
     return f'"{term}"*' if len(term) == 1 and CJK.match(term) else f'"{term}"'
-
-
-def _is_acronym(word: str, all_caps: bool) -> bool:
-    return word.isupper() and len(word) > 1 and not all_caps
 
 
 def search_keywords(
@@ -70,7 +55,7 @@ def search_keywords(
     if sum(number for number, _ in occurrences) <= _RANKED:
         return _rank_all(connection, query, count, only)
     known = sorted((number, term) for number, term in occurrences if number)
-    weights = {term: _weight(number, passages) for number, term in known}
+    weights = {term: idf(number, passages) for number, term in known}
     candidates = _candidates(connection, known, weights, only)
     return _rank_candidates(connection, candidates, weights)[:count]
 
@@ -145,15 +130,9 @@ def _rank_candidates(
         for term, weight in weights.items():
             sql = f"SELECT rowid, -rank FROM few WHERE few MATCH ? AND rank MATCH '{_BM25}'"  # noqa: S608
             rows = connection.execute(sql, (term,)).fetchall()
-            ratio = weight / _weight(len(rows), len(candidates))  # BM25 is proportional to the weight
+            ratio = weight / idf(len(rows), len(candidates))  # BM25 is proportional to the weight
             for id_, score in rows:
                 scores[id_] += score * ratio
     finally:
         connection.execute("DROP TABLE temp.few")
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-
-
-def _weight(number: int, passages: int) -> float:
-    """Return the inverse document frequency as FTS5 computes it."""
-    weight = math.log((passages - number + 0.5) / (number + 0.5)) if number < passages else 0.0
-    return weight if weight > 0 else 1e-6

@@ -22,7 +22,8 @@ from retrieval.index.schema import (
     set_meta,
 )
 from retrieval.index.sqlite_files import connect
-from retrieval.index.vector_rows import VECTORS, known_vectors, put_spare_vectors, seal, text_hash
+from retrieval.index.vector_rows import VECTORS, known_vectors, put_spare_vectors, seal
+from retrieval.unit_vectors import text_hash
 
 _ROWS = 1_000  # at a time: if a read fails, its rows are tried one by one
 _MAX_UNREADABLE = 200_000  # rows in a row, after which the scan ends

@@ -1,6 +1,5 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,57 +10,21 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from core.errors import IndexDamaged, RequestError, damaged
-from core.passages import section_of
 from core.text import clean, shown
 from retrieval.filters import Filter, Visible
 from retrieval.index.condition import Condition
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names, put_texts, remove_passages
-from retrieval.index.embedding import check_dimension, embed_once, other_model, record_model
+from retrieval.index.embedding import check_dimension, embed_once, record_model
 from retrieval.index.keyword_search import search_keywords
 from retrieval.index.register import Register
 from retrieval.index.schema import Snapshot
-from retrieval.index.sections import section_shares
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
-from retrieval.index.vector_rows import Vectors, embed_query, vectors_of
-from retrieval.near_duplicates import near_duplicates, word_counts
+from retrieval.index.vector_rows import vectors_of
+from retrieval.ranking import best_passages
+from retrieval.settings_changes import other_model
 from retrieval.store import Model, Search
-
-
-def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[int, float]:
-    """Return the mean of cosine similarity and BM25 score (``words``), each normalised to 0 to 1 over all candidates.
-
-    A passage without any of the terms has the BM25 score 0; every candidate has a similarity.
-    """
-    by_vector = _normalised(similarities)
-    by_keyword = _normalised({id_: words.get(id_, 0.0) for id_ in similarities})
-    return {id_: (by_vector[id_] + by_keyword[id_]) / 2 for id_ in similarities}
-
-
-def distinct(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most: int) -> list[tuple[int, float]]:
-    """Return up to ``most`` of the best, without near-duplicates of a better one."""
-    seen: list[Counter[str]] = []
-    kept: list[tuple[int, float]] = []
-    for id_, score in ranked:
-        words = word_counts(texts[id_])
-        if not any(near_duplicates(words, other) for other in seen):
-            seen.append(words)
-            kept.append((id_, score))
-            if len(kept) == most:
-                break
-    return kept
-
-
-def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    if high == low:
-        return dict.fromkeys(scores, 1.0 if high > 0 else 0.0)
-    return {id_: (score - low) / (high - low) for id_, score in scores.items()}
-
-
-_CANDIDATES = 50  # from each side
+from retrieval.unit_vectors import Vectors, embed_query
 
 
 class PassageStore(Register, VectorStore):
@@ -194,51 +157,16 @@ class PassageStore(Register, VectorStore):
         if k < 1 or not snapshot.dimension:
             return []
         if snapshot.embedding != self.model.name:
-            raise RequestError(other_model(self.database, snapshot.embedding, self.model.name))
+            raise RequestError(other_model(shown(self.database.folder), snapshot.embedding, self.model.name))
         vector = embed_query(self.embeddings, query, self.model.name)
         check_dimension(self.database, self.model, vector, snapshot.dimension)
         with self._restarting_if_damaged(), self.database.reading() as connection:
             condition = Condition.of(connection, only, visible)
             snapshot = Snapshot.of(connection)
             self._check_keyword_index(snapshot)
-            found = self._search(snapshot, query, vector, k, search, condition)
+            found = best_passages(_Candidates(snapshot, self.vectors, query, vector, condition), query, k, search)
         self._rewrite_vector_file()
         return found
-
-    def _search(
-        self, snapshot: Snapshot, query: str, vector: Vectors, k: int, search: Search, only: Condition | None
-    ) -> list[tuple[Document, float]]:
-        """Fetch more candidates until ``k`` of them are distinct or there are no more."""
-        connection = snapshot.connection
-        allowed = None if only is None else only.ids
-        count = max(_CANDIDATES, 4 * k)
-        while True:
-            near = [] if search == "bm25" else self.vectors.search(snapshot, vector, count, allowed)
-            scored = [] if search == "vectors" else search_keywords(connection, query, count, snapshot.passages, only)
-            ids = list(dict.fromkeys([*near, *(id_ for id_, _ in scored)]))
-            passages = get_passages(connection, ids)
-            if any(id_ not in passages and id_ <= snapshot.reached.passage for id_ in ids):
-                raise damaged()  # higher ids were added after this snapshot
-            similarities = _similarities(snapshot, list(passages), vector)
-            words = dict(scored)
-            scores = {"vectors": similarities, "bm25": words}.get(search) or fuse(similarities, words)
-            if search == "hybrid":
-                shares = section_shares(query, passages)
-                scores = {id_: score + shares.get(id_, 0.0) / 2 for id_, score in scores.items()}
-            ranked = sorted(((id_, scores[id_]) for id_ in passages), key=lambda pair: (-pair[1], pair[0]))
-            best = distinct(
-                ranked,
-                {id_: f"{section_of(passage.metadata)}\n{passage.page_content}" for id_, passage in passages.items()},
-                k,
-            )
-            if len(best) == k or max(len(near), len(scored)) < count:
-                break
-            count *= 4
-        for id_, score in best:
-            passage = passages[id_]
-            scores_of_passage = {"id": passage.id, "score": score, "similarity": similarities[id_]}
-            passage.metadata.update(scores_of_passage)
-        return [(passages[id_], score) for id_, score in best]
 
     def _check_keyword_index(self, snapshot: Snapshot) -> None:
         """Verify the keyword index's checksum, once: passages it has lost would silently never be found."""
@@ -269,9 +197,31 @@ class PassageStore(Register, VectorStore):
                 save_derived(self.database, self.vectors)
 
 
-def _similarities(snapshot: Snapshot, ids: Sequence[int], vector: Vectors) -> dict[int, float]:
-    """Return the cosine of each passage with the query, also of those that only the keyword search found."""
-    found: dict[int, float] = {}
-    for chunk, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension):
-        found.update(zip(chunk, (vectors @ vector[0]).tolist(), strict=True))
-    return found
+class _Candidates:
+    """What a snapshot's searches find."""
+
+    def __init__(self, snapshot: Snapshot, vectors: VectorIndex, query: str, vector: Vectors, only: Condition | None):
+        self._snapshot = snapshot
+        self._vectors = vectors
+        self._query = query
+        self._vector = vector
+        self._only = only
+
+    def near(self, count: int) -> list[int]:
+        allowed = None if self._only is None else self._only.ids
+        return self._vectors.search(self._snapshot, self._vector, count, allowed)
+
+    def by_words(self, count: int) -> list[tuple[int, float]]:
+        return search_keywords(self._snapshot.connection, self._query, count, self._snapshot.passages, self._only)
+
+    def passages(self, ids: Sequence[int]) -> dict[int, Document]:
+        found = get_passages(self._snapshot.connection, ids)
+        if any(id_ not in found and id_ <= self._snapshot.reached.passage for id_ in ids):
+            raise damaged()  # higher ids were added after this snapshot
+        return found
+
+    def similarities(self, ids: Sequence[int]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for chunk, vectors in vectors_of(self._snapshot.connection, ids, self._snapshot.dimension):
+            found.update(zip(chunk, (vectors @ self._vector[0]).tolist(), strict=True))
+        return found

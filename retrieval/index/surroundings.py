@@ -1,22 +1,18 @@
 """Read documents back: a quote or a passage in its surroundings, or the text of a page."""
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_core.documents import Document
 
+from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
 from retrieval.filters import Visible
 from retrieval.index.database import Database
 from retrieval.index.document_rows import get_passages, ids_of_names
-from retrieval.index.vector_rows import text_hash
 from retrieval.store import MOST_AROUND, Surroundings
-
-_READ = 20  # passages on each side, as some are short
-_READ_OF_DOCUMENT = 1_000
-_SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
+from retrieval.unit_vectors import text_hash
 
 
 def surroundings(
@@ -49,9 +45,11 @@ def surroundings(
             _, path, sha256 = documents.pop()
         if len(found) == 1:
             ((id_, document),) = found.items()
-            before = _preceding(connection, id_, document, most - len(before)) + before
-            after = after + _following(connection, id_, document, most - len(after))
-    return Surroundings(_last(before, most), quote, _first(after, most), path, sha256)
+            earlier = _neighbours(connection, id_, "< ? ORDER BY id DESC")
+            later = _neighbours(connection, id_, "> ? ORDER BY id")
+            before = preceding(document, earlier, most - len(before)) + before
+            after = after + following(document, later, most - len(after))
+    return Surroundings(last(before, most), quote, first(after, most), path, sha256)
 
 
 def find_passage(database: Database, name: str, visible: Visible | None = None) -> Document | None:
@@ -75,15 +73,12 @@ def text_of(database: Database, path: bytes, page: int | None, most: int) -> tup
         rows = connection.execute(
             "SELECT passages.id FROM passages JOIN documents ON documents.id = document "
             "WHERE path = ?1 AND origin = 'file' AND (?2 IS NULL OR page = ?2) ORDER BY passages.id LIMIT ?3",
-            (path, page, _READ_OF_DOCUMENT + 1),
+            (path, page, READ_OF_DOCUMENT + 1),
         )
         ids = [id_ for (id_,) in rows]
-        passages = get_passages(connection, ids[:_READ_OF_DOCUMENT])
-    text = ""
-    end: Document | None = None
-    for passage in (passages[id_] for id_ in ids[:_READ_OF_DOCUMENT]):
-        text, end = _extended(text, end, passage) if end else (passage.page_content, passage)
-    return _first(text, most), len(ids) <= _READ_OF_DOCUMENT and len(text) <= most
+        passages = get_passages(connection, ids[:READ_OF_DOCUMENT])
+    text = joined(passages[id_] for id_ in ids[:READ_OF_DOCUMENT])
+    return first(text, most), len(ids) <= READ_OF_DOCUMENT and len(text) <= most
 
 
 def _document(connection: sqlite3.Connection, passage: int) -> tuple[int, Path | None, str | None]:
@@ -96,76 +91,12 @@ def _document(connection: sqlite3.Connection, passage: int) -> tuple[int, Path |
     return (id_, Path(os.fsdecode(path)), sha256) if origin == "file" else (id_, None, None)
 
 
-def _preceding(connection: sqlite3.Connection, id_: int, passage: Document, most: int) -> str:
-    """Return the text of the document that ends where a passage begins."""
-    text, begin = "", passage
-    for earlier in _neighbours(connection, id_, "< ? ORDER BY id DESC"):
-        if len(text) >= most or not _is_split(begin):
-            break
-        if _section(earlier) == _section(begin):
-            offset = begin.metadata["offset"]
-            text = earlier.page_content[: max(0, offset - earlier.metadata["offset"])] + _gap(earlier, begin) + text
-            begin = earlier if earlier.metadata["offset"] < offset else begin
-        else:
-            text, begin = f"{earlier.page_content}\n\n{text}", earlier
-    return text
-
-
-def _following(connection: sqlite3.Connection, id_: int, passage: Document, most: int) -> str:
-    """Return the text of the document that begins where a passage ends."""
-    text, end = "", passage
-    for later in _neighbours(connection, id_, "> ? ORDER BY id"):
-        if len(text) >= most or not _is_split(end):
-            break
-        text, end = _extended(text, end, later)
-    return text
-
-
-def _extended(text: str, end: Document, later: Document) -> tuple[str, Document]:
-    """Return a text that ends where a passage does with what a later one adds, and the passage that it ends with."""
-    if _section(later) != _section(end):
-        return f"{text}\n\n{later.page_content}", later
-    known = max(0, _end(end) - later.metadata["offset"])
-    return text + _gap(end, later) + later.page_content[known:], later if _end(later) > _end(end) else end
-
-
 def _neighbours(connection: sqlite3.Connection, id_: int, which: str) -> Iterator[Document]:
     """Yield the nearest passages of the same document, the nearest first: ids are in the order of the text."""
     rows = connection.execute(
         f"SELECT id FROM passages WHERE document = (SELECT document FROM passages WHERE id = ?) AND id {which} LIMIT ?",  # noqa: S608
-        (id_, id_, _READ),
+        (id_, id_, READ),
     )
     ids = [one for (one,) in rows]
     passages = get_passages(connection, ids)
-    yield from (passages[one] for one in ids if _is_split(passages[one]))
-
-
-def _is_split(passage: Document) -> bool:
-    """True if a passage was split from a longer text: others that were added to a source need not belong together."""
-    return passage.metadata["offset"] is not None
-
-
-def _section(passage: Document) -> tuple[int | None, int | None]:
-    return passage.metadata["page"], passage.metadata["row"]
-
-
-def _end(passage: Document) -> int:
-    return int(passage.metadata["offset"]) + len(passage.page_content)
-
-
-def _gap(one: Document, other: Document) -> str:
-    """Return white space for what lies between two passages of a section, of which the index knows the length only."""
-    length = other.metadata["offset"] - _end(one)
-    if length <= 0:
-        return ""
-    if length > 1:
-        return "\n\n"
-    return " " if _SENTENCE_END.search(one.page_content) or other.page_content[:1].islower() else "\n"
-
-
-def _last(text: str, most: int) -> str:
-    return text if len(text) <= most else re.sub(r"^\S{1,40}\s", "", text[-most:])
-
-
-def _first(text: str, most: int) -> str:
-    return text if len(text) <= most else re.sub(r"\s\S{1,40}$", "", text[:most])
+    yield from (passages[one] for one in ids)

@@ -20,7 +20,6 @@ from retrieval.index.schema import FORMAT, Reached, Snapshot, get_followed, get_
 from retrieval.index.sqlite_files import translated
 from retrieval.index.vector_rows import (
     METRIC,
-    Vectors,
     count_passages,
     count_removed,
     forget_removed,
@@ -29,6 +28,7 @@ from retrieval.index.vector_rows import (
     vectors_after,
     vectors_of,
 )
+from retrieval.unit_vectors import Vectors
 
 if TYPE_CHECKING:
     from retrieval.index.faiss_index import Ids, Index

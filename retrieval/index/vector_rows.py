@@ -1,45 +1,16 @@
-"""Embed texts as unit vectors, and store each vector in the database with a checksum."""
+"""Store each vector in the database with a checksum."""
 
-import hashlib
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
-from langchain_core.embeddings import Embeddings
 
-from core.errors import ModelError, damaged
+from core.errors import damaged
+from retrieval.unit_vectors import Vectors
 
-BATCH = 64  # texts per call
 METRIC = "cosine, as the inner product of unit vectors"
-
-Vectors = npt.NDArray[np.float32]
-
-
-def embed_texts(embeddings: Embeddings, texts: Sequence[str], name: str) -> Iterator[Vectors]:
-    """Yield vectors in batches, each of shape (up to ``BATCH``, dimension); ``name`` is the model's, for messages."""
-    for start in range(0, len(texts), BATCH):
-        batch = list(texts[start : start + BATCH])
-        yield _checked(embeddings.embed_documents(batch), len(batch), name)
-
-
-def embed_query(embeddings: Embeddings, query: str, name: str) -> Vectors:
-    """Return the query's vector, of shape (1, dimension)."""
-    return _checked([embeddings.embed_query(query)], 1, name)
-
-
-def _checked(raw: Sequence[Sequence[float]], count: int, name: str) -> Vectors:
-    """Check vectors and scale them to unit length; a zero vector stays zero. Raises ``ModelError``."""
-    if len(raw) != count or not count or len({len(vector) for vector in raw}) != 1 or not len(raw[0]):
-        raise ModelError(f"The embedding model {name} did not give one vector for each text: name another.")
-    vectors = np.asarray(raw, dtype=np.float32)
-    if not np.isfinite(vectors).all():
-        raise ModelError(f"The embedding model {name} gave a vector that is no number: name another.")
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
-
 
 T = TypeVar("T")
 
@@ -47,11 +18,6 @@ _VARIABLES = 500  # per statement; older SQLite allows 999
 _MANY = 4_096  # vectors at a time: 6 MB at 384 numbers each
 # CROSS fixes the join order: both tables are ordered by id.
 VECTORS = "SELECT passage, hash, vector, vectors.seal FROM vectors CROSS JOIN passages ON passages.id = passage"
-
-
-def text_hash(text: str) -> bytes:
-    """Return the key under which the vector of a text is reused: equal texts have equal vectors."""
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def put_vector(connection: sqlite3.Connection, passage: int, hash_: bytes, vector: Vectors) -> None:

@@ -12,8 +12,9 @@ from retrieval.index.document_rows import get_passages, get_records
 from retrieval.index.schema import Snapshot
 from retrieval.index.sqlite_files import translated
 from retrieval.index.vector_file import VectorIndex, save_derived
-from retrieval.index.vector_rows import hashes_of, text_hash, vectors_after
+from retrieval.index.vector_rows import hashes_of, vectors_after
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
+from retrieval.unit_vectors import text_hash
 
 _MANY = 500  # passages at a time
 _MISCOUNTED = (

@@ -10,24 +10,28 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
 
 from core.errors import IndexDamaged, RequestError
 from core.text import shown
 from retrieval.filters import Filter, Visible
-from retrieval.index.embedding import OtherDimensionError
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_below, is_system
 from retrieval.library.sync import Sync
 from retrieval.splitter import SplitSettings
-from retrieval.store import WAIT, Search, Store
+from retrieval.store import WAIT, Model, Search, Store
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
+from retrieval.unit_vectors import OtherDimensionError
 
 
 def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
     """Return the index folder below ``home`` for these documents; the same paths give the same folder."""
+    return home / library_name(paths)
+
+
+def library_name(paths: Iterable[str | Path]) -> str:
+    """Return the name of the library of these documents; the same paths give the same name."""
     resolved = sorted({os.fsencode(os.path.realpath(path)) for path in paths})
-    return home / hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
+    return hashlib.sha256(b"\0".join(resolved)).hexdigest()[:24]
 
 
 class Library:
@@ -238,14 +242,31 @@ def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:
 
 
 EMBEDDED = "sqlite"
+_DATABASES = ("postgresql", "postgres")
 _WRITE = "write sqlite:///, and then the folder's whole path"
 _NO_FOLDER = f"SELFRAG_STORE names no folder: {_WRITE}."
 
 
-def open_store(url: str, embeddings: Embeddings, embedding_name: str) -> VectorStore:
-    """Open or create the store that a URL names: ``sqlite:///folder`` is the embedded one."""
-    folder = library_folder(url, None)
-    return PassageStore.open(folder, embeddings, embedding_name=embedding_name)
+def names_database(url: str) -> bool:
+    """True if a store's URL names a PostgreSQL database."""
+    return url.partition(":")[0].lower() in _DATABASES
+
+
+def open_store(url: str, library: str, model: Model, *, search: Search = "hybrid", home: Path | None = None) -> Store:
+    """Open or create the store of a library, by its name, where a URL says.
+
+    ``postgresql://`` is in that database, ``sqlite:///folder`` in that folder, and without one in ``home``.
+    """
+    if not names_database(url):
+        folder = library_folder(url, home) / library
+        return PassageStore.open(folder, model.embeddings, embedding_name=model.name, search=search)
+    try:
+        from retrieval.postgres.postgres_store import PostgresStore
+    except ImportError as error:
+        raise RequestError(
+            f"SELFRAG_STORE names PostgreSQL, which needs {error.name}: run pip install -r requirements-postgres.txt."
+        ) from error
+    return PostgresStore(url, library, model, search=search)
 
 
 def library_folder(url: str, default: Path | None) -> Path:
@@ -256,7 +277,8 @@ def library_folder(url: str, default: Path | None) -> Path:
         raise RequestError(_NO_FOLDER) from error
     if parts.scheme != EMBEDDED:
         raise RequestError(
-            f"There is no store for {parts.scheme or 'no scheme'} in SELFRAG_STORE: name a folder as sqlite:///folder."
+            f"There is no store for {parts.scheme or 'no scheme'} in SELFRAG_STORE: name a folder as sqlite:///folder, "
+            "or a database as postgresql://user@host/database."
         )
     path = unquote(parts.path)
     if default is not None and path in ("", "/") and not parts.netloc:

@@ -11,12 +11,12 @@ from core.errors import damaged
 from core.files import read_regular
 from core.text import shown
 from retrieval.documents.load import LARGEST, documents_of
-from retrieval.index.vector_rows import BATCH
 from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.splitter import SplitSettings, split
 from retrieval.store import Record, SplitFile, Store
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
+from retrieval.unit_vectors import BATCH
 
 _FILES = 256  # per transaction
 _RECENT = 2_000_000_000  # nanoseconds: a file this recent may change again without a new modification time

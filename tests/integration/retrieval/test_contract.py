@@ -1,135 +1,465 @@
-"""What any store must do to stand behind a library: add its URL to ``STORES`` and pass."""
+"""What any store must do to stand behind a library: add the fixture of its URL to ``STORES`` and pass."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import closing
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.vectorstores import VectorStore
+from langchain_core.embeddings import Embeddings
 
-from core.errors import RequestError
+from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
-from retrieval.library.library import library_folder, open_store
+from retrieval.library.library import Library, library_folder, open_store
+from retrieval.splitter import SplitSettings
+from retrieval.store import Model, Record, SplitFile, Store
+from retrieval.unit_vectors import OtherDimensionError
 from tests.unit.retrieval.fakes import BagOfWords
 
-STORES: dict[str, Callable[[Path], str]] = {
-    "sqlite": lambda folder: (folder / "st öre").as_uri().replace("file", "sqlite")
-}
-Open = Callable[[], Any]
+STORES = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]
+Open = Callable[..., Store]
 TEXTS = ["Points are fees paid to the lender.", "Aspirin weighs 180.16.", "The Seine flows through Paris."]
-
-
-@pytest.fixture(params=STORES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return STORES[request.param](tmp_path)
+SETTINGS = SplitSettings()
 
 
 @pytest.fixture
-def opened(url: str) -> Open:
-    return lambda: closing(open_store(url, BagOfWords(), "bow"))  # type: ignore[type-var]
+def sqlite_url(tmp_path: Path) -> str:
+    return (tmp_path / "st öre").as_uri().replace("file", "sqlite")
+
+
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Open]:
+    """Open a library's store, as often as a test likes, as processes do."""
+    with ExitStack() as stack:
+
+        def open_(model: Embeddings | None = None, name: str = "bow", library: str = "library") -> Store:
+            store = open_store(url, library, Model(model or BagOfWords(), name))
+            stack.callback(store.close)
+            return store
+
+        yield open_
+
+
+def file(path: str, passages: Sequence[str | Document], **known: object) -> SplitFile:
+    documents = [
+        Document(one, metadata={"offset": 0, "row": row}) if isinstance(one, str) else one
+        for row, one in enumerate(passages, 1)
+    ]
+    record = Record(path.encode(), sha256=f"hash of {path}", date="2020-01-01")
+    return SplitFile(replace(record, **known), documents)  # type: ignore[arg-type]
+
+
+def put(store: Store, *files: SplitFile) -> None:
+    with store.only_writer():
+        store.put(files)
+        store.settle()
 
 
 def texts(found: list[Document]) -> list[str]:
     return [document.page_content for document in found]
 
 
-def test_what_is_added_is_found_by_another_process_too(opened: Open) -> None:
-    with opened() as store:
-        assert isinstance(store, VectorStore)
-        assert store.similarity_search("anything") == []
-        ids = store.add_texts(TEXTS, [{"source": "a.txt", "kind": number} for number in range(3)])
-        assert len(set(ids)) == 3
-    with opened() as store:
-        (found,) = store.similarity_search("fees paid to the lender", k=1)
-        assert (found.page_content, found.id) == (TEXTS[0], ids[0])
-        assert (found.metadata["source"], found.metadata["kind"]) == ("a.txt", 0)
+# Searching.
 
 
-def test_an_id_replaces_what_has_it(opened: Open) -> None:
-    with opened() as store:
-        store.add_documents([Document("old words", id="x"), Document("other words", id="y")])
-        assert store.add_documents([Document("new words", id="x")]) == ["x"]
-        assert texts(store.get_by_ids(["x", "nowhere", "y"])) == ["new words", "other words"]
-        assert sorted(texts(store.similarity_search("words", k=9))) == ["new words", "other words"]
+def test_what_is_put_is_found_by_another_process_too(opened: Open) -> None:
+    assert opened().similarity_search("anything") == []
+    document = Document(TEXTS[0], metadata={"page": 3, "offset": 7, "kind": ["a", 1], "title": "Fees"})
+    put(opened(), file("/d/a.txt", [document]), file("/d/b.txt", TEXTS[1:]))
+    (found,) = opened().similarity_search("fees paid to the lender", k=1)
+    assert found.page_content == TEXTS[0]
+    expected = {"source": "/d/a.txt", "page": 3, "row": None, "offset": 7, "kind": ["a", 1], "title": "Fees"}
+    assert expected.items() <= found.metadata.items()
+    assert found.metadata["date"] == "2020-01-01"
+    assert found.metadata["similarity"] == pytest.approx(0.7, abs=0.3)
+    assert document.metadata == {"page": 3, "offset": 7, "kind": ["a", 1], "title": "Fees"}
 
 
-def test_what_is_deleted_is_gone(opened: Open) -> None:
-    with opened() as store:
-        ids = store.add_texts(TEXTS)
-        assert store.delete([ids[1], "nowhere"])
-        assert TEXTS[1] not in texts(store.similarity_search("aspirin weighs", k=9))
-        store.delete()
-    with opened() as store:
-        assert store.similarity_search("aspirin weighs", k=9) == []
-        assert store.get_by_ids(ids) == []
+@pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
+def test_each_way_of_searching_finds_the_passage(opened: Open, search: str) -> None:
+    store = opened()
+    put(store, file("a", TEXTS))
+    (found,) = store.similarity_search("how much does aspirin weigh: 180.16?", k=1, search=search)  # type: ignore[arg-type]
+    assert found.page_content == TEXTS[1]
 
 
-def test_a_document_given_is_left_as_it_was(opened: Open) -> None:
-    document = Document(TEXTS[0], metadata={"source": "a.txt", "page": 3})
-    with opened() as store:
-        store.add_documents([document])
-        store.similarity_search("lender")
-    assert document == Document(TEXTS[0], metadata={"source": "a.txt", "page": 3})
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("runner", "Running shoes help runners."),
+        ("RESUME", "A résumé is one page."),
+        ("押金多少", "租房押金为五百元。"),
+        ("水", "水道の料金です。"),
+        ("naïve Bayes", "The naive bayes rule."),
+        ("deposits", "a_deposit_paid"),
+    ],
+)
+def test_words_are_found_in_other_forms(opened: Open, question: str, text: str) -> None:
+    store = opened()
+    put(store, file("a", [*TEXTS, text]))
+    assert texts(store.similarity_search(question, k=1, search="bm25")) == [text]
 
 
-def test_a_filter_is_obeyed(opened: Open) -> None:
-    with opened() as store:
-        metadatas = [
-            {"source": f"{name}.txt", "page": page, "date": day}
-            for name, page, day in (
-                ("a", 1, "2020-01-01"),
-                ("b", 2, "2021-01-01"),
-                ("c", 3, "2022-01-01"),
+def test_rare_words_and_headings_count_more(opened: Open) -> None:
+    store = opened()
+    below = Document("It is 500 a month.", metadata={"row": 9, "heading": "Rent of flats"})
+    put(
+        store,
+        file("a", [f"A month of {number} days." for number in range(8)]),
+        file("b", [below, "The rent of a month is due."]),
+    )
+    assert texts(store.similarity_search("rent", k=2, search="bm25"))[0] == below.page_content
+    assert texts(store.similarity_search("month 500", k=1, search="bm25")) == [below.page_content]
+
+
+@pytest.mark.parametrize(
+    "question", ["", "?!", "'; DROP TABLE passages; --", "a\x00b", "\ud800", "x" * 9_000, "%s {0}"]
+)
+def test_any_question_gets_an_answer(opened: Open, question: str) -> None:
+    store = opened()
+    put(store, file("a", TEXTS))
+    assert len(store.similarity_search(question, k=3)) == 3
+
+
+def test_a_filter_is_obeyed_in_each_way_of_searching(opened: Open) -> None:
+    store = opened()
+    put(
+        store,
+        *(
+            file(f"/d/{name}.txt", [Document(text, metadata={"page": page})], date=day)
+            for name, page, day, text in zip(
+                "abc", (1, 2, 3), ("2020-01-01", "2021-01-01", "2022-01-01"), TEXTS, strict=True
             )
-        ]
-        store.add_texts(TEXTS, metadatas)
-        for filter_, kept in (
-            (Filter(sources=("b.*",)), [TEXTS[1]]),
-            (Filter(pages=(3, 9)), [TEXTS[2]]),
-            (Filter(until=date(2020, 6, 1)), [TEXTS[0]]),
-            (Filter(sources=("z",)), []),
-        ):
-            assert texts(store.similarity_search("lender aspirin Paris", k=9, filter=filter_)) == kept
+        ),
+    )
+    for filter_, kept in (
+        (Filter(sources=("b.*",)), [TEXTS[1]]),
+        (Filter(pages=(3, 9)), [TEXTS[2]]),
+        (Filter(until=date(2020, 6, 1)), [TEXTS[0]]),
+        (Filter(since=date(2020, 6, 1), pages=(1, 2)), [TEXTS[1]]),
+        (Filter(sources=("z",)), []),
+    ):
+        for search in ("hybrid", "vectors", "bm25"):
+            found = store.similarity_search("lender aspirin Paris", k=9, filter=filter_, search=search)  # type: ignore[arg-type]
+            assert texts(found) == kept, (filter_, search)
+        assert store.has_fitting(filter_) == bool(kept)
+
+
+def test_a_passages_own_date_beats_its_documents(opened: Open) -> None:
+    store = opened()
+    put(store, file("a", [Document(TEXTS[0], metadata={"date": "2024-05-05"}), TEXTS[1]]))
+    assert texts(store.similarity_search("lender", k=9, filter=Filter(since=date(2024, 1, 1)))) == [TEXTS[0]]
+
+
+def test_what_is_not_visible_is_not_there(opened: Open) -> None:
+    store = opened()
+    put(store, file("/own/a", TEXTS[:1]), file("/other/b", TEXTS[1:]))
+
+    def visible(path: bytes) -> bool:
+        return path.startswith(b"/own/")
+
+    found = store.similarity_search("Paris aspirin lender", k=9, visible=visible)
+    assert texts(found) == TEXTS[:1]
+    assert store.passage(str(found[0].id), visible) is not None
+    (hidden,) = store.similarity_search("aspirin", k=1)
+    assert store.passage(str(hidden.id)) is not None
+    assert store.passage(str(hidden.id), visible) is None
+    assert not store.has_fitting(Filter(sources=("b",)), visible)
+    assert [store.passage(id_) for id_ in ("999", "x", "'", "", "9" * 40)] == [None] * 5
 
 
 def test_no_two_of_the_best_say_the_same(opened: Open) -> None:
-    with opened() as store:
-        store.add_texts([*[TEXTS[0]] * 60, TEXTS[1], TEXTS[2]])
-        assert sorted(texts(store.similarity_search(TEXTS[0], k=3))) == sorted(TEXTS)
-
-
-def test_hidden_characters_are_not_kept(opened: Open) -> None:
-    with opened() as store:
-        store.add_texts(["pay\u200b the\U000e0041 lender"])
-        assert texts(store.similarity_search("lender", k=1)) == ["pay the lender"]
+    store = opened()
+    put(store, file("a", [*[TEXTS[0]] * 60, TEXTS[1], TEXTS[2]]))
+    assert sorted(texts(store.similarity_search(TEXTS[0], k=3))) == sorted(TEXTS)
 
 
 @pytest.mark.parametrize("k", [0, 1, 99])
 def test_no_more_are_given_than_asked_for(opened: Open, k: int) -> None:
-    with opened() as store:
-        store.add_texts(TEXTS)
-        assert len(store.similarity_search("Paris", k=k)) == min(k, 3)
+    store = opened()
+    put(store, file("a", TEXTS))
+    assert len(store.similarity_search("Paris", k=k)) == min(k, 3)
 
 
 def test_the_same_question_has_the_same_answer(opened: Open) -> None:
-    with opened() as store:
-        store.add_texts([f"one word{number % 7} two word{number % 5}" for number in range(70)])
-        first = texts(store.similarity_search("word3 word4", k=9))
-        assert all(texts(store.similarity_search("word3 word4", k=9)) == first for _ in range(5))
+    store = opened()
+    put(store, file("a", [f"one word{number % 7} two word{number % 5}" for number in range(70)]))
+    first = texts(store.similarity_search("word3 word4", k=9))
+    assert all(texts(store.similarity_search("word3 word4", k=9)) == first for _ in range(3))
 
 
 async def test_a_retriever_asks_in_many_threads(opened: Open) -> None:
-    with opened() as store:
-        store.add_texts(TEXTS)
-        retriever = store.as_retriever()
-        found = await asyncio.gather(*(retriever.ainvoke(text, k=1) for text in TEXTS * 8))
-        assert [texts(one)[0] for one in found] == TEXTS * 8
+    store = opened()
+    put(store, file("a", TEXTS))
+    retriever = store.as_retriever()
+    found = await asyncio.gather(*(retriever.ainvoke(text, k=1) for text in TEXTS * 8))
+    assert [texts(one)[0] for one in found] == TEXTS * 8
+
+
+# The library's files.
+
+
+def test_roots_are_kept_replaced_and_removed(opened: Open) -> None:
+    long = b"/" + b"x/" * 2_000
+    odd = b"/d/'; DROP SCHEMA\n" + b"\xff"
+    with (store := opened()).only_writer():
+        store.add_roots({odd: "folder", long: "file", b"/c": "file"}, {odd})
+        store.add_roots({b"/c": "folder"}, {b"/c"})
+        store.add_roots({odd: "folder"}, ())
+        store.remove_root(long, [])
+    roots = opened().roots()
+    assert (roots.kinds, roots.followed) == ({odd: "folder", b"/c": "folder"}, {b"/c"})
+
+
+def test_records_are_kept_as_given(opened: Open) -> None:
+    failed = file("/d/b", [], status="failed", sha256=None, reason="It 'cannot' be read.", mtime_ns=2**62, size=2**40)
+    odd = SplitFile(replace(failed.record, path=b"/d/\xff" + b"y" * 3_000, status="empty", sha256=""), [])
+    put(opened(), file("/d/a", TEXTS, mtime_ns=5), failed, odd)
+    with (store := opened()).only_writer():
+        store.touch([(b"/d/a", 9), (b"/nowhere", 9)])
+    records = opened().records()
+    assert set(records) == {b"/d/a", b"/d/b", odd.record.path}
+    assert replace(records[b"/d/b"], id=0) == failed.record
+    assert replace(records[odd.record.path], id=0) == odd.record
+    assert (records[b"/d/a"].mtime_ns, records[b"/d/a"].passages) == (9, 3)
+    assert opened().checksums() == ["hash of /d/a"]
+
+
+def test_a_new_version_of_a_file_replaces_the_old_and_a_removed_one_is_gone(opened: Open) -> None:
+    store = opened()
+    put(store, file("a", ["old words"]), file("b", ["other words"]))
+    old = store.records()[b"a"]
+    put(store, file("a", ["new words"], id=old.id))
+    assert sorted(texts(store.similarity_search("old words", k=9))) == ["new words", "other words"]
+    assert store.similarity_search("old", k=9, search="bm25") == []
+    with store.only_writer():
+        store.remove([store.records()[b"a"].id])
+        store.settle()
+    assert texts(opened().similarity_search("words", k=9)) == ["other words"]
+    with store.only_writer():
+        store.remove_root(b"/", [store.records()[b"b"].id])
+    assert opened().similarity_search("words", k=9) == []
+    assert opened().records() == {}
+
+
+def test_all_files_are_put_or_none(opened: Open) -> None:
+    store = opened()
+    put(store, file("a", TEXTS[:1]))
+    twice = [file("b", TEXTS[1:2]), file("c", TEXTS[2:]), file("c", TEXTS[2:])]
+    with pytest.raises(RequestError), store.only_writer():
+        store.put(twice)
+    assert set(opened().records()) == {b"a"}
+    assert texts(opened().similarity_search("aspirin Paris lender", k=9)) == TEXTS[:1]
+
+
+def test_a_known_text_is_not_embedded_again(opened: Open) -> None:
+    put(opened(), file("a", TEXTS))
+    model = BagOfWords()
+    put(opened(model), file("b", [TEXTS[1], "Another."]), file("c", [TEXTS[1]]))
+    assert model.texts == ["Another."]
+
+
+class Stopping(BagOfWords):
+    """Give up after so many batches."""
+
+    def __init__(self, batches: int) -> None:
+        super().__init__()
+        self.batches = batches
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if len(self.calls) == self.batches:
+            raise KeyboardInterrupt
+        return super().embed_documents(texts)
+
+
+def test_an_interrupted_file_is_not_embedded_from_its_beginning(opened: Open) -> None:
+    large = file("a", [f"passage {number} of many" for number in range(64 * 11)])
+    with pytest.raises(KeyboardInterrupt):
+        put(opened(Stopping(10)), large)
+    assert opened().records() == {}
+    model = BagOfWords()
+    put(opened(model), large)
+    assert model.calls == [64] * 3
+    again = BagOfWords()
+    put(opened(again), file("b", ["passage 3 of many"]))
+    assert again.calls == []  # its passages have the vectors now
+
+
+# Reading documents back.
+
+
+def _pieces() -> SplitFile:
+    """A page of sentences, split with an overlap, and another page."""
+    text = " ".join(f"Sentence {number} is here." for number in range(30))
+    pieces = [
+        Document(text[start : start + 120], metadata={"page": 1, "offset": start}) for start in range(0, len(text), 100)
+    ]
+    return file("/d/a.txt", [*pieces, Document("The second page.", metadata={"page": 2, "offset": 0})])
+
+
+def test_a_quote_has_its_surroundings(opened: Open) -> None:
+    store = opened()
+    one = _pieces()
+    put(store, one, file("/d/b.txt", TEXTS))
+    passage = one.passages[3].page_content
+    found = store.surroundings("/d/a.txt", passage, 20, 60, page=1)
+    text = " ".join(f"Sentence {number} is here." for number in range(30))
+    assert found.quote == passage[20:60]
+    assert text.endswith("here.")
+    assert (found.before + found.quote + found.after) in f"{text}\n\nThe second page."
+    assert len(found.before) > 250
+    assert len(found.after) > 250
+    assert (found.path, found.sha256) == (Path("/d/a.txt"), "hash of /d/a.txt")
+    elsewhere = store.surroundings("/d/a.txt", passage, 20, 60, page=2)
+    assert (elsewhere.before, elsewhere.after, elsewhere.path) == (passage[:20], passage[60:], None)
+
+
+def test_a_document_is_read_back_up_to_a_length(opened: Open) -> None:
+    store = opened()
+    put(store, _pieces(), file("/d/b.txt", TEXTS))
+    text = " ".join(f"Sentence {number} is here." for number in range(30))
+    assert store.text_of(b"/d/a.txt", None, 9_000) == (f"{text}\n\nThe second page.", True)
+    assert store.text_of(b"/d/a.txt", 2, 9_000) == ("The second page.", True)
+    begin, whole = store.text_of(b"/d/a.txt", 1, 50)
+    assert text.startswith(begin)
+    assert not whole
+    assert store.text_of(b"/d/c.txt", None, 50) == ("", True)
+
+
+# Other settings.
+
+
+def test_another_model_or_splitter_is_told_and_cleared(opened: Open) -> None:
+    with (store := opened()).only_writer():
+        assert store.clear_outdated(SETTINGS) == []
+    put(store, file("a", TEXTS))
+    assert store.outdated(SETTINGS) == []
+    other = opened(BagOfWords(32, "x"), "other")
+    with pytest.raises(RequestError, match="made with the embedding model bow, not with other"):
+        other.similarity_search("lender")
+    settings = SplitSettings(100, 10)
+    assert [reason[:30] for reason in other.outdated(settings)] == [
+        "The embedding model changed fr",
+        "The passages changed from 500 ",
+    ]
+    with other.only_writer():
+        assert len(other.clear_outdated(settings)) == 2
+    assert other.outdated(settings) == []
+    (record,) = opened().records().values()
+    assert (record.sha256, record.mtime_ns, record.passages) == (None, -1, 0)
+    put(other, file("a", TEXTS, id=record.id))
+    assert texts(other.similarity_search("aspirin weighs", k=1)) == [TEXTS[1]]
+
+
+def test_a_model_that_gives_vectors_of_another_length_is_told(opened: Open) -> None:
+    put(opened(), file("a", TEXTS))
+    other = opened(BagOfWords(32))
+    with pytest.raises(OtherDimensionError, match="64 numbers and the embedding model bow gives 32"):
+        other.similarity_search("lender")
+    assert len(other.outdated(SETTINGS)) == 1
+    with other.only_writer():
+        other.clear_outdated(SETTINGS)
+    put(other, file("a", TEXTS, id=other.records()[b"a"].id))
+    assert len(other.similarity_search("lender", k=9)) == 3
+
+
+# Several at once.
+
+
+def test_libraries_of_other_names_are_apart(opened: Open) -> None:
+    put(opened(), file("a", TEXTS[:1]))
+    put(opened(library="shared"), file("b", TEXTS[1:]))
+    assert set(opened().records()) == {b"a"}
+    assert set(opened(library="shared").records()) == {b"b"}
+
+
+def test_only_one_writes_and_it_is_named(opened: Open) -> None:
+    one, other, beside = opened(), opened(), opened(library="shared")
+    with one.only_writer():
+        assert f"rocess {os.getpid()}" in other.writer()
+        with pytest.raises(IndexBusy, match=f"Process {os.getpid()} .*is writing"), other.only_writer(0):
+            pass
+        with beside.only_writer(0):
+            pass
+    with other.only_writer(0):
+        pass
+
+
+def test_threads_write_one_after_the_other(opened: Open) -> None:
+    store = opened()
+
+    def write(number: int) -> None:
+        with store.only_writer(60):
+            store.put([file(f"{number}", [f"word{number}"])])
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.records()) == 4
+
+
+class Reading(BagOfWords):
+    """Ask something while a write is under way."""
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        super().__init__()
+        self.ask = ask
+        self.answers: list[object] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.answers.append(self.ask())
+        return super().embed_documents(texts)
+
+
+def test_a_write_is_seen_whole_or_not_at_all(opened: Open) -> None:
+    put(opened(), file("a", TEXTS[:1]))
+    reader = opened()
+    model = Reading(lambda: texts(reader.similarity_search("aspirin lender", k=9)))
+    put(opened(model), file("b", TEXTS[1:]))
+    assert model.answers == [TEXTS[:1]]
+    assert len(reader.similarity_search("aspirin lender", k=9)) == 3
+
+
+# What a library does with it.
+
+
+def test_a_library_follows_its_folder(opened: Open, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_text("Points on a mortgage are fees paid to the lender.")
+    (docs / "b.md").write_text("# Aspirin\n\nIts molecular weight is\x00 180.16.")
+    (docs / "c.jsonl").write_text('{"text": "The Seine.", "x": "\\u0000", "page": 3}\n')
+    (docs / "d.csv").write_text("city,river\nParis,Seine\nLondon,Thames\n")
+    library = Library(opened(), SETTINGS)
+    library.add([docs])
+    assert len(library.sync().added) == 4
+    assert library.sync().unchanged == 4
+    (docs / "a.txt").write_text("Points are no longer paid.")
+    (docs / "d.csv").unlink()
+    report = Library(opened(), SETTINGS).sync()
+    assert (len(report.updated), len(report.removed), report.unchanged) == (1, 1, 2)
+    assert library.verify().repairs == []
+    assert texts(library.store.similarity_search("points", k=1)) == ["Points are no longer paid."]
+    changed = Library(opened(), SplitSettings(200, 20))
+    assert "passages changed from 500" in changed.sync().notes[0]
+    assert changed.verify().passages == 3
+    changed.remove(docs)
+    assert changed.sources() == []
 
 
 @pytest.mark.parametrize(
@@ -151,3 +481,11 @@ def test_a_url_without_a_folder_means_the_usual_one(url: str, tmp_path: Path) ->
     assert library_folder(url, tmp_path) == tmp_path
     with pytest.raises(RequestError, match="names no folder"):
         library_folder(url, None)
+
+
+def test_postgres_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.startswith("retrieval.postgres.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(RequestError, match=r"needs psycopg: run pip install -r requirements-postgres\.txt\.$"):
+        open_store("postgresql://me@host/x", "library", Model(BagOfWords(), "bow"))

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 
 from benchmarks.index.recall import all_of, best_of, found_by, judged, reciprocal, span, weighted
 from evaluation.records import Example, Gold
-from retrieval.index.store import fuse
+from retrieval.ranking import fuse
 
 EXAMPLE = Example("q", "Who grows tulips?", answerable=True, gold=(Gold(source="/a/p-01.txt", text="the Dutch"),))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from retrieval.index import faiss_index as nearest
-from retrieval.index.vector_rows import Vectors
+from retrieval.unit_vectors import Vectors
 
 if TYPE_CHECKING:
     from retrieval.index.faiss_index import Index

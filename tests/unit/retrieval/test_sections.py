@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from retrieval.index.sections import section_shares
 from retrieval.index.store import PassageStore
+from retrieval.sections import section_shares
 from tests.unit.retrieval.fakes import BagOfWords
 
 TEXTS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval.index.store import distinct, fuse
+from retrieval.ranking import distinct, fuse
 
 
 def test_fusion_is_half_and_half_over_all_candidates() -> None:

@@ -1,0 +1,75 @@
+"""What a store keeps of a passage: its metadata in columns, and back."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from langchain_core.documents import Document
+
+from core.passages import LONGEST_HEADING, LONGEST_TITLE
+from core.text import shortened_in_the_middle
+from core.words import pairs_of
+
+_OWN = ("source", "page", "row", "offset", "date")
+_ABOVE = {"title": LONGEST_TITLE, "heading": LONGEST_HEADING}  # metadata of what is above a passage, and characters
+
+
+class PassageColumns(NamedTuple):
+    """A passage; ``extra`` is the rest of its metadata as JSON, ``pairs`` the terms of unspaced scripts."""
+
+    text: str
+    page: int | None
+    row: int | None
+    offset: int | None
+    date: str | None
+    extra: str | None
+    title: str | None
+    heading: str | None
+    pairs: str | None
+
+
+def columns_of(passage: Document) -> PassageColumns:
+    """Return the columns of a passage; a page, row, offset or date of another type is none."""
+    metadata = passage.metadata
+    page, row, offset = (
+        value if isinstance(value, int) else None for value in (metadata.get(key) for key in ("page", "row", "offset"))
+    )
+    day = metadata.get("date")
+    above = {key: _above(metadata, key) for key in _ABOVE}
+    rest = {
+        key: value for key, value in metadata.items() if key not in _OWN and (key not in _ABOVE or value != above[key])
+    }
+    return PassageColumns(
+        passage.page_content,
+        page,
+        row,
+        offset,
+        day if isinstance(day, str) else None,
+        json.dumps(rest, default=str) if rest else None,
+        above["title"],
+        above["heading"],
+        pairs_of(passage.page_content, *above.values()),
+    )
+
+
+def metadata_of(
+    path: bytes,
+    page: int | None,
+    row: int | None,
+    offset: int | None,
+    day: str | None,
+    extra: str | None,
+    title: str | None,
+    heading: str | None,
+) -> dict[str, Any]:
+    """Return the metadata of a passage as it is found; ``path`` is its document's, ``day`` its own date or that's."""
+    above = {key: value for key, value in (("title", title), ("heading", heading)) if value}
+    source = path.decode("utf-8", "replace")
+    own = {"source": source, "page": page, "row": row, "offset": offset, "date": day}
+    return above | (json.loads(extra) if extra else {}) | own
+
+
+def _above(metadata: Mapping[str, Any], key: str) -> str | None:
+    """Return a title or heading on one line and short enough; None if there is none."""
+    value = metadata.get(key)
+    return shortened_in_the_middle(value, _ABOVE[key]) or None if isinstance(value, str) else None

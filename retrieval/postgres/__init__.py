@@ -1,0 +1,1 @@
+"""Libraries in PostgreSQL: the store for many machines."""

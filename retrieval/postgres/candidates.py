@@ -1,0 +1,143 @@
+"""Search a snapshot by words and by vectors, in bounded time however many passages there are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+from psycopg import sql
+
+from retrieval.filters import Filter, Visible, matching
+from retrieval.postgres.database import Connection
+from retrieval.postgres.lexemes import WEIGHT_OF, tokens_of_question
+from retrieval.postgres.rows import get_passages, halfvec
+from retrieval.question_terms import idf, terms_of
+from retrieval.unit_vectors import Vectors
+
+EXACT = 10_000  # passages up to which every vector is compared: some ten milliseconds
+_BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
+_LISTED = 20_000  # matches of a question's rarest words that are listed
+_RANKED = 1_000  # of these are ranked by all words
+_K1, _B = 1.2, 0.75  # as in FTS5
+
+_FREQUENCIES = """
+SELECT word, sum(passages)::bigint, sum(tokens)::bigint FROM (
+    SELECT * FROM frequencies WHERE word = ANY(%(words)s)
+    UNION ALL SELECT * FROM frequency_changes WHERE word = ANY(%(words)s)
+) AS both_tables GROUP BY word
+"""
+_OCCURRENCES = """
+SELECT id, tokens, lexeme, weights FROM passages, unnest(words)
+WHERE id = ANY(%(ids)s) AND lexeme = ANY(%(words)s)
+"""
+
+
+class Condition:
+    """The passages that match a filter, as a condition on their rows."""
+
+    def __init__(self, connection: Connection, filter_: Filter | None, visible: Visible | None) -> None:
+        """Translate a filter for the state that the connection reads; only a ``visible`` path's passages match."""
+        filter_ = filter_ or Filter()
+        parts: list[sql.SQL] = []
+        self.parameters: dict[str, Any] = {}
+        if filter_.sources or visible:
+            parts.append(sql.SQL("document = ANY(%(documents)s)"))
+            paths = connection.execute("SELECT id, path FROM documents WHERE passages > 0")
+            self.parameters["documents"] = matching(paths, filter_.sources, visible)
+        if filter_.pages:
+            parts.append(sql.SQL("page BETWEEN %(first)s AND %(last)s"))
+            self.parameters |= dict(zip(("first", "last"), filter_.pages, strict=True))
+        if filter_.since:
+            parts.append(sql.SQL("date >= %(since)s"))
+            self.parameters["since"] = filter_.since.isoformat()
+        if filter_.until:
+            parts.append(sql.SQL("date <= %(until)s"))
+            self.parameters["until"] = filter_.until.isoformat()
+        self.sql = sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
+
+    def count(self, connection: Connection, most: int) -> int:
+        """Return the number of passages that match, counted up to ``most``; of all, it is known."""
+        counted = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM passages WHERE {} LIMIT %(most)s) AS found")
+        query = counted.format(self.sql) if self.parameters else sql.SQL(_FREQUENCIES)
+        row: Any = connection.execute(query, self.parameters | {"most": most, "words": [""]}).fetchone()
+        return int(row[0 if self.parameters else 1]) if row else 0
+
+
+class Found:
+    """What the searches of one snapshot find for a question; see ``ranking.Candidates``."""
+
+    def __init__(self, connection: Connection, question: str, vector: Vectors, only: Condition) -> None:
+        """Search for a question and its vector, of shape (1, dimension), among the passages of a condition."""
+        self._connection = connection
+        self._words = tokens_of_question(terms_of(question))
+        self._vector = halfvec(vector[0])
+        self._only = only
+
+    def near(self, count: int) -> list[int]:
+        """Return the ids of the nearest passages: all are compared where few match, else by the vectors' graph."""
+        parameters = self._only.parameters | {"vector": self._vector, "count": count}
+        if self._only.count(self._connection, EXACT + 1) > EXACT:
+            self._connection.execute(
+                "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
+                "set_config('hnsw.ef_search', %s, true)",
+                (str(min(1_000, max(_BREADTH, 2 * count))),),
+            )
+            query = sql.SQL("SELECT id FROM passages WHERE {} ORDER BY vector <#> %(vector)s::halfvec LIMIT %(count)s")
+            found = [id_ for (id_,) in self._connection.execute(query.format(self._only.sql), parameters)]
+            if len(found) == count:
+                return found
+        query = sql.SQL(
+            "WITH allowed AS MATERIALIZED (SELECT id, vector FROM passages WHERE {}) "
+            "SELECT id FROM allowed ORDER BY vector <#> %(vector)s::halfvec, id LIMIT %(count)s"
+        )
+        return [id_ for (id_,) in self._connection.execute(query.format(self._only.sql), parameters)]
+
+    def by_words(self, count: int) -> list[tuple[int, float]]:
+        """Return the best passages by BM25 of those that have the question's rarest words."""
+        if not self._words:
+            return []
+        rows = self._connection.execute(_FREQUENCIES, {"words": ["", *self._words]})
+        frequencies = {word: (passages, tokens) for word, passages, tokens in rows if passages > 0}
+        total, tokens = frequencies.pop("", (0, 0))
+        known = sorted((passages, word) for word, (passages, _) in frequencies.items())
+        if not known or not tokens:
+            return []
+        weights = {word: idf(passages, total) for passages, word in known}
+        scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
+        return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
+
+    def passages(self, ids: Sequence[int]) -> dict[int, Document]:
+        """Return passages by id."""
+        return get_passages(self._connection, ids)
+
+    def similarities(self, ids: Sequence[int]) -> dict[int, float]:
+        """Return the cosine of passages with the question."""
+        query = "SELECT id, -(vector <#> %s::halfvec) FROM passages WHERE id = ANY(%s)"
+        return dict(self._connection.execute(query, (self._vector, list(ids))).fetchall())
+
+    def _with_rare_words(self, known: Sequence[tuple[int, str]], weights: dict[str, float]) -> list[int]:
+        """Return the passages with the greatest total weight of rare words; ``known`` has the rarest first."""
+        query = sql.SQL("SELECT id FROM passages WHERE words @@ %(word)s::tsquery AND {} LIMIT %(left)s")
+        query_of = query.format(self._only.sql)
+        left = _LISTED
+        sums: defaultdict[int, float] = defaultdict(float)
+        for number, word in known:
+            if sums and (left <= 0 or (not self._only.parameters and number > left)):
+                break
+            parameters = self._only.parameters | {"word": f"'{word}'", "left": max(left, 1)}
+            found = self._connection.execute(query_of, parameters).fetchall()
+            left -= len(found)
+            for (id_,) in found:
+                sums[id_] += weights[word]
+        return sorted(sums, key=lambda id_: (-sums[id_], id_))[:_RANKED]
+
+    def _ranked(self, ids: list[int], weights: dict[str, float], average: float) -> dict[int, float]:
+        scores: defaultdict[int, float] = defaultdict(float)
+        rows = self._connection.execute(_OCCURRENCES, {"ids": ids, "words": list(weights)})
+        for id_, tokens, word, labels in rows:
+            frequency = sum(WEIGHT_OF[label] for label in labels)
+            saturated = frequency * (_K1 + 1) / (frequency + _K1 * (1 - _B + _B * tokens / average))
+            scores[id_] += weights[word] * saturated
+        return scores

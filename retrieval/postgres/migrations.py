@@ -1,0 +1,189 @@
+"""The tables of a library, brought up to date by version."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from core.errors import RequestError
+
+OLDEST = 150_000  # PostgreSQL's version as it counts it
+OLDEST_VECTORS = (0, 8)  # pgvector's: the first that searches on where a filter leaves out what it found
+LONGEST_NAME = 63  # bytes: PostgreSQL cuts longer ones
+_PREFIX = "selfrag_"
+
+_VERSION_1 = (
+    "CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL)",
+    """
+CREATE TABLE roots (path bytea NOT NULL, kind text NOT NULL CHECK (kind IN ('file', 'folder')), followed bool NOT NULL)
+    """,
+    # A path may be longer than an entry of an index.
+    "CREATE UNIQUE INDEX roots_by_path ON roots (sha256(path))",
+    """
+CREATE TABLE documents (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    path bytea NOT NULL,
+    sha256 text,
+    size bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    status text NOT NULL CHECK (status IN ('indexed', 'empty', 'failed')),
+    reason text NOT NULL,
+    date text,
+    passages bigint NOT NULL
+)
+    """,
+    "CREATE UNIQUE INDEX documents_by_path ON documents (sha256(path))",
+    # Ids are in the order of the document's text. date is the passage's own, else its document's. words has the tokens
+    # of text, title (B) and heading (A), tokens their number. The length of vectors is the embedding model's.
+    """
+CREATE TABLE passages (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    document bigint NOT NULL REFERENCES documents ON DELETE CASCADE,
+    text text NOT NULL,
+    page bigint,
+    row bigint,
+    "offset" bigint,
+    date text,
+    extra text,
+    title text,
+    heading text,
+    hash bytea NOT NULL,
+    tokens bigint NOT NULL,
+    words tsvector NOT NULL,
+    vector halfvec NOT NULL
+)
+    """,
+    "CREATE INDEX passages_of_document ON passages (document, id)",
+    "CREATE INDEX passages_by_hash ON passages (hash)",
+    "CREATE INDEX passages_by_page ON passages (page)",
+    "CREATE INDEX passages_by_date ON passages (date)",
+    "CREATE INDEX passages_by_word ON passages USING gin (words) WITH (fastupdate = off)",
+    # Vectors of a large file that is not all embedded yet: an interrupted run goes on from them.
+    "CREATE TABLE spare_vectors (hash bytea PRIMARY KEY, vector halfvec NOT NULL)",
+    # In how many passages a word is, and under the empty word the number of all passages and their tokens. Commits
+    # append their changes, so that none waits for a row of another.
+    'CREATE TABLE frequencies (word text COLLATE "C" PRIMARY KEY, passages bigint NOT NULL, tokens bigint NOT NULL)',
+    'CREATE TABLE frequency_changes (word text COLLATE "C" NOT NULL, passages bigint NOT NULL, tokens bigint NOT NULL)',
+    "CREATE INDEX frequency_changes_by_word ON frequency_changes (word)",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1,)  # from each version to the next, from none to 1
+
+
+class Prepared(NamedTuple):
+    """Whether this role may write, and the schema that pgvector's types are in."""
+
+    writable: bool
+    extensions: str
+
+
+def schema_name(library: str) -> str:
+    """Return the name of a library's schema. Raises ``RequestError`` for a name that PostgreSQL would cut."""
+    name = _PREFIX + library
+    if "\0" in name or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
+        raise RequestError("The library's name is too long or has a zero byte: choose another.")
+    return name
+
+
+def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> Prepared:
+    """Check the server, and make or migrate the schema in one transaction.
+
+    Raises ``RequestError`` where the server, its pgvector or the schema will not do.
+    """
+    if connection.info.server_version < OLDEST:
+        raise RequestError(f"The server of the {place} is older than PostgreSQL {OLDEST // 10_000}: update it.")
+    if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+        raise RequestError(f"The database of the {place} is not in UTF8: make one that is.")
+    extensions = _vectors(connection, place)
+    if _version(connection, schema, place) < len(MIGRATIONS):
+        _migrate(connection, schema, extensions, place)
+    row = connection.execute(
+        "SELECT pg_has_role(relowner, 'USAGE') AND current_setting('transaction_read_only') = 'off' FROM pg_class "
+        "WHERE relnamespace = %s::regnamespace AND relname = 'documents'",
+        (sql.Identifier(schema).as_string(connection),),
+    ).fetchone()
+    return Prepared(bool(row and row[0]), extensions)
+
+
+def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
+    """Return the schema of pgvector, which is installed if this role may."""
+    found = (
+        "SELECT nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
+        "WHERE extname = 'vector'"
+    )
+    row = connection.execute(found).fetchone()
+    if row is None:
+        try:
+            with connection.transaction():
+                _lock(connection, "extension")
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
+            raise RequestError(
+                f"The database of the {place} lacks pgvector: let an administrator run CREATE EXTENSION vector in it."
+            ) from None
+        except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
+            raise RequestError(f"The server of the {place} lacks pgvector: install it there.") from None
+        row = connection.execute(found).fetchone()
+    schema, version = row or ("public", "0")
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < OLDEST_VECTORS:
+        oldest = ".".join(map(str, OLDEST_VECTORS))
+        raise RequestError(
+            f"The database of the {place} has pgvector {version}, older than {oldest}: update it there, and let an "
+            "administrator run ALTER EXTENSION vector UPDATE."
+        )
+    return str(schema)
+
+
+def _version(connection: psycopg.Connection[Any], schema: str, place: str) -> int:
+    """Return the version of a schema, 0 of one without tables. Raises ``RequestError`` for a newer or a foreign one."""
+    tables = connection.execute(
+        "SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+        "WHERE nspname = %s AND relkind IN ('r', 'p', 'v', 'm', 'f') LIMIT 100",
+        (schema,),
+    ).fetchall()
+    if not tables:
+        return 0
+    value = None
+    if ("meta",) in tables and ("passages",) in tables:
+        query = sql.SQL("SELECT value FROM {} WHERE key = 'format'").format(sql.Identifier(schema, "meta"))
+        (value,) = connection.execute(query).fetchone() or (None,)
+    if not (isinstance(value, str) and value.isdecimal() and len(value) < 9):
+        raise RequestError(f"The schema {schema} is not of this program: name another database in SELFRAG_STORE.")
+    if int(value) > len(MIGRATIONS):
+        raise RequestError(f"The {place} was made by a newer version of this program: update the program.")
+    return int(value)
+
+
+def _migrate(connection: psycopg.Connection[Any], schema: str, extensions: str, place: str) -> None:
+    try:
+        with connection.transaction():
+            _lock(connection, schema)
+            version = _version(connection, schema, place)  # another process may have done it meanwhile
+            name = sql.Identifier(schema)
+            if not version and not _exists(connection, schema):
+                connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+            connection.execute(sql.SQL("SET LOCAL search_path = {}, {}").format(name, sql.Identifier(extensions)))
+            for statements in MIGRATIONS[version:]:
+                for statement in statements:
+                    connection.execute(statement.encode())
+            connection.execute(
+                "INSERT INTO meta VALUES ('format', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                (str(len(MIGRATIONS)),),
+            )
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
+        raise RequestError(
+            f"There is no {place} yet, or it is of an older version, and this role may not make it: open it once as a "
+            "role that may."
+        ) from None
+
+
+def _exists(connection: psycopg.Connection[Any], schema: str) -> bool:
+    return connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is not None
+
+
+def _lock(connection: psycopg.Connection[Any], name: str) -> None:
+    """Wait for the transaction in which another process changes this, half a minute at most."""
+    connection.execute("SET LOCAL lock_timeout = '30s'")
+    key = int.from_bytes(hashlib.sha256(f"selfrag migration {name}".encode()).digest()[:8], signed=True)
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))

@@ -1,0 +1,330 @@
+"""The store of a library in PostgreSQL: see `retrieval.store.Store`."""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from core.errors import RequestError
+from core.text import clean
+from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
+from retrieval.filters import Filter, Visible
+from retrieval.postgres import rows
+from retrieval.postgres.candidates import Condition, Found
+from retrieval.postgres.consistency import verify
+from retrieval.postgres.database import Connection, Database
+from retrieval.ranking import best_passages
+from retrieval.settings_changes import changes, other_dimension, other_model
+from retrieval.splitter import SplitSettings
+from retrieval.store import MOST_AROUND, WAIT, Model, Record, Roots, Search, SplitFile, Surroundings
+from retrieval.sync_report import Progress, SyncReport, VerifyReport
+from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
+
+_ADD_ROOT = """
+INSERT INTO roots VALUES (%s, %s, %s)
+ON CONFLICT (sha256(path)) DO UPDATE SET kind = excluded.kind, followed = excluded.followed
+"""
+
+
+class PostgresStore(VectorStore):
+    """A library in a schema of a PostgreSQL database; many threads, processes and machines may share it."""
+
+    def __init__(self, url: str, library: str, model: Model, *, search: Search = "hybrid") -> None:
+        """Open or create the library; ``search`` is the default kind of search.
+
+        Raises ``RequestError`` where the database will not do, ``StoreUnavailable`` where it cannot be reached.
+        """
+        self.database = Database(url, library)
+        self.model = model
+        self.default_search = search
+        self.notes: list[str] = []
+
+    @classmethod
+    def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
+        """LangChain asks for it, a library is filled from files."""
+        raise NotImplementedError("A library in PostgreSQL is filled from files: use Library.add and Library.sync.")
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The model that passages and queries are embedded with."""
+        return self.model.embeddings
+
+    @property
+    def writable(self) -> bool:
+        """False if the role may only read, or the server is a replica."""
+        return self.database.writable
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.database.close()
+
+    def roots(self) -> Roots:
+        """Return the files and folders that were added."""
+        with self.database.reading() as connection:
+            found = connection.execute("SELECT path, kind, followed FROM roots ORDER BY path").fetchall()
+        return Roots({path: kind for path, kind, _ in found}, {path for path, _, followed in found if followed})
+
+    def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
+        """Add or replace roots."""
+        with self.database.writing() as connection:
+            for path, kind in roots.items():
+                connection.execute(_ADD_ROOT, (path, kind, path in followed))
+
+    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
+        """Remove a root, and documents by id."""
+        with self.database.writing() as connection:
+            connection.execute("DELETE FROM roots WHERE path = %s", (root,))
+            rows.remove_documents(connection, documents)
+            rows.fold_frequencies(connection)
+
+    def records(self) -> dict[bytes, Record]:
+        """Return every file's record, by path."""
+        with self.database.reading() as connection:
+            return rows.get_records(connection)
+
+    def checksums(self) -> list[str]:
+        """Return the SHA-256 of each document that has passages, sorted."""
+        with self.database.reading() as connection:
+            found = connection.execute("SELECT coalesce(sha256, '') FROM documents WHERE passages > 0").fetchall()
+        return sorted(sha256 for (sha256,) in found)
+
+    def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
+        """Hold the library's lock; see `Database.only_writer`."""
+        return self.database.only_writer(seconds)
+
+    def writer(self) -> str:
+        """Name the process that writes, as the beginning of a sentence."""
+        return self.database.holder()
+
+    def outdated(self, settings: SplitSettings) -> list[str]:
+        """Return a sentence for each setting that changed since the library was filled."""
+        with self.database.reading() as connection:
+            made = rows.made_with(connection)
+        return changes(made.embedding, made.dimension, made.splitter, self.model, settings)
+
+    def clear_outdated(self, settings: SplitSettings) -> list[str]:
+        """Remove all passages if they were made with other settings; return the reasons."""
+        reasons = self.outdated(settings)
+        if reasons:  # the new model is tried first
+            dimension = embed_query(self.embeddings, "dimension", self.model.name).shape[1]
+            with self.database.writing() as connection:
+                rows.clear(connection, self.model.name, dimension, settings)
+        else:
+            with self.database.writing() as connection:
+                if not rows.made_with(connection).splitter:
+                    rows.set_meta(connection, **asdict(settings))
+        return reasons
+
+    def put(self, files: Sequence[SplitFile]) -> None:
+        """Embed the texts that are new to the library, then write all files or none."""
+        texts = [passage.page_content for file in files for passage in file.passages]
+        vectors = self._embedded(texts) if texts else None
+        with self.database.writing() as connection:
+            if vectors is not None:
+                self._record_model(connection, vectors.shape[1])
+            rows.put_files(connection, files, vectors)
+
+    def remove(self, documents: Collection[int]) -> None:
+        """Remove documents by id, with their passages."""
+        with self.database.writing() as connection:
+            rows.remove_documents(connection, documents)
+
+    def touch(self, stamps: Iterable[tuple[bytes, int]]) -> None:
+        """Record the modification times of files whose content is unchanged."""
+        with self.database.writing() as connection:
+            rows.touch(connection, stamps)
+
+    def settle(self) -> None:
+        """Drop vectors of no passage, add up the words' frequencies, and tell the planner of many new passages."""
+        with self.database.reading() as connection:
+            (spare, changed, grown) = connection.execute(
+                "SELECT EXISTS (SELECT FROM spare_vectors), EXISTS (SELECT FROM frequency_changes), "
+                "(SELECT coalesce(sum(passages), 0) FROM frequencies) > 1.2 * greatest(reltuples, 0) "
+                "FROM pg_class WHERE oid = 'passages'::regclass"
+            ).fetchone() or (False, False, False)
+        if not spare and not changed:
+            return
+        with self.database.writing() as connection:
+            connection.execute("DELETE FROM spare_vectors")
+            rows.fold_frequencies(connection)
+            if grown:
+                connection.execute("ANALYZE passages")
+
+    def start_over(self) -> None:
+        """Refuse: what many share is not moved aside by one."""
+        raise RequestError(
+            f"The {self.database.place} is damaged: restore the database from a backup, or drop the library's schema "
+            "and index its documents again."
+        )
+
+    def verify(self, sync: Callable[[Progress | None], SyncReport], progress: Progress | None) -> VerifyReport:
+        """Check all passages and frequencies; what is wrong is read again."""
+        return verify(self.database, sync, progress)
+
+    def similarity_search(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        search: Search | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
+        visible: Visible | None = None,
+        **_: Any,
+    ) -> list[Document]:
+        """Return the ``k`` best passages that match ``filter`` and are ``visible``, best first, all of one snapshot."""
+        found = self.similarity_search_with_score(query, k, search=search, filter=filter, visible=visible)
+        return [document for document, _ in found]
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        search: Search | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
+        visible: Visible | None = None,
+        **_: Any,
+    ) -> list[tuple[Document, float]]:
+        """Return passages with the score they are ranked by; see `retrieval.ranking.best_passages`."""
+        search = search or self.default_search
+        if search not in ("hybrid", "vectors", "bm25"):
+            raise ValueError(f"search is {search!r}: give 'hybrid', 'vectors' or 'bm25'.")
+        only = Filter.model_validate(filter) if filter else None
+        if k < 1:
+            return []
+        query = clean(query)
+        vector = embed_query(self.embeddings, query, self.model.name)
+        with self.database.reading() as connection:
+            made = rows.made_with(connection)
+            if made.embedding and made.embedding != self.model.name:
+                raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
+            if made.dimension == vector.shape[1]:
+                found = Found(connection, query, vector, Condition(connection, only, visible))
+                return best_passages(found, query, k, search)
+        if made.dimension:
+            self._check_dimension(vector, made.dimension)
+        return []
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return lambda score: min(1.0, max(0.0, score))
+
+    def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
+        """Return True if a passage fits the filter and is of a ``visible`` path."""
+        with self.database.reading() as connection:
+            return Condition(connection, filter, visible).count(connection, 1) > 0
+
+    def passage(self, id_: str, visible: Visible | None = None) -> Document | None:
+        """Return the passage with an id; None if there is none, or the path of its document is not ``visible``."""
+        if not (id_.isdecimal() and id_.isascii() and len(id_) < 19):
+            return None
+        with self.database.reading() as connection:
+            found = rows.get_passages(connection, [int(id_)]).get(int(id_))
+            path = _file(connection, int(id_))[1]
+        return found if found and (visible is None or visible(path)) else None
+
+    def surroundings(
+        self,
+        source: str,
+        passage: str,
+        start: int,
+        end: int,
+        *,
+        page: int | None = None,
+        row: int | None = None,
+        most: int = MOST_AROUND,
+    ) -> Surroundings:
+        """Return up to ``most`` characters of a document before and after ``passage[start:end]``, from whole words."""
+        before, quote, after = passage[:start], passage[start:end], passage[end:]
+        path = sha256 = None
+        with self.database.reading() as connection:
+            same = connection.execute("SELECT id FROM passages WHERE hash = %s", (text_hash(passage),)).fetchall()
+            found = {
+                id_: one
+                for id_, one in rows.get_passages(connection, [id_ for (id_,) in same]).items()
+                if (one.metadata["source"], one.metadata["page"], one.metadata["row"]) == (source, page, row)
+            }
+            files = {_file(connection, id_) for id_ in found}
+            if len(files) == 1:
+                _, name, sha256 = files.pop()
+                path = Path(os.fsdecode(name))
+            if len(found) == 1:
+                ((id_, one),) = found.items()
+                earlier = _neighbours(connection, id_, "id < %s ORDER BY id DESC")
+                later = _neighbours(connection, id_, "id > %s ORDER BY id")
+                before = preceding(one, earlier, most - len(before)) + before
+                after = after + following(one, later, most - len(after))
+        return Surroundings(last(before, most), quote, first(after, most), path, sha256)
+
+    def text_of(self, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
+        """Return up to ``most`` characters of a file or of one of its pages, and whether that is all."""
+        with self.database.reading() as connection:
+            found = connection.execute(
+                "SELECT passages.id FROM passages JOIN documents ON documents.id = document "
+                "WHERE path = %(path)s AND sha256(path) = sha256(%(path)s) "
+                "AND (%(page)s::bigint IS NULL OR page = %(page)s) ORDER BY passages.id LIMIT %(most)s",
+                {"path": path, "page": page, "most": READ_OF_DOCUMENT + 1},
+            ).fetchall()
+            ids = [id_ for (id_,) in found]
+            passages = rows.get_passages(connection, ids[:READ_OF_DOCUMENT])
+        text = joined(passages[id_] for id_ in ids[:READ_OF_DOCUMENT])
+        return first(text, most), len(ids) <= READ_OF_DOCUMENT and len(text) <= most
+
+    def _embedded(self, texts: Sequence[str]) -> Vectors:
+        with self.database.reading() as connection:
+            dimension = rows.made_with(connection).dimension
+            known = rows.known_vectors(connection, [*{text_hash(text) for text in texts}])
+
+        def check(vectors: Vectors) -> None:
+            nonlocal dimension
+            dimension = dimension or vectors.shape[1]
+            self._check_dimension(vectors, dimension)
+
+        def save(new: Mapping[bytes, Vectors]) -> None:
+            with self.database.writing() as connection:
+                self._record_model(connection, dimension)
+                rows.put_spare_vectors(connection, new)
+
+        return embed_new(self.model, texts, known, check, save)
+
+    def _record_model(self, connection: Connection, dimension: int) -> None:
+        """Record the model with the first vectors. Raises ``RequestError`` for vectors of any other model."""
+        made = rows.made_with(connection)
+        if not made.embedding:
+            rows.make_room_for(connection, self.model.name, dimension)
+        elif made.embedding != self.model.name:
+            raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
+
+    def _check_dimension(self, vectors: Vectors, dimension: int) -> None:
+        """Raise ``OtherDimensionError`` unless vectors have the library's dimension, and tell the next sync."""
+        given = vectors.shape[1]
+        if given == dimension:
+            return
+        if self.database.writable:
+            with self.database.writing() as connection:
+                rows.set_meta(connection, dimension=0)
+        raise OtherDimensionError(other_dimension(self.database.place, self.model, dimension, given))
+
+
+def _file(connection: Connection, passage: int) -> tuple[int, bytes, str | None]:
+    """Return the id, path and hash of a passage's file."""
+    row = connection.execute(
+        "SELECT documents.id, path, sha256 FROM documents JOIN passages ON documents.id = document "
+        "WHERE passages.id = %s",
+        (passage,),
+    ).fetchone()
+    return row or (0, b"", None)
+
+
+def _neighbours(connection: Connection, id_: int, which: str) -> Iterator[Document]:
+    """Yield the nearest passages of the same document, the nearest first: ids are in the order of the text."""
+    of_document = "SELECT id FROM passages WHERE document = (SELECT document FROM passages WHERE id = %s)"
+    found = connection.execute(f"{of_document} AND {which} LIMIT {READ}".encode(), (id_, id_)).fetchall()
+    ids = [one for (one,) in found]
+    passages = rows.get_passages(connection, ids)
+    yield from (passages[one] for one in ids)

@@ -1,0 +1,193 @@
+"""Documents, passages and vectors as rows: what is written in one transaction, and read back."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from langchain_core.documents import Document
+from psycopg import sql
+
+from core.errors import RequestError
+from retrieval.passage_columns import columns_of, metadata_of
+from retrieval.postgres.database import Connection
+from retrieval.postgres.lexemes import tsvector_of
+from retrieval.splitter import SplitSettings
+from retrieval.store import Record, SplitFile
+from retrieval.unit_vectors import Vectors, text_hash
+
+_LONGEST_INDEXED = 4_000  # numbers of a halfvec in an HNSW index
+_LONGEST_KEPT = 16_000
+_COPY = (
+    'COPY passages (document, text, page, row, "offset", date, extra, title, heading, hash, tokens, words, vector) '
+    "FROM STDIN"
+)
+_PASSAGES = """
+SELECT passages.id, path, text, page, row, "offset", passages.date, extra, title, heading
+FROM passages JOIN documents ON documents.id = document
+"""
+# What documents add to the frequencies of words, or take from them.
+_COUNT = """
+INSERT INTO frequency_changes
+SELECT lexeme, %(sign)s * count(*), 0 FROM passages, unnest(words) WHERE document = ANY(%(documents)s) GROUP BY lexeme
+UNION ALL
+SELECT '', %(sign)s * count(*), %(sign)s * sum(tokens) FROM passages WHERE document = ANY(%(documents)s)
+HAVING count(*) > 0
+"""
+_FOLD = """
+WITH changes AS (DELETE FROM frequency_changes RETURNING word, passages, tokens)
+INSERT INTO frequencies SELECT word, sum(passages), sum(tokens) FROM changes GROUP BY word
+ON CONFLICT (word) DO UPDATE
+SET passages = frequencies.passages + excluded.passages, tokens = frequencies.tokens + excluded.tokens
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a library's passages were made with; nothing of one that was never filled.
+
+    ``dimension`` is 0 where the model of this name gives vectors of another length now.
+    """
+
+    embedding: str
+    dimension: int
+    splitter: dict[str, int]
+
+
+def made_with(connection: Connection) -> Made:
+    """Return what the library's passages were made with."""
+    meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    splitter: dict[str, int] = {key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta}
+    return Made(meta.get("embedding", ""), int(meta.get("dimension", 0)), splitter)
+
+
+def set_meta(connection: Connection, **values: object) -> None:
+    """Record what the library's passages are made with."""
+    for key, value in values.items():
+        connection.execute(
+            "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, str(value))
+        )
+
+
+def get_records(connection: Connection) -> dict[bytes, Record]:
+    """Return every file's record, by path."""
+    rows = connection.execute(
+        "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, 'file', id FROM documents ORDER BY path"
+    )
+    return {row[0]: Record(*row) for row in rows}
+
+
+def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
+    """Write files with the vectors of all their passages, each in place of its old record."""
+    remove_documents(connection, [file.record.id for file in files if file.record.id])
+    documents = [_put_record(connection, file.record, len(file.passages)) for file in files]
+    if vectors is None:
+        return
+    rows = iter(vectors)
+    with connection.cursor().copy(_COPY) as copy:
+        for document, file in zip(documents, files, strict=True):
+            for passage in file.passages:
+                columns = columns_of(passage)
+                words, tokens = tsvector_of(columns)
+                hash_ = text_hash(columns.text)
+                date = columns.date or file.record.date
+                kept = columns._replace(date=date)[:-1]  # the pairs are among the words
+                copy.write_row((document, *kept, hash_, tokens, words, halfvec(next(rows))))
+    connection.execute(_COUNT, {"sign": 1, "documents": documents})
+
+
+def remove_documents(connection: Connection, ids: Collection[int]) -> None:
+    """Remove documents by id, with their passages."""
+    if ids:
+        connection.execute(_COUNT, {"sign": -1, "documents": list(ids)})
+        connection.execute("DELETE FROM documents WHERE id = ANY(%s)", (list(ids),))
+
+
+def touch(connection: Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
+    """Record the modification times of files."""
+    for path, mtime_ns in stamps:
+        connection.execute(
+            "UPDATE documents SET mtime_ns = %s WHERE sha256(path) = sha256(%s) AND path = %s", (mtime_ns, path, path)
+        )
+
+
+def fold_frequencies(connection: Connection) -> None:
+    """Add up the changes of the words' frequencies, which every search would add up otherwise."""
+    connection.execute(_FOLD)
+
+
+def get_passages(connection: Connection, ids: Sequence[int]) -> dict[int, Document]:
+    """Return passages by id; unknown ids are left out."""
+    rows = connection.execute(f"{_PASSAGES} WHERE passages.id = ANY(%s)".encode(), (list(ids),))
+    return {id_: Document(text, id=str(id_), metadata=metadata_of(path, *place)) for id_, path, text, *place in rows}
+
+
+def known_vectors(connection: Connection, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
+    """Return the vectors of texts that were embedded before, by text hash."""
+    rows = connection.execute(
+        "SELECT hash, vector::real[] FROM passages WHERE hash = ANY(%(hashes)s) "
+        "UNION ALL SELECT hash, vector::real[] FROM spare_vectors WHERE hash = ANY(%(hashes)s)",
+        {"hashes": list(hashes)},
+    )
+    return {hash_: np.asarray(vector, dtype=np.float32) for hash_, vector in rows}
+
+
+def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) -> None:
+    """Save vectors of passages that are not written yet, by text hash."""
+    rows = [(hash_, halfvec(vector)) for hash_, vector in vectors.items()]
+    connection.cursor().executemany("INSERT INTO spare_vectors VALUES (%s, %s) ON CONFLICT DO NOTHING", rows)
+
+
+def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
+    """Record the embedding model of a library without passages, and make its vectors' index."""
+    if dimension > _LONGEST_KEPT:
+        raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
+    connection.execute("DROP INDEX IF EXISTS passages_by_vector")
+    column = sql.SQL("ALTER TABLE passages ALTER vector TYPE halfvec({})").format(sql.Literal(dimension))
+    connection.execute(column)
+    connection.execute("ALTER TABLE passages ALTER vector SET STORAGE MAIN")  # read in every exact search
+    index_vectors(connection, dimension)
+    set_meta(connection, embedding=embedding, dimension=dimension)
+
+
+def index_vectors(connection: Connection, dimension: int) -> None:
+    """Make the vectors' index, unless they are too long for one and are searched one by one."""
+    if dimension <= _LONGEST_INDEXED:
+        connection.execute(
+            "CREATE INDEX IF NOT EXISTS passages_by_vector ON passages USING hnsw (vector halfvec_ip_ops)"
+        )
+
+
+def clear(connection: Connection, embedding: str, dimension: int, settings: SplitSettings) -> None:
+    """Remove all passages, and mark all files to be read again with these settings."""
+    connection.execute("TRUNCATE passages, spare_vectors, frequencies, frequency_changes")
+    connection.execute("UPDATE documents SET passages = 0")
+    read_again(connection, None)
+    make_room_for(connection, embedding, dimension)
+    set_meta(connection, **asdict(settings))
+
+
+def read_again(connection: Connection, documents: Collection[int] | None) -> None:
+    """Mark indexed files to be read again: these documents, or all."""
+    connection.execute(
+        "UPDATE documents SET sha256 = NULL, mtime_ns = -1 "
+        "WHERE status = 'indexed' AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s))",
+        {"ids": None if documents is None else list(documents)},
+    )
+
+
+def halfvec(vector: Vectors) -> str:
+    """Return a vector as pgvector reads it; it keeps 11 bits of each number."""
+    return f"[{','.join(map(str, vector.tolist()))}]"
+
+
+def _put_record(connection: Connection, record: Record, passages: int) -> int:
+    row: Any = connection.execute(
+        "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, passages) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
+        (
+            *(record.path, record.sha256, record.size, record.mtime_ns),
+            *(record.status, record.reason, record.date, passages),
+        ),
+    ).fetchone()
+    return int(row[0])
