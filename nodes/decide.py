@@ -18,6 +18,8 @@ from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 
+FROM_DOCUMENTS = ("grounded", "partially_grounded")
+LEANS = "It goes on from a question that the documents answered."
 LONGEST_NEAR = 200  # characters of a question that the search alone may decide
 # A message that has the text in it that it is about comes as near to a passage as a question that the passage answers.
 TEXT_IN_IT = re.compile(r'[:：\n"“”„«»「」『』]')
@@ -26,8 +28,10 @@ TEXT_IN_IT = re.compile(r'[:：\n"“”„«»「」『』]')
 async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
 
-    The search is begun here. Where a threshold and a regression were fitted for it, what it found counts: a question
-    that a passage comes very near to is searched for without the critic, and else the verdict shifts with the nearness.
+    The search is begun here. A follow-up that was joined with what the documents answered is searched for without the
+    critic, who takes "With what?" for no question to them. Where a threshold and a regression were fitted for it,
+    what it found counts: a question that a passage comes very near to is searched for without the critic, and else
+    the verdict shifts with the nearness.
     """
     context = runtime.context
     if context.mode != "never":
@@ -37,11 +41,12 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         route = "direct" if context.mode == "never" else "retrieve"
         reason = {"reason": MODES[context.mode]} if context.explain else {}
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
+    if is_joined(state) and state["conversation"] and state["conversation"][-1]["outcome"] in FROM_DOCUMENTS:
+        return _searched(Verdict(label="retrieve", probabilities=None, reason=LEANS))
     features = await _search_features(state, services, context)
     if features and is_near(_said(state), features["similarity"], context):
         said = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
-        near = Verdict(label="retrieve", probabilities=None, reason=said)
-        return {"decision": near, "route": "retrieve", "decided": {"route": "retrieve", "verdict": near}}
+        return _searched(Verdict(label="retrieve", probabilities=None, reason=said))
     chosen = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
     chosen = services.fits.routed(chosen, features)
     threshold = context.effective_thresholds.retrieve
@@ -50,6 +55,10 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         verdict = of_route(chosen, verdict, threshold)
     route = RETRIEVE.leaning(verdict)
     return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
+
+
+def _searched(verdict: Verdict) -> dict[str, Any]:
+    return {"decision": verdict, "route": "retrieve", "decided": {"route": "retrieve", "verdict": verdict}}
 
 
 def is_near(question: str, similarity: float, context: Context) -> bool:

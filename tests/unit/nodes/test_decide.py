@@ -222,7 +222,7 @@ async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what
     ahead = PrefetchingRetriever(retriever)
     critic = ScriptedCritic({JOINED: "retrieve"})
     made = services(critic=critic, retriever=ahead, budget=roomy_budget())  # type: ignore[arg-type]
-    begun = state(NIGHT, standalone=JOINED, conversation=EARLIER)
+    begun = state(NIGHT, standalone=JOINED, conversation=[turn(SKY, outcome=None)])
     await decide(begun, made, runtime())
     await asyncio.sleep(0)
     assert (retriever.queries, retriever.ks) == ([NIGHT, JOINED], [16, 16])
@@ -256,3 +256,22 @@ async def test_a_short_follow_up_to_a_long_question_is_short() -> None:
     begun = state(NIGHT, standalone=f"{SKY * 20} {NIGHT}")
     await decide(begun, made, runtime(thresholds=Thresholds(near=0.5)))
     assert critic.asked == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "route"),
+    [("grounded", "retrieve"), ("partially_grounded", "retrieve"), ("direct", "direct"), (None, "direct")],
+)
+async def test_a_follow_up_of_what_the_documents_answered_is_searched_for(outcome: str | None, route: str) -> None:
+    critic = ScriptedCritic(otherwise={"retrieve": "direct"})
+    begun = state(NIGHT, standalone=JOINED, conversation=[turn(SKY, outcome=outcome)])
+    update = await decide(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    assert update["route"] == route
+    assert len(critic.inputs) == (route == "direct")
+
+
+async def test_another_subject_after_what_the_documents_answered_is_the_critic_s_to_decide() -> None:
+    critic = ScriptedCritic(otherwise={"retrieve": "direct"})
+    begun = state(NIGHT, standalone=NIGHT, conversation=EARLIER)
+    update = await decide(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    assert update["route"] == "direct"
