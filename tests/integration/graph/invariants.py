@@ -18,6 +18,7 @@ from core.text import is_blank, one_line
 from core.types import Candidate
 from graph.context import Context
 from graph.state import SelfRAGState
+from grounding.follow_ups import joined, leaned_on
 from prompts.delimiters import as_data
 from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is_useful, labels_of, rank_of, score
 
@@ -273,8 +274,9 @@ def holds_that_earlier_answers_are_evidence_for_nothing(played: Played) -> None:
 
 def holds_that_nothing_is_searched_judged_or_written_twice(played: Played) -> None:
     assert len(set(played.searches)) == len(played.searches)
-    joined = {played.final["standalone"]} if played.world.conversation else set()
-    assert set(played.searches) <= set(played.final["queries"]) | joined
+    before = leaned_on(list(played.world.conversation))
+    both = {joined(before, played.world.question)} if before else set()
+    assert set(played.searches) <= set(played.final["queries"]) | both
     given = Counter(call.messages for call in played.calls if call.kind in VERDICTS and is_verdict(call, played))
     assert [text[-1] for text, count in given.items() if count > 1] == []
     written = Counter(call.messages for call in played.calls if call.kind in WRITES and says_something(call))
