@@ -31,7 +31,7 @@ def test_a_question_about_a_document_that_was_dropped_is_answered_with_its_quote
         page.get_by_label("Your question").fill("When does the tenant pay the monthly rent?")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.locator(".outcome")).to_contain_text("Supported by the documents", timeout=MINUTES)
-        expect(page.locator("#outcome .answer")).to_contain_text("in advance")
+        expect(page.locator(".turn.last .answer")).to_contain_text("in advance")
         expect(page.locator('[data-node="finish"]')).to_have_class(re.compile("visited"))
         page.locator(".claim").first.click()
         expect(page.locator("#passage mark")).to_contain_text("pays the monthly rent in advance")
