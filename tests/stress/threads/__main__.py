@@ -197,8 +197,9 @@ async def kill_all(kills: int, count: int, seed: int) -> None:
 
 
 async def ask_number(client: httpx.AsyncClient, thread: str, number: int) -> str:
-    """Ask one of the questions of `tests.stress.graph_kills` in a thread."""
-    return await ask(client, thread, start_of(number)["question"], strategy=context_of(number).strategy)
+    """Ask one of the questions of `tests.stress.graph_kills` in a thread, as one that stands alone: it is compared."""
+    question = start_of(number)["question"]
+    return await ask(client, thread, question, strategy=context_of(number).strategy, standalone=question)
 
 
 def turns_in(folder: Path, threads: list[str]) -> dict[str, list[ThreadTurn]]:
