@@ -29,7 +29,7 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     """Choose the route: by the critic in mode ``adaptive``, else as the mode says.
 
     The search is begun here. A follow-up that was joined with what the documents answered is searched for without the
-    critic, who takes "With what?" for no question to them. Where a threshold and a regression were fitted for it,
+    critic, which takes "With what?" for one that needs none. Where a threshold and a regression were fitted for it,
     what it found counts: a question that a passage comes very near to is searched for without the critic, and else
     the verdict shifts with the nearness.
     """

@@ -1,13 +1,12 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
 
 from core.errors import IndexDamaged, RequestError, damaged
 from core.text import clean, shown
@@ -22,12 +21,13 @@ from retrieval.index.schema import Snapshot
 from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
 from retrieval.index.vector_rows import vectors_of
 from retrieval.ranking import best_passages
+from retrieval.searching_store import SearchingStore
 from retrieval.settings_changes import other_model
 from retrieval.store import Model, Search
 from retrieval.unit_vectors import Vectors, embed_query
 
 
-class PassageStore(Register, VectorStore):
+class PassageStore(Register, SearchingStore):
     """Passages in SQLite with hybrid search: BM25 and vectors, fused.
 
     Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
@@ -78,11 +78,6 @@ class PassageStore(Register, VectorStore):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def embeddings(self) -> Embeddings:
-        """The model that passages and queries are embedded with."""
-        return self.model.embeddings
-
     def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
         """Add passages unsplit and return their ids; one with a known id replaces that passage."""
         if not documents:
@@ -114,44 +109,9 @@ class PassageStore(Register, VectorStore):
             found = get_passages(connection, list(numbers.values()))
         return [found[numbers[id_]] for id_ in ids if id_ in numbers]
 
-    def similarity_search(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
-        visible: Visible | None = None,
-        **_: Any,
-    ) -> list[Document]:
-        """Return the ``k`` best passages that match ``filter``, best first, without near-duplicates.
-
-        ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
-        not found, whatever the filter.
-        """
-        found = self.similarity_search_with_score(query, k, search=search, filter=filter, visible=visible)
-        return [document for document, _ in found]
-
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
-        visible: Visible | None = None,
-        **_: Any,
+    def _search(
+        self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
     ) -> list[tuple[Document, float]]:
-        """Return passages with the score they are ranked by.
-
-        That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two, each normalised
-        to 0 to 1, plus half the share of the question's words that stand in the headings above the passage.
-        """
-        search = search or self.default_search
-        if search not in ("hybrid", "vectors", "bm25"):
-            raise ValueError(f"search is {search!r}: give 'hybrid', 'vectors' or 'bm25'.")
-        only = Filter.model_validate(filter) if filter else None
-        query = clean(query)
         with self._restarting_if_damaged(), self.database.reading() as connection:
             snapshot = Snapshot.of(connection)
         if k < 1 or not snapshot.dimension:
@@ -174,9 +134,6 @@ class PassageStore(Register, VectorStore):
             if not keyword_index_is_intact(self.database.folder, snapshot):
                 raise damaged()
             self._keyword_index_checked = True
-
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return lambda score: min(1.0, max(0.0, score))
 
     @contextmanager
     def _restarting_if_damaged(self) -> Iterator[None]:

@@ -9,10 +9,8 @@ from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
 
 from core.errors import RequestError
-from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
 from retrieval.filters import Filter, Visible
 from retrieval.postgres import rows
@@ -20,6 +18,7 @@ from retrieval.postgres.candidates import Condition, Found
 from retrieval.postgres.consistency import verify
 from retrieval.postgres.database import Connection, Database
 from retrieval.ranking import best_passages
+from retrieval.searching_store import SearchingStore
 from retrieval.settings_changes import changes, other_dimension, other_model
 from retrieval.splitter import SplitSettings
 from retrieval.store import MOST_AROUND, WAIT, Model, Record, Roots, Search, SplitFile, Surroundings
@@ -32,7 +31,7 @@ ON CONFLICT (sha256(path)) DO UPDATE SET kind = excluded.kind, followed = exclud
 """
 
 
-class PostgresStore(VectorStore):
+class PostgresStore(SearchingStore):
     """A library in a schema of a PostgreSQL database; many threads, processes and machines may share it."""
 
     def __init__(self, url: str, library: str, model: Model, *, search: Search = "hybrid") -> None:
@@ -49,11 +48,6 @@ class PostgresStore(VectorStore):
     def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
         """LangChain asks for it, a library is filled from files."""
         raise NotImplementedError("A library in PostgreSQL is filled from files: use Library.add and Library.sync.")
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """The model that passages and queries are embedded with."""
-        return self.model.embeddings
 
     @property
     def writable(self) -> bool:
@@ -167,38 +161,11 @@ class PostgresStore(VectorStore):
         """Check all passages and frequencies; what is wrong is read again."""
         return verify(self.database, sync, progress)
 
-    def similarity_search(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
-        visible: Visible | None = None,
-        **_: Any,
-    ) -> list[Document]:
-        """Return the ``k`` best passages that match ``filter`` and are ``visible``, best first, all of one snapshot."""
-        found = self.similarity_search_with_score(query, k, search=search, filter=filter, visible=visible)
-        return [document for document, _ in found]
-
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
-        visible: Visible | None = None,
-        **_: Any,
+    def _search(
+        self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
     ) -> list[tuple[Document, float]]:
-        """Return passages with the score they are ranked by; see `retrieval.ranking.best_passages`."""
-        search = search or self.default_search
-        if search not in ("hybrid", "vectors", "bm25"):
-            raise ValueError(f"search is {search!r}: give 'hybrid', 'vectors' or 'bm25'.")
-        only = Filter.model_validate(filter) if filter else None
         if k < 1:
             return []
-        query = clean(query)
         vector = embed_query(self.embeddings, query, self.model.name)
         with self.database.reading() as connection:
             made = rows.made_with(connection)
@@ -210,9 +177,6 @@ class PostgresStore(VectorStore):
         if made.dimension:
             self._check_dimension(vector, made.dimension)
         return []
-
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return lambda score: min(1.0, max(0.0, score))
 
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
         """Return True if a passage fits the filter and is of a ``visible`` path."""
