@@ -8,18 +8,19 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from app import VERSION
 from app.options import file_path, first_day, last_day, probability, span, weights
 
-COMMANDS = ("ask", "chat", "threads", "index", "check", "serve", "mcp", "eval", "compare", "library", "pull", "graph")
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
   chat             ask questions that follow each other; the thread is kept
   threads          list the threads that are kept; show, rename, export, delete one
   index PATH...    add files or folders to the library, and bring it in step with the disk
+  worker           read files that wait to be indexed into PostgreSQL, beside other machines
   check FILE       hold a text against the documents, claim by claim
   serve            serve a page, a JSON API, OpenAI's API and MCP, on this machine
   mcp              serve one agent on stdin and stdout, which starts this command itself
@@ -105,7 +106,7 @@ def _leave_if_serving() -> None:
 def parse(given: Sequence[str]) -> argparse.Namespace:
     """The options of one command; a first word that is no command's name begins a question."""
     first = next((word for word in given if not word.startswith("-")), None)
-    named = first in COMMANDS and given and given[0] == first
+    named = first in PARSERS and given and given[0] == first
     command = str(first) if named else "ask"
     rest = list(given[1:]) if named else list(given)
     return PARSERS[command]().parse_args(rest, argparse.Namespace(command=command))
@@ -247,19 +248,24 @@ def _threads() -> argparse.ArgumentParser:
 
 
 def _index() -> argparse.ArgumentParser:
+    from app.index import add_options
+
     parser = _parser(
         "python -m app index [PATH ...] [options]",
         "Add files or folders to the library, and bring everything in it in step with the disk.",
     )
-    parser.add_argument("paths", nargs="*", type=file_path, metavar="PATH", help="a file or folder")
-    parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
-    parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
-    parser.add_argument("--remove", action="append", type=file_path, metavar="PATH", help="take it out of the library")
-    parser.add_argument(
-        "--follow-links",
-        action=argparse.BooleanOptionalAction,
-        help="index what links in the folders named lead to, also outside of them; remembered",
+    add_options(parser)
+    return parser
+
+
+def _worker() -> argparse.ArgumentParser:
+    from app.worker import add_options
+
+    parser = _parser(
+        "python -m app worker [options]",
+        "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
     )
+    add_options(parser)
     return parser
 
 
@@ -346,6 +352,7 @@ PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "chat": _chat,
     "threads": _threads,
     "index": _index,
+    "worker": _worker,
     "check": _check,
     "serve": _serve,
     "mcp": _mcp,
@@ -355,53 +362,25 @@ PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
     "pull": _pull,
     "graph": _graph,
 }
+FUNCTIONS = {
+    "ask": "app.ask:ask",
+    "chat": "app.chat:chat",
+    "threads": "app.thread_commands:threads",
+    "index": "app.index:index",
+    "worker": "app.worker:worker",
+    "check": "app.check:check",
+    "serve": "app.serve:serve",
+    "mcp": "app.mcp_server.stdio:mcp",
+    "eval": "app.evaluate:evaluate",
+    "compare": "app.compare:compare",
+    "library": "app.library_commands:library",
+    "pull": "app.pull:pull",
+    "graph": "app.draw:graph",
+}
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
-    if name == "chat":
-        from app.chat import chat
-
-        return chat
-    if name == "threads":
-        from app.thread_commands import threads
-
-        return threads
-    if name == "index":
-        from app.index import index
-
-        return index
-    if name == "check":
-        from app.check import check
-
-        return check
-    if name == "serve":
-        from app.serve import serve
-
-        return serve
-    if name == "mcp":
-        from app.mcp_server.stdio import mcp
-
-        return mcp
-    if name == "eval":
-        from app.evaluate import evaluate
-
-        return evaluate
-    if name == "compare":
-        from app.compare import compare
-
-        return compare
-    if name == "library":
-        from app.library_commands import library
-
-        return library
-    if name == "pull":
-        from app.pull import pull
-
-        return pull
-    if name == "graph":
-        from app.draw import graph
-
-        return graph
-    from app.ask import ask
-
-    return ask
+    """Import the function of a command, and no other's."""
+    module, _, function = FUNCTIONS[name].partition(":")
+    found: Callable[[argparse.Namespace], int] = getattr(import_module(module), function)
+    return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.inventory import checked, left_out, rows, summary
 from app.libraries import open_own
+from app.options import file_path
 from app.progress import table
 from app.screen import Screen, print_error
 from app.settings import load_settings
@@ -16,6 +17,20 @@ from core.errors import RequestError
 if TYPE_CHECKING:
     from retrieval.library.library import Library
     from retrieval.sync_report import Source
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``index``."""
+    parser.add_argument("paths", nargs="*", type=file_path, metavar="PATH", help="a file or folder")
+    parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
+    parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
+    parser.add_argument("--remove", action="append", type=file_path, metavar="PATH", help="take it out of the library")
+    parser.add_argument(
+        "--follow-links",
+        action=argparse.BooleanOptionalAction,
+        help="index what links in the folders named lead to, also outside of them; remembered",
+    )
+    parser.add_argument("--no-wait", action="store_true", help="of PostgreSQL: let workers read what changed, and end")
 
 
 def index(options: argparse.Namespace) -> int:
@@ -29,7 +44,9 @@ def index(options: argparse.Namespace) -> int:
             library.remove(path)
         if options.paths:
             library.add(options.paths, follow_links=options.follow_links)
-        if options.paths or not (options.list or options.verify):
+        if options.no_wait:
+            enqueue(library, screen)
+        elif options.paths or not (options.list or options.verify):
             sources = sync(library, screen)
             if options.paths or not options.remove:
                 library.require_passages()
@@ -43,8 +60,13 @@ def index(options: argparse.Namespace) -> int:
 
 def sync(library: Library, screen: Screen) -> list[Source]:
     """Bring the library in step, say what became of each document that is not indexed, and return all."""
-    with screen.indexing() as progress:
-        report = library.sync(progress)
+    try:
+        with screen.indexing() as progress:
+            report = library.sync(progress)
+    except KeyboardInterrupt:
+        if library.store.queue and (waiting := library.store.queue.waiting()):
+            screen.note(f"{waiting:,} files wait to be read: a worker, or index again, goes on with them.")
+        raise
     for note in report.notes:
         screen.note(note)
     sources = library.sources()
@@ -52,6 +74,19 @@ def sync(library: Library, screen: Screen) -> list[Source]:
     for line in left_out(sources, report.skipped):
         screen.remark(line, indent="  ")
     return sources
+
+
+def enqueue(library: Library, screen: Screen) -> None:
+    """Leave what changed to workers, and say how much that is."""
+    from retrieval.library.queued_sync import LARGEST_SENT
+
+    waiting, kept = library.enqueue()
+    screen.result(f"{waiting:,} files wait to be read by a worker.")
+    if kept:
+        screen.note(
+            f"{kept:,} of them are larger than {LARGEST_SENT // 1_000_000} MB or cannot be read, and wait for a worker "
+            "on this machine, or for index without --no-wait."
+        )
 
 
 def holds(sources: Sequence[Source], screen: Screen) -> None:

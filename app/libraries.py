@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import platform
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from retrieval.filters import Filter
     from retrieval.library.library import Library
     from retrieval.splitter import SplitSettings
-    from retrieval.store import Model
+    from retrieval.store import Machine, Model
     from retrieval.sync_report import SyncReport
 
 log = logging.getLogger("selfrag.library")
@@ -44,7 +46,18 @@ def _open(name: str, settings: Settings, model: Model, split: SplitSettings) -> 
 
     url = settings.selfrag_store
     home = None if names_database(url) else _home(settings)
-    return Library(open_store(url, name, model, search=settings.selfrag_search, home=home), split)
+    store = open_store(url, name, model, search=settings.selfrag_search, home=home, machine=machine_of(settings))
+    return Library(store, split)
+
+
+def machine_of(settings: Settings) -> Machine:
+    """Which files this machine reads of a library that others read too."""
+    from retrieval.store import Machine
+
+    shared = [
+        Path(one).expanduser().resolve() for one in (settings.selfrag_shared_folders or "").split(os.pathsep) if one
+    ]
+    return Machine(settings.selfrag_machine or platform.node() or "this machine", tuple(map(os.fsencode, shared)))
 
 
 def open_own(settings: Settings, screen: Screen) -> Library:

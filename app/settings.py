@@ -38,6 +38,8 @@ class Settings(BaseSettings):
     selfrag_model_path: Path | None = None
     selfrag_home: Path | None = None
     selfrag_store: str = Field("sqlite://", repr=False)  # may hold a password
+    selfrag_machine: str | None = Field(None, max_length=200)
+    selfrag_shared_folders: str | None = None
     selfrag_search: Literal["hybrid", "vectors", "bm25"] = "hybrid"
     selfrag_tracing: Literal["off", "langsmith", "otel"] = "off"
     selfrag_tokens_file: Path | None = None

@@ -14,6 +14,7 @@ from typing import Any
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+_SEPARATOR = os.fsencode(os.sep)
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
@@ -29,6 +30,11 @@ class FileTooLargeError(OSError):
 
     def __init__(self, path: Path, most: int) -> None:
         super().__init__(errno.EFBIG, f"it is larger than {most / 1e6:,.0f} MB", str(path))
+
+
+def is_below(path: bytes, folder: bytes) -> bool:
+    """True if ``path`` is ``folder`` or lies below it, at any depth."""
+    return path == folder or path.startswith(folder.rstrip(_SEPARATOR) + _SEPARATOR)
 
 
 def make_private_folder(folder: Path) -> None:

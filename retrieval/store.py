@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -30,11 +30,23 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """Whose files this process reads: the machine's name, and the folders that all machines have under one path."""
+
+    name: str
+    shared: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
 class Roots:
-    """The files and folders that were added: "file" or "folder" by path, and those whose links are followed."""
+    """The files and folders that were added: "file" or "folder" by path, and those whose links are followed.
+
+    ``elsewhere`` are those that another machine reads, with its name.
+    """
 
     kinds: dict[bytes, str]
     followed: set[bytes]
+    elsewhere: dict[bytes, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,64 @@ class SplitFile:
 
     record: Record
     passages: Sequence[Document]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A file that this process has taken from a queue, to read it.
+
+    ``content`` is given where the file itself is on another machine. ``deaths`` counts the processes that ended while
+    they read it.
+    """
+
+    id: int
+    path: bytes
+    size: int
+    mtime_ns: int
+    attempt: int
+    version: int
+    deaths: int
+    content: bytes | None
+
+
+class FileQueue(Protocol):
+    """The files of a library that are still to be read, by this process or any other."""
+
+    machine: Machine
+
+    def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
+        """Queue files by path, with their size and modification time; drop this machine's that are not ``present``."""
+
+    def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
+        """Take files for ``lease`` seconds: this machine's, or with ``everywhere`` all that can be read here."""
+
+    def renew(self, worker: str, jobs: Sequence[Job], lease: float) -> None:
+        """Keep files for ``lease`` more seconds, and say that the worker lives."""
+
+    def give_back(self, jobs: Sequence[Job]) -> None:
+        """Let others take files that were not read."""
+
+    def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]:
+        """Embed the texts that are new, and write the files that are still this process's; return these.
+
+        A file is written in place of its old record, and leaves the queue, in one transaction. Another process may have
+        taken it since, or it may have changed: then nothing is written of it.
+        """
+
+    def waiting(self, *, everywhere: bool = False) -> int:
+        """Return how many files of this machine, or of all, are not read yet."""
+
+    def busy_worker(self) -> str:
+        """Name a process that is reading files of this machine, as the beginning of a sentence; "" if none is."""
+
+    def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int:
+        """Give other machines the bytes of this machine's files; return how many files cannot be sent.
+
+        At most so many wait to be taken; with None all are sent.
+        """
+
+    def others(self) -> bool:
+        """Return True if a worker of another machine lives."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +164,10 @@ class Store(Protocol):
     @property
     def writable(self) -> bool:
         """True if this process may change the store."""
+
+    @property
+    def queue(self) -> FileQueue | None:
+        """The queue from which files are read, if many machines may do so; else each sync reads them itself."""
 
     def close(self) -> None:
         """Release what the store holds open."""

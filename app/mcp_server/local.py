@@ -16,8 +16,8 @@ from app.libraries import open_docs, open_served, sync
 from app.serve import questions_at_once
 from app.server.documents import INDEX_SECONDS
 from app.server.runs import Run, Runs
+from core.files import is_below
 from graph.initial_state import require_question
-from retrieval.library.discovery import is_below
 
 if TYPE_CHECKING:
     from app.screen import Screen

@@ -18,11 +18,10 @@ from app.front_door import SelfRAG
 from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
 from core.errors import IndexBusy, RequestError, SelfRAGError
-from core.files import make_private_folder, open_private
+from core.files import is_below, make_private_folder, open_private
 from core.text import clean, one_line, path_text, shortened, shown
 from retrieval.documents.load import SUFFIXES
 from retrieval.filters import Filter
-from retrieval.library.discovery import is_below
 from retrieval.library.library import Library
 from retrieval.sync_report import Source
 

@@ -44,6 +44,11 @@ class Register:
         return self.database.notes
 
     @property
+    def queue(self) -> None:
+        """None: each sync reads its files itself."""
+        return None
+
+    @property
     def writable(self) -> bool:
         """False if the folder is read-only."""
         return self.database.writable

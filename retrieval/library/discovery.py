@@ -5,6 +5,7 @@ import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from core.files import is_below
 from retrieval.documents.load import SUFFIXES
 
 HIDDEN = "hidden"
@@ -86,11 +87,6 @@ def find_documents(roots: Mapping[bytes, str], followed: Collection[bytes] = ())
     return found
 
 
-def is_below(path: bytes, folder: bytes) -> bool:
-    """True if ``path`` is ``folder`` or lies below it, at any depth."""
-    return path == folder or path.startswith(folder.rstrip(_SEPARATOR) + _SEPARATOR)
-
-
 def is_system(path: bytes) -> bool:
     """True if a resolved path lies in a system file tree, where files may be secret or endless."""
     return any(is_below(path, folder) for folder in _SYSTEM_FOLDERS)
@@ -147,5 +143,4 @@ def _skip_reason(entry: os.DirEntry[bytes], path: bytes, mode: int, hidden: bool
     return "" if suffix in SUFFIXES else OTHER_KIND
 
 
-_SEPARATOR = os.fsencode(os.sep)
 _SYSTEM_FOLDERS = (b"/proc", b"/sys", b"/dev")

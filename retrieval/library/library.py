@@ -12,13 +12,15 @@ from urllib.parse import unquote, urlsplit
 from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexDamaged, RequestError
+from core.files import is_below
 from core.text import shown
 from retrieval.filters import Filter, Visible
 from retrieval.index.store import PassageStore
-from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_below, is_system
+from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
+from retrieval.library.queued_sync import queue_changes, send, sync_by_queue
 from retrieval.library.sync import Sync
 from retrieval.splitter import SplitSettings
-from retrieval.store import WAIT, Model, Search, Store
+from retrieval.store import WAIT, FileQueue, Machine, Model, Search, Store
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError
 
@@ -96,7 +98,8 @@ class Library:
     def remove(self, path: str | Path) -> None:
         """Remove a root and its passages, except those that another root covers."""
         with self.store.only_writer():
-            roots = self.store.roots().kinds
+            known = self.store.roots()
+            roots = known.kinds | known.elsewhere
             named = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the root may have become a link
             target = named if named in roots else os.fsencode(os.path.realpath(path))
             if target not in roots:
@@ -123,6 +126,21 @@ class Library:
         except IndexDamaged:
             self.store.start_over()
             return self._sync(progress, seconds)
+
+    def enqueue(self) -> tuple[int, int]:
+        """Queue what changed, with its bytes, for other processes to read.
+
+        Returns how many files of this machine wait, and how many of these can be read on this machine alone.
+        """
+        queue = self.require_queue()
+        queue_changes(self.store, queue, Sync(self.store, self.settings, None), self.settings, WAIT)
+        return queue.waiting(), send(queue)
+
+    def require_queue(self) -> FileQueue:
+        """Return the queue of the store. Raises ``RequestError`` where it has none."""
+        if self.store.queue is None:
+            raise RequestError("Only a library in PostgreSQL is read by workers: set SELFRAG_STORE to postgresql://….")
+        return self.store.queue
 
     def content_hash(self) -> str:
         """Return the SHA-256 of what is indexed and how: the documents' checksums, the embedding model, the splitter.
@@ -183,6 +201,8 @@ class Library:
 
     def _sync(self, progress: Progress | None, seconds: float) -> SyncReport:
         store = self.store
+        if store.queue:
+            return sync_by_queue(store, store.queue, self.settings, progress, seconds)
         run = Sync(store, self.settings, progress)
         plan = run.plan()
         if not plan.empty or store.outdated(self.settings):
@@ -195,11 +215,7 @@ class Library:
             with suppress(RequestError), store.only_writer(seconds=0):
                 run.touch(plan)
                 store.settle()
-        run.finish(plan)
-        run.report.passages = sum(source.passages for source in self.sources())
-        run.report.notes[:0] = store.notes
-        store.notes.clear()
-        return run.report
+        return run.finish(plan)
 
 
 def _root(path: str | Path) -> tuple[bytes, str]:
@@ -252,10 +268,19 @@ def names_database(url: str) -> bool:
     return url.partition(":")[0].lower() in _DATABASES
 
 
-def open_store(url: str, library: str, model: Model, *, search: Search = "hybrid", home: Path | None = None) -> Store:
+def open_store(
+    url: str,
+    library: str,
+    model: Model,
+    *,
+    search: Search = "hybrid",
+    home: Path | None = None,
+    machine: Machine | None = None,
+) -> Store:
     """Open or create the store of a library, by its name, where a URL says.
 
-    ``postgresql://`` is in that database, ``sqlite:///folder`` in that folder, and without one in ``home``.
+    ``postgresql://`` is in that database, ``sqlite:///folder`` in that folder, and without one in ``home``. Of a
+    database, which other machines use too, ``machine`` says which files are read here; this host's if not given.
     """
     if not names_database(url):
         folder = library_folder(url, home) / library
@@ -266,7 +291,7 @@ def open_store(url: str, library: str, model: Model, *, search: Search = "hybrid
         raise RequestError(
             f"SELFRAG_STORE names PostgreSQL, which needs {error.name}: run pip install -r requirements-postgres.txt."
         ) from error
-    return PostgresStore(url, library, model, search=search)
+    return PostgresStore(url, library, model, search=search, machine=machine)
 
 
 def library_folder(url: str, default: Path | None) -> Path:

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.errors import damaged
-from core.files import read_regular
+from core.files import is_below, read_regular
 from core.text import shown
 from retrieval.documents.load import LARGEST, documents_of
 from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.splitter import SplitSettings, split
-from retrieval.store import Record, SplitFile, Store
+from retrieval.store import Record, Roots, SplitFile, Store
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.unit_vectors import BATCH
 
@@ -44,7 +44,7 @@ class Sync:
 
     def __init__(self, store: Store, settings: SplitSettings, progress: Progress | None):
         self._store = store
-        self._settings = settings
+        self.settings = settings
         self._progress = progress
         self._hashes: dict[tuple[bytes, Stamp], str] = {}
         self.report = SyncReport()
@@ -52,6 +52,8 @@ class Sync:
     def plan(self) -> Plan:
         """Compare the disk with the index: by size and modification time, then by content where these differ."""
         roots, known = self._store.roots(), self._store.records()
+        if roots.elsewhere:
+            known = {path: record for path, record in known.items() if not _is_elsewhere(path, roots)}
         if known and not roots.kinds:
             raise damaged()  # removing a root removes its documents
         plan = Plan(find_documents(roots.kinds, roots.followed), known)
@@ -93,7 +95,9 @@ class Sync:
         with Readers() as readers:
             for done, reading in enumerate(readers.read(plan.changed)):
                 estimate.update(done)
-                pending.append(self._split(reading, plan))
+                known = plan.known.get(reading.path)
+                stamp = plan.found.files[reading.path]
+                pending.append(split_file(reading, stamp, self.settings, known.id if known else 0))
                 estimate.passages += len(pending[-1].passages)
                 if sum(len(file.passages) for file in pending) >= BATCH or len(pending) >= _FILES:
                     self._index(pending, plan)
@@ -101,40 +105,19 @@ class Sync:
             if readers.note:
                 self.report.notes.append(readers.note)
         self._index(pending, plan)
-        self._remove_gone(plan)
+        self.remove_gone(plan)
         self.touch(plan)
         estimate.update(len(plan.changed))
-
-    def _split(self, reading: Reading, plan: Plan) -> SplitFile:
-        """Turn the outcome of reading a file into its record and passages."""
-        stamp = plan.found.files[reading.path]
-        old = plan.known.get(reading.path)
-        same_size = reading.sha256 is None or reading.size == stamp.size
-        record = Record(
-            reading.path,
-            sha256=reading.sha256,
-            size=stamp.size if reading.sha256 is None else reading.size,
-            mtime_ns=stamp.mtime_ns if _is_reliable(stamp) and same_size else -1,
-            date=_day(stamp),
-            id=old.id if old else 0,
-        )
-        if reading.loaded is None:
-            if reading.status != "unopened":  # try again only once it has changed
-                record = replace(record, sha256=reading.sha256 or "")
-            status: Status = "empty" if reading.status == "empty" else "failed"
-            return SplitFile(replace(record, status=status, reason=reading.reason), [])
-        loaded = reading.loaded
-        record = replace(record, reason=loaded.note, date=loaded.date or record.date)
-        return SplitFile(record, split(documents_of(_path(reading.path), loaded), self._settings))
 
     def _index(self, pending: list[SplitFile], plan: Plan) -> None:
         if not pending:
             return
         self._store.put(pending)
         for file in pending:
-            self._report(file.record, known=file.record.path in plan.known)
+            self.tell(file.record, known=file.record.path in plan.known)
 
-    def _report(self, record: Record, *, known: bool) -> None:
+    def tell(self, record: Record, *, known: bool) -> None:
+        """Add to the report what became of a file."""
         path = _path(record.path)
         if record.status == "indexed":
             (self.report.updated if known else self.report.added).append(path)
@@ -144,7 +127,7 @@ class Sync:
             failures = self.report.empty if record.status == "empty" else self.report.failed
             failures.append(Failure(path, record.reason))
 
-    def _remove_gone(self, plan: Plan) -> None:
+    def remove_gone(self, plan: Plan) -> None:
         """Remove documents that are gone, last, so that a moved file can reuse its vectors."""
         if plan.gone:
             self._store.remove([plan.known[path].id for path in plan.gone])
@@ -157,8 +140,8 @@ class Sync:
         if reliable:
             self._store.touch(reliable)
 
-    def finish(self, plan: Plan) -> None:
-        """Complete the report with the files that needed no work."""
+    def finish(self, plan: Plan) -> SyncReport:
+        """Complete the report with the files that needed no work, and return it."""
         report = self.report
         unchanged = [plan.known[path] for path in [*plan.unchanged, *plan.touched]]
         failures = [record for record in unchanged if record.status != "indexed"]
@@ -188,6 +171,38 @@ class Sync:
             report.notes.append(
                 f"The folder {shown(_path(folder))} cannot be opened: its documents are kept as they were."
             )
+        report.passages = sum(record.passages for record in self._store.records().values())
+        report.notes[:0] = self._store.notes
+        self._store.notes.clear()
+        return report
+
+
+def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int = 0) -> SplitFile:
+    """Turn the outcome of reading a file into its record and passages; ``id_`` is that of its old record."""
+    same_size = reading.sha256 is None or reading.size == stamp.size
+    record = Record(
+        reading.path,
+        sha256=reading.sha256,
+        size=stamp.size if reading.sha256 is None else reading.size,
+        mtime_ns=stamp.mtime_ns if _is_reliable(stamp) and same_size else -1,
+        date=_day(stamp),
+        id=id_,
+    )
+    if reading.loaded is None:
+        if reading.status != "unopened":  # try again only once it has changed
+            record = replace(record, sha256=reading.sha256 or "")
+        status: Status = "empty" if reading.status == "empty" else "failed"
+        return SplitFile(replace(record, status=status, reason=reading.reason), [])
+    loaded = reading.loaded
+    record = replace(record, reason=loaded.note, date=loaded.date or record.date)
+    return SplitFile(record, split(documents_of(_path(reading.path), loaded), settings))
+
+
+def _is_elsewhere(path: bytes, roots: Roots) -> bool:
+    """True for a document that only another machine's roots cover."""
+    return any(is_below(path, root) for root in roots.elsewhere) and not any(
+        is_below(path, root) for root in roots.kinds
+    )
 
 
 def _day(stamp: Stamp) -> str:

@@ -96,6 +96,13 @@ class Database:
             yield connection
 
     @contextmanager
+    def writing_with_others(self) -> Iterator[Connection]:
+        """As `writing`, beside others who do so, but not beside the one of `only_writer`, whose end is waited for."""
+        with self.writing() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (_lock_key(self._schema),))
+            yield connection
+
+    @contextmanager
     def only_writer(self, seconds: float = WAIT) -> Iterator[None]:
         """Hold the library's lock, against other processes and threads, across several transactions.
 
@@ -132,15 +139,15 @@ class Database:
         return "Another process"
 
     def _acquire(self, lock: Connection, deadline: float) -> None:
+        milliseconds = max(1, round((deadline - time.monotonic()) * 1_000))
         lock.execute("BEGIN")
-        lock.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        while True:
-            row = lock.execute("SELECT pg_try_advisory_xact_lock(%s)", (_lock_key(self._schema),)).fetchone()
-            if row and row[0]:
-                return
-            if time.monotonic() >= deadline:
-                raise self._busy()
-            time.sleep(0.05)
+        lock.execute(
+            f"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = {milliseconds:d}".encode()
+        )
+        try:  # waits in line: workers that commit one after another would leave no gap to one that tries
+            lock.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_key(self._schema),))
+        except psycopg.errors.LockNotAvailable:
+            raise self._busy() from None
 
     def _connect(self) -> Connection:
         return psycopg.connect(**self._parameters)

@@ -68,7 +68,29 @@ CREATE TABLE passages (
     'CREATE TABLE frequency_changes (word text COLLATE "C" NOT NULL, passages bigint NOT NULL, tokens bigint NOT NULL)',
     "CREATE INDEX frequency_changes_by_word ON frequency_changes (word)",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1,)  # from each version to the next, from none to 1
+# Files that are to be read: `retrieval.postgres.queue`. The machine of a root or a file is "" where all can read it.
+# A file's version counts how often it changed while it waited, its attempt how often it was taken.
+_VERSION_2 = (
+    "ALTER TABLE roots ADD machine text NOT NULL DEFAULT ''",
+    """
+CREATE TABLE queue (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    path bytea NOT NULL,
+    machine text NOT NULL,
+    size bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    content bytea,
+    version bigint NOT NULL DEFAULT 0,
+    attempt bigint NOT NULL DEFAULT 0,
+    deaths bigint NOT NULL DEFAULT 0,
+    worker text,
+    taken_until timestamptz
+)
+    """,
+    "CREATE UNIQUE INDEX queue_by_path ON queue (sha256(path))",
+    "CREATE TABLE workers (name text PRIMARY KEY, machine text NOT NULL, seen timestamptz NOT NULL)",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1, _VERSION_2)  # from each version to the next, from none to 1
 
 
 class Prepared(NamedTuple):

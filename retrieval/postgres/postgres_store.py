@@ -1,6 +1,7 @@
 """The store of a library in PostgreSQL: see `retrieval.store.Store`."""
 
 import os
+import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -17,31 +18,37 @@ from retrieval.postgres import rows
 from retrieval.postgres.candidates import Condition, Found
 from retrieval.postgres.consistency import verify
 from retrieval.postgres.database import Connection, Database
+from retrieval.postgres.queue import PostgresQueue, owner
 from retrieval.ranking import best_passages
 from retrieval.searching_store import SearchingStore
 from retrieval.settings_changes import changes, other_dimension, other_model
 from retrieval.splitter import SplitSettings
-from retrieval.store import MOST_AROUND, WAIT, Model, Record, Roots, Search, SplitFile, Surroundings
+from retrieval.store import MOST_AROUND, WAIT, Machine, Model, Record, Roots, Search, SplitFile, Surroundings
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
 
 _ADD_ROOT = """
-INSERT INTO roots VALUES (%s, %s, %s)
-ON CONFLICT (sha256(path)) DO UPDATE SET kind = excluded.kind, followed = excluded.followed
+INSERT INTO roots (path, kind, followed, machine) VALUES (%s, %s, %s, %s)
+ON CONFLICT (sha256(path)) DO UPDATE
+SET kind = excluded.kind, followed = excluded.followed, machine = excluded.machine
 """
 
 
 class PostgresStore(SearchingStore):
     """A library in a schema of a PostgreSQL database; many threads, processes and machines may share it."""
 
-    def __init__(self, url: str, library: str, model: Model, *, search: Search = "hybrid") -> None:
-        """Open or create the library; ``search`` is the default kind of search.
+    def __init__(
+        self, url: str, library: str, model: Model, *, search: Search = "hybrid", machine: Machine | None = None
+    ) -> None:
+        """Open or create the library; ``search`` is the default kind of search, ``machine`` says which files are
+        read here, this host's if not given.
 
         Raises ``RequestError`` where the database will not do, ``StoreUnavailable`` where it cannot be reached.
         """
         self.database = Database(url, library)
         self.model = model
         self.default_search = search
+        self.queue = PostgresQueue(self, machine or Machine(platform.node() or "this machine"))
         self.notes: list[str] = []
 
     @classmethod
@@ -61,19 +68,25 @@ class PostgresStore(SearchingStore):
     def roots(self) -> Roots:
         """Return the files and folders that were added."""
         with self.database.reading() as connection:
-            found = connection.execute("SELECT path, kind, followed FROM roots ORDER BY path").fetchall()
-        return Roots({path: kind for path, kind, _ in found}, {path for path, _, followed in found if followed})
+            found = connection.execute("SELECT path, kind, followed, machine FROM roots ORDER BY path").fetchall()
+        own = {path for path, _, _, machine in found if machine in ("", self.queue.machine.name)}
+        return Roots(
+            {path: kind for path, kind, _, _ in found if path in own},
+            {path for path, _, followed, _ in found if followed and path in own},
+            {path: machine for path, _, _, machine in found if path not in own},
+        )
 
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
         """Add or replace roots."""
         with self.database.writing() as connection:
             for path, kind in roots.items():
-                connection.execute(_ADD_ROOT, (path, kind, path in followed))
+                connection.execute(_ADD_ROOT, (path, kind, path in followed, owner(path, self.queue.machine)))
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
         """Remove a root, and documents by id."""
         with self.database.writing() as connection:
             connection.execute("DELETE FROM roots WHERE path = %s", (root,))
+            self.queue.drop_below(connection, root)
             rows.remove_documents(connection, documents)
             rows.fold_frequencies(connection)
 
@@ -118,7 +131,7 @@ class PostgresStore(SearchingStore):
     def put(self, files: Sequence[SplitFile]) -> None:
         """Embed the texts that are new to the library, then write all files or none."""
         texts = [passage.page_content for file in files for passage in file.passages]
-        vectors = self._embedded(texts) if texts else None
+        vectors = self.embedded(texts)
         with self.database.writing() as connection:
             if vectors is not None:
                 self._record_model(connection, vectors.shape[1])
@@ -145,7 +158,7 @@ class PostgresStore(SearchingStore):
         if not spare and not changed:
             return
         with self.database.writing() as connection:
-            connection.execute("DELETE FROM spare_vectors")
+            connection.execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT FROM queue)")
             rows.fold_frequencies(connection)
             if grown:
                 connection.execute("ANALYZE passages")
@@ -239,7 +252,16 @@ class PostgresStore(SearchingStore):
         text = joined(passages[id_] for id_ in ids[:READ_OF_DOCUMENT])
         return first(text, most), len(ids) <= READ_OF_DOCUMENT and len(text) <= most
 
-    def _embedded(self, texts: Sequence[str]) -> Vectors:
+    def make_room(self, connection: Connection) -> None:
+        """Record the model of a library that was never filled: processes that write side by side could not."""
+        if not rows.made_with(connection).embedding:
+            dimension = embed_query(self.embeddings, "dimension", self.model.name).shape[1]
+            rows.make_room_for(connection, self.model.name, dimension)
+
+    def embedded(self, texts: Sequence[str]) -> Vectors | None:
+        """Return a vector for each text, of which new ones are embedded; None for no texts."""
+        if not texts:
+            return None
         with self.database.reading() as connection:
             dimension = rows.made_with(connection).dimension
             known = rows.known_vectors(connection, [*{text_hash(text) for text in texts}])

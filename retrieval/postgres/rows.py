@@ -111,6 +111,15 @@ def touch(connection: Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
         )
 
 
+def documents_at(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, int]:
+    """Return the ids of documents by path."""
+    found = connection.execute(
+        "SELECT path, id FROM documents WHERE sha256(path) = ANY(SELECT sha256(one) FROM unnest(%s::bytea[]) AS one)",
+        (list(paths),),
+    )
+    return dict(found.fetchall())
+
+
 def fold_frequencies(connection: Connection) -> None:
     """Add up the changes of the words' frequencies, which every search would add up otherwise."""
     connection.execute(_FOLD)
@@ -160,7 +169,7 @@ def index_vectors(connection: Connection, dimension: int) -> None:
 
 def clear(connection: Connection, embedding: str, dimension: int, settings: SplitSettings) -> None:
     """Remove all passages, and mark all files to be read again with these settings."""
-    connection.execute("TRUNCATE passages, spare_vectors, frequencies, frequency_changes")
+    connection.execute("TRUNCATE passages, spare_vectors, frequencies, frequency_changes, queue")
     connection.execute("UPDATE documents SET passages = 0")
     read_again(connection, None)
     make_room_for(connection, embedding, dimension)

@@ -14,9 +14,9 @@ from random import Random
 import numpy as np
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
+from core.files import is_below
 from retrieval.index.schema import Snapshot
 from retrieval.index.store import PassageStore
-from retrieval.library.discovery import is_below
 from retrieval.library.library import Library
 from retrieval.store import Search
 from tests.stress.index_kills.changing_folder import ROWS

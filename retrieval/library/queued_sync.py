@@ -1,0 +1,101 @@
+"""Bring a library in step with this machine's disk, where its files are read by many processes and machines."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from core.errors import IndexBusy, RequestError
+from core.files import read_regular
+from retrieval.library.sync import Plan, Sync
+from retrieval.library.worker import Worker
+from retrieval.splitter import SplitSettings
+from retrieval.store import FileQueue, Store
+from retrieval.sync_report import Progress, SyncReport, TimeEstimate
+
+PAUSE = 0.2  # seconds until the files that others read are looked for again
+MOST_SENT = 32  # files that wait in the database for other machines, while this one feeds them
+LARGEST_SENT = 50_000_000  # bytes of a file that is sent; a larger one is read by its own machine
+
+
+def sync_by_queue(
+    store: Store, queue: FileQueue, settings: SplitSettings, progress: Progress | None, seconds: float
+) -> SyncReport:
+    """Queue what changed, and read it beside all others who do, until all of this machine is read.
+
+    With ``seconds`` of 0 it does not wait for others: raises ``IndexBusy``.
+    """
+    run = Sync(store, settings, progress)
+    plan = queue_changes(store, queue, run, settings, seconds)
+    if plan.changed:
+        _read(store, queue, run, plan, progress, seconds)
+    if plan.gone:
+        with store.only_writer(seconds):
+            run.remove_gone(plan)
+    if store.writable:
+        with suppress(RequestError), store.only_writer(seconds=0):
+            store.settle()
+    return run.finish(plan)
+
+
+def queue_changes(store: Store, queue: FileQueue, run: Sync, settings: SplitSettings, seconds: float) -> Plan:
+    """Queue the files that are new or changed, and return the plan; what is gone is not removed yet."""
+    plan = run.plan()
+    if plan.changed or store.outdated(settings):
+        with store.only_writer(seconds):
+            run.report.notes += store.clear_outdated(settings)
+            plan = run.plan()
+            stamps = {path: plan.found.files[path] for path in plan.changed}
+            queue.put(
+                {path: (stamp.size, stamp.mtime_ns) for path, stamp in stamps.items()}, plan.found.files.__contains__
+            )
+            run.touch(plan)
+    elif plan.touched and store.writable:
+        with suppress(RequestError), store.only_writer(seconds=0):
+            run.touch(plan)
+    return plan
+
+
+def send(queue: FileQueue, most: int | None = None) -> int:
+    """Send files to other machines, as `FileQueue.send`; return how many are too large, or cannot be read."""
+
+    def read(path: bytes) -> bytes | None:
+        try:
+            return read_regular(Path(os.fsdecode(path)), LARGEST_SENT, follow_links=False)
+        except (OSError, ValueError):
+            return None
+
+    return queue.send(read, most=most)
+
+
+def worker_name() -> str:
+    """Name this process, as the beginning of a sentence."""
+    return f"Process {os.getpid()} on {platform.node()[:20]}"
+
+
+def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progress | None, seconds: float) -> None:
+    """Read what is queued until nothing of this machine waits, and report what became of the plan's files."""
+    files = [(Path(os.fsdecode(path)), plan.found.files[path].size) for path in plan.changed]
+    estimate = TimeEstimate(files, progress)
+    before = sum(record.passages for record in store.records().values())
+    with Worker(store, queue, run.settings, worker_name(), everywhere=False) as worker:
+        while waiting := queue.waiting():
+            estimate.update(max(0, len(files) - waiting))
+            if queue.others():
+                send(queue, MOST_SENT)
+            if worker.step():
+                continue
+            if not seconds:
+                raise IndexBusy(f"{queue.busy_worker() or 'Another process'} is indexing: try again when it is done.")
+            time.sleep(PAUSE)
+        if worker.note:
+            run.report.notes.append(worker.note)
+    records = store.records()
+    estimate.passages = max(0, sum(record.passages for record in records.values()) - before)
+    estimate.update(len(files))
+    for path in plan.changed:
+        if record := records.get(path):
+            run.tell(record, known=path in plan.known)

@@ -1,0 +1,187 @@
+"""Read files of a library's queue, beside other processes and machines that do so."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from core.errors import IndexBusy, RequestError, StoreUnavailable
+from core.text import shown
+from retrieval.library.discovery import Stamp
+from retrieval.library.sync import split_file
+from retrieval.sandbox.pool import Readers, Reading
+from retrieval.splitter import SplitSettings
+from retrieval.store import FileQueue, Job, Record, SplitFile, Store
+from retrieval.unit_vectors import BATCH
+
+LEASE = 60.0  # seconds after which the files of a process that ended are another's
+MOST = 16  # files that are taken at a time
+LIGHT = 1_000_000  # bytes of files that are taken together: what is large is left to others
+SETTLED = 60.0  # seconds after which the words' frequencies are added up, which every search does otherwise
+MOST_DEATHS = 5  # processes that may end over a file
+PAUSE = 1.0  # seconds until a database that cannot be reached is tried again
+T = TypeVar("T")
+
+
+class Worker:
+    """Takes files of a queue, reads, splits, embeds and writes them; use it as a context manager.
+
+    It counts the ``passages`` that it wrote, and names the ``last`` file.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        queue: FileQueue,
+        settings: SplitSettings,
+        name: str,
+        *,
+        everywhere: bool = True,
+        lease: float = LEASE,
+        unreachable: Callable[[RequestError], None] = lambda error: None,
+    ) -> None:
+        """Read this machine's files, or with ``everywhere`` other machines' too, whose bytes were sent.
+
+        ``unreachable`` is called when the database cannot be reached; what was read waits until it can.
+        """
+        self._store = store
+        self._queue = queue
+        self._settled = time.monotonic()
+        self._settings = settings
+        self._name = name
+        self._everywhere = everywhere
+        self._lease = lease
+        self._unreachable = unreachable
+        self._taken: list[Job] = []
+        self._unsettled = False
+        self.passages = 0
+        self.last = Path()
+        self._readers = Readers()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._readers.__exit__(kind, error, at)
+        with suppress(RequestError):
+            self._queue.give_back(self._taken)
+
+    @property
+    def note(self) -> str:
+        """What `Readers.note` says."""
+        return self._readers.note
+
+    def step(self) -> int:
+        """Read the files that are free, a few at most, and return how many were taken; 0 if none is free."""
+        jobs = self._persist(lambda: self._queue.take(self._name, MOST, self._lease, everywhere=self._everywhere))
+        if not jobs or time.monotonic() > self._settled + SETTLED:
+            self._settle()
+        jobs, others = _together(jobs)
+        if others:
+            self._persist(lambda: self._queue.give_back(others))
+        self._taken = jobs
+        with self._renewing(), tempfile.TemporaryDirectory() as folder:
+            pending: dict[Job, SplitFile] = {}
+            for job, file in self._read(jobs, Path(folder)):
+                pending[job] = file
+                if sum(len(one.passages) for one in pending.values()) >= BATCH:
+                    self._finish(pending)
+                    pending = {}
+            self._finish(pending)
+        return len(jobs)
+
+    def _read(self, jobs: Sequence[Job], folder: Path) -> Iterator[tuple[Job, SplitFile]]:
+        """Yield each file, split; a copy of one that was sent is read in ``folder``."""
+        for job in jobs:
+            if job.deaths >= MOST_DEATHS:
+                yield job, _given_up(job)
+        jobs = [job for job in jobs if job.deaths < MOST_DEATHS]
+        paths = [_copy(job, folder) if job.content is not None else job.path for job in jobs]
+        for job, reading in zip(jobs, self._readers.read(paths), strict=True):
+            yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self._settings)
+
+    def _finish(self, files: dict[Job, SplitFile]) -> None:
+        if files:
+            for job in self._persist(lambda: self._queue.finish(files, self._settings)):
+                self.passages += len(files[job].passages)
+                self.last = Path(os.fsdecode(job.path))
+            self._taken = [job for job in self._taken if job not in files]
+            self._unsettled = True
+
+    def _settle(self) -> None:
+        """Bring up to date what is derived from the documents, unless another does so, or nothing was read."""
+        if self._unsettled:
+            with suppress(RequestError), self._store.only_writer(seconds=0):
+                self._store.settle()
+                self._unsettled = False
+        self._settled = time.monotonic()
+
+    def _persist(self, act: Callable[[], T]) -> T:
+        """Act on the queue, again and again while its database cannot be reached or is being changed."""
+        while True:
+            try:
+                return act()
+            except (StoreUnavailable, IndexBusy) as error:
+                self._unreachable(error)
+                time.sleep(PAUSE)
+
+    @contextmanager
+    def _renewing(self) -> Iterator[None]:
+        """Keep the lease of what is taken."""
+        ended = threading.Event()
+
+        def renew() -> None:
+            while not ended.wait(self._lease / 3):
+                with suppress(RequestError):  # tried again soon; a lease that ends meanwhile costs only time
+                    self._queue.renew(self._name, self._taken, self._lease)
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
+    """Return what to read now, and what to give back: what a process ended over is read alone, large files too."""
+    suspect = next((job for job in jobs if job.deaths), None)
+    if suspect:
+        return [suspect], [job for job in jobs if job is not suspect]
+    size = 0
+    for number, job in enumerate(jobs):
+        size += job.size
+        if number and size > LIGHT:
+            return list(jobs[:number]), list(jobs[number:])
+    return list(jobs), []
+
+
+def _copy(job: Job, folder: Path) -> bytes:
+    """Write the bytes of a file on another machine where they can be read; its kind is in the name's ending."""
+    copy = folder / f"{job.id}{Path(os.fsdecode(job.path)).suffix}"
+    copy.write_bytes(job.content or b"")
+    return os.fsencode(copy)
+
+
+def _under_its_name(reading: Reading, job: Job) -> Reading:
+    """Return what was read of a copy as that of the file."""
+    if reading.path == job.path:
+        return reading
+    copy, name = (shown(Path(os.fsdecode(path)).name) for path in (reading.path, job.path))
+    return replace(reading, path=job.path, reason=reading.reason.replace(copy, name))
+
+
+def _given_up(job: Job) -> SplitFile:
+    name = shown(Path(os.fsdecode(job.path)).name)
+    reason = f"{name} was given up, as {job.deaths} processes ended while they read it: look for what is wrong with it."
+    record = Record(job.path, sha256="", size=job.size, mtime_ns=job.mtime_ns, status="failed", reason=reason)
+    return SplitFile(record, [])

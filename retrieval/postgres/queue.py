@@ -1,0 +1,201 @@
+"""The queue of files that many processes and machines read: see `retrieval.store.FileQueue`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.errors import RequestError
+from core.files import is_below
+from core.text import one_line
+from retrieval.postgres import rows
+from retrieval.postgres.database import Connection
+from retrieval.settings_changes import changes
+from retrieval.splitter import SplitSettings
+from retrieval.store import Job, Machine, SplitFile
+
+if TYPE_CHECKING:
+    from retrieval.postgres.postgres_store import PostgresStore
+
+_ALIVE = 60.0  # seconds after which a worker that said nothing counts as gone
+_MOST_SENT = 64_000_000  # bytes that wait in the database to be taken by other machines
+_PUT = """
+INSERT INTO queue (path, machine, size, mtime_ns) VALUES (%s, %s, %s, %s)
+ON CONFLICT (sha256(path)) DO UPDATE
+SET machine = excluded.machine, size = excluded.size, mtime_ns = excluded.mtime_ns, content = NULL,
+    version = queue.version + 1
+WHERE (queue.machine, queue.size, queue.mtime_ns) IS DISTINCT FROM (excluded.machine, excluded.size, excluded.mtime_ns)
+"""
+# Times are the database's, so that the machines' clocks need not agree.
+_TAKE = """
+UPDATE queue SET attempt = attempt + 1, deaths = deaths + (taken_until IS NOT NULL)::int, worker = %(worker)s,
+    taken_until = clock_timestamp() + make_interval(secs => %(lease)s)
+FROM (
+    SELECT id FROM queue
+    WHERE (taken_until IS NULL OR taken_until < clock_timestamp())
+    AND (machine IN ('', %(machine)s) OR %(everywhere)s AND content IS NOT NULL)
+    ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED
+) AS free
+WHERE queue.id = free.id
+RETURNING queue.id, path, size, mtime_ns, attempt, version, deaths,
+    CASE WHEN machine IN ('', %(machine)s) THEN NULL ELSE content END
+"""
+_RENEW = """
+UPDATE queue SET taken_until = clock_timestamp() + make_interval(secs => %(lease)s)
+WHERE (id, attempt) IN (SELECT * FROM unnest(%(ids)s::bigint[], %(attempts)s::bigint[]))
+"""
+_GIVE_BACK = """
+UPDATE queue SET taken_until = NULL, worker = NULL
+WHERE (id, attempt) IN (SELECT * FROM unnest(%(ids)s::bigint[], %(attempts)s::bigint[]))
+"""
+_UNCHANGED = """
+SELECT id FROM queue
+WHERE (id, attempt, version) IN (
+    SELECT * FROM unnest(%(ids)s::bigint[], %(attempts)s::bigint[], %(versions)s::bigint[])
+) FOR UPDATE
+"""
+_SEEN = """
+INSERT INTO workers VALUES (%s, %s, clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET machine = excluded.machine, seen = excluded.seen
+"""
+_TO_SEND = """
+SELECT id, version, path FROM queue
+WHERE machine = %s AND content IS NULL AND (taken_until IS NULL OR taken_until < clock_timestamp()) AND id < %s
+ORDER BY id DESC LIMIT 16
+"""
+
+
+class PostgresQueue:
+    """The queue of a library in PostgreSQL."""
+
+    def __init__(self, store: "PostgresStore", machine: Machine) -> None:
+        """Use the library's tables."""
+        self.machine = machine
+        self._store = store
+        self._database = store.database
+
+    def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
+        """Queue files; what is queued already keeps its place, and its taker if it did not change."""
+        with self._database.writing() as connection:
+            queued = connection.execute(
+                "SELECT id, path FROM queue WHERE machine = %s", (self.machine.name,)
+            ).fetchall()
+            gone = [id_ for id_, path in queued if not present(path)]
+            connection.execute("DELETE FROM queue WHERE id = ANY(%s)", (gone,))
+            values = [(path, owner(path, self.machine), *stamp) for path, stamp in files.items()]
+            connection.cursor().executemany(_PUT, values)
+            if files:
+                self._store.make_room(connection)
+
+    def drop_below(self, connection: Connection, root: bytes) -> None:
+        """Drop the files of a root; those that another root covers are queued again by the next sync."""
+        connection.execute(
+            "DELETE FROM queue WHERE path = %(root)s OR substring(path FOR length(%(below)s)) = %(below)s",
+            {"root": root, "below": root.rstrip(b"/") + b"/"},
+        )
+
+    def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
+        """Take files that nobody has, those first that have waited longest."""
+        given = {
+            "worker": worker,
+            "machine": self.machine.name,
+            "most": most,
+            "lease": lease,
+            "everywhere": everywhere,
+        }
+        with self._database.writing() as connection:
+            found = connection.execute(_TAKE, given).fetchall()
+            connection.execute(_SEEN, (worker, self.machine.name))
+        return sorted((Job(*row) for row in found), key=lambda job: job.id)
+
+    def renew(self, worker: str, jobs: Sequence[Job], lease: float) -> None:
+        """Keep files, except those that somebody else took."""
+        with self._database.writing() as connection:
+            connection.execute(_RENEW, {"lease": lease, **_keys(jobs)})
+            connection.execute(_SEEN, (worker, self.machine.name))
+
+    def give_back(self, jobs: Sequence[Job]) -> None:
+        """Let others take files at once."""
+        if jobs:
+            with self._database.writing() as connection:
+                connection.execute(_GIVE_BACK, _keys(jobs))
+
+    def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]:
+        """Embed and write files; raises ``RequestError`` where the library is made with other settings."""
+        vectors = self._store.embedded([one.page_content for file in files.values() for one in file.passages])
+        with self._database.writing_with_others() as connection:
+            made = rows.made_with(connection)
+            if changes(made.embedding, made.dimension, made.splitter, self._store.model, settings):
+                raise RequestError(
+                    f"The {self._database.place} is made with another embedding model or other passages: "
+                    "start the worker with the settings of who indexes."
+                )
+            keys = _keys(list(files)) | {"versions": [job.version for job in files]}
+            unchanged = {id_ for (id_,) in connection.execute(_UNCHANGED, keys)}
+            old = rows.documents_at(connection, [job.path for job in files if job.id in unchanged])
+            kept: list[SplitFile] = []
+            chosen: list[int] = []
+            start = 0
+            for job, file in files.items():
+                end = start + len(file.passages)
+                if job.id in unchanged:
+                    kept.append(replace(file, record=replace(file.record, id=old.get(job.path, 0))))
+                    chosen += range(start, end)
+                start = end
+            rows.put_files(connection, kept, None if vectors is None else vectors[chosen])
+            connection.execute("DELETE FROM queue WHERE id = ANY(%s)", (list(unchanged),))
+        return [job for job in files if job.id in unchanged]
+
+    def waiting(self, *, everywhere: bool = False) -> int:
+        """Return how many files are not read yet."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM queue WHERE machine IN ('', %s) OR %s", (self.machine.name, everywhere)
+            ).fetchone()
+        return int(row[0]) if row else 0
+
+    def busy_worker(self) -> str:
+        """Name a process that has taken a file of this machine."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "SELECT worker FROM queue WHERE taken_until > clock_timestamp() AND machine IN ('', %s) LIMIT 1",
+                (self.machine.name,),
+            ).fetchone()
+        return one_line(str(row[0])) if row else ""
+
+    def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int:
+        """Send the files that are taken last here, so that this machine and others do not meet."""
+        left_out, before = 0, 1 << 62
+        while True:
+            with self._database.writing() as connection:
+                count, size = connection.execute(
+                    "SELECT count(*), coalesce(sum(octet_length(content)), 0) FROM queue "
+                    "WHERE content IS NOT NULL AND taken_until IS NULL"
+                ).fetchone() or (0, 0)
+                found = connection.execute(_TO_SEND, (self.machine.name, before)).fetchall()
+                if not found or (most is not None and (count >= most or size >= _MOST_SENT)):
+                    return left_out
+                for id_, version, path in found:
+                    content = read(path)
+                    left_out += content is None
+                    sent = "UPDATE queue SET content = %s WHERE id = %s AND version = %s"
+                    connection.execute(sent, (content, id_, version))
+                before = found[-1][0]
+
+    def others(self) -> bool:
+        """Return True if a worker of another machine was seen lately."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM workers "
+                "WHERE machine <> %s AND seen > clock_timestamp() - make_interval(secs => %s) LIMIT 1",
+                (self.machine.name, _ALIVE),
+            ).fetchone()
+        return row is not None
+
+
+def owner(path: bytes, machine: Machine) -> str:
+    """Return the machine that reads a path: "" for one that all can read."""
+    return "" if any(is_below(path, folder) for folder in machine.shared) else machine.name
+
+
+def _keys(jobs: Sequence[Job]) -> dict[str, list[int]]:
+    return {"ids": [job.id for job in jobs], "attempts": [job.attempt for job in jobs]}
