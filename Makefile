@@ -26,7 +26,7 @@ test-model: ## the tests that run the embedded model
 	$(PYTHON) -m pytest tests/model
 
 test-postgres: ## the tests of the store in PostgreSQL, on a server that they start; without one they fail
-	POSTGRES_REQUIRED=1 $(PYTHON) -m pytest -m postgres tests/integration/retrieval
+	POSTGRES_REQUIRED=1 $(PYTHON) -m pytest -m postgres tests/integration
 
 test-browser: ## the tests of the page in a Chromium, where there is one: about three minutes
 	$(PYTHON) -m pytest tests/browser

