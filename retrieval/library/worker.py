@@ -181,7 +181,10 @@ def _under_its_name(reading: Reading, job: Job) -> Reading:
 
 
 def _given_up(job: Job) -> SplitFile:
+    """Return a file as failed for now: without a hash the next sync tries it again, as it may have been bad luck."""
     name = shown(Path(os.fsdecode(job.path)).name)
-    reason = f"{name} was given up, as {job.deaths} processes ended while they read it: look for what is wrong with it."
-    record = Record(job.path, sha256="", size=job.size, mtime_ns=job.mtime_ns, status="failed", reason=reason)
+    reason = (
+        f"{name} was given up, as {job.deaths} processes ended while they read it: index again, or look at the file."
+    )
+    record = Record(job.path, size=job.size, mtime_ns=job.mtime_ns, status="failed", reason=reason)
     return SplitFile(record, [])

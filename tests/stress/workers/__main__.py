@@ -142,14 +142,16 @@ def whole(path: Path) -> tuple[str, int]:
 
 def state(library: Any) -> dict[Path, tuple[str, int]]:
     """Return what the library has of each file."""
-    return {source.path: (source.sha256 or "", source.passages) for source in library.sources()}
+    return {source.path: (source.sha256 or source.reason, source.passages) for source in library.sources()}
 
 
 def differences(found: dict[Path, Any], expected: dict[Path, Any]) -> list[str]:
     """Say which files are lost, left over, or not as they are on the disk."""
     lost = [f"{path.name} is lost" for path in expected.keys() - found.keys()]
     left = [f"{path.name} is left over" for path in found.keys() - expected.keys()]
-    other = [f"{path.name} is another" for path in expected.keys() & found.keys() if found[path] != expected[path]]
+    other = [
+        f"{path.name} is {found[path]}" for path in expected.keys() & found.keys() if found[path] != expected[path]
+    ]
     return lost + left + other
 
 
