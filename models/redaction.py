@@ -13,6 +13,7 @@ HIDDEN = "[key]"
 # Anything that looks like a key: a server may show another than ours, or a part of it.
 KEY = re.compile(r"\b(?:\w*(?:sk|key)[-_]|Bearer\s)[\w*.\-]{6,}|(?<=provided: )\S{6,}", re.IGNORECASE)
 SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+DATABASES = ("postgresql", "postgres")
 LEAST = 8  # a shorter secret may be part of a word, and is hidden only as a whole word
 KEY_LENGTH = 16  # a shorter key may be a word, as for local servers, which need no key
 
@@ -48,14 +49,20 @@ def without_password(url: str) -> str:
 
 
 def _credentials(url: str) -> Iterator[str]:
-    """Yield what precedes the last ``@`` of the authority, its parts, and the query's values."""
+    """Yield what precedes the last ``@`` of the authority, its parts, and the query's values; of a database's address,
+    where the others are no secrets, the passwords.
+    """
     try:
         parts = urlsplit(url)
         before = parts.netloc.rpartition("@")[0]
     except ValueError:  # no address
         return
-    yield from (value for one in parts.query.split("&") if len(value := one.partition("=")[2]) >= LEAST)
     user, _, password = before.partition(":")
+    given = [one.partition("=")[::2] for one in parts.query.split("&")]
+    if parts.scheme in DATABASES:
+        yield from (password, *(value for name, value in given if name.endswith("password")))
+        return
+    yield from (value for _, value in given if len(value) >= LEAST)
     sent = b64encode(unquote(before).encode("utf-8", "surrogateescape")).decode()  # as HTTP sends both
     yield from (before, password, sent)
     if len(user) > 3:  # a shorter one is no token, and a part of many words

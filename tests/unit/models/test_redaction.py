@@ -58,6 +58,13 @@ def test_a_key_in_the_query_of_an_address_is_hidden() -> None:
     assert secrets.redacted("no such path: /v1?key=swordfish/chat") == "no such path: /v1?key=[key]/chat"
 
 
+def test_of_a_databases_address_only_the_passwords_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "postgresql://reader:sword%2Ffish@host/docs?sslrootcert=/etc/ssl/own-ca.pem&sslpassword=mackerel"
+    monkeypatch.setenv("SELFRAG_STORE", url)
+    said = 'sword/fish of user "reader", mackerel of "/etc/ssl/own-ca.pem"'
+    assert Secrets().redacted(said) == '[key] of user "reader", [key] of "/etc/ssl/own-ca.pem"'
+
+
 def test_a_short_secret_is_hidden_where_it_stands_alone() -> None:
     assert Secrets("up").hidden("Cannot look up the pupil: up.") == "Cannot look [key] the pupil: [key]."
 
