@@ -51,6 +51,8 @@ bench-index: ## what the index finds and how fast, up to a million passages: abo
 	$(PYTHON) -m benchmarks.index.peers
 	$(PYTHON) -m benchmarks.index.recall
 	$(PYTHON) -m benchmarks.index.scale
+	$(PYTHON) -m benchmarks.workers
+	$(PYTHON) -m benchmarks.copying
 
 train: ## fit the calibrations of models/*.json anew: an hour with the embedded model
 	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 75 --write
@@ -64,6 +66,7 @@ stress: ## break things on purpose, in full: faults, kills, bit flips, critics, 
 	$(PYTHON) -m tests.stress.threads kills
 	$(PYTHON) -m tests.stress.threads load
 	$(PYTHON) -m tests.stress.index_kills
+	$(PYTHON) -m tests.stress.workers
 	$(PYTHON) -m tests.stress.bit_flips
 	$(PYTHON) -m tests.stress.hostile
 
@@ -74,6 +77,7 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 	$(PYTHON) -m tests.stress.threads kills --kills 2 --threads 3
 	$(PYTHON) -m tests.stress.threads load --threads 6 --turns 4
 	$(PYTHON) -m tests.stress.index_kills --kills 6
+	$(PYTHON) -m tests.stress.workers --kills 6 --server-kills 1 --files 60
 	$(PYTHON) -m tests.stress.bit_flips --flips 40
 	$(PYTHON) -m tests.stress.hostile --attacks 1
 

@@ -26,7 +26,7 @@ EPILOG = """commands:
   mcp              serve one agent on stdin and stdout, which starts this command itself
   eval DATASET     ask a question set through several systems and score what they say
   compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
-  library          export-labels FILE: what people said of answers, as a question set
+  library          copy, back up or restore a library; export-labels: what people said of answers, as a question set
   pull             fetch the embedded models ahead of time
   graph            print or draw the graph
 
@@ -332,7 +332,9 @@ def _compare() -> argparse.ArgumentParser:
 def _library() -> argparse.ArgumentParser:
     from app.library_commands import add_options
 
-    parser = _parser("python -m app library export-labels FILE", "What is kept beside the documents, as files.")
+    parser = _parser(
+        "python -m app library ACTION [options]", "Copy, save and restore a library and what is kept beside it."
+    )
     add_options(parser)
     return parser
 

@@ -42,12 +42,11 @@ def open_library(name: str, settings: Settings, screen: Screen) -> Library:
 
 
 def _open(name: str, settings: Settings, model: Model, split: SplitSettings) -> Library:
-    from retrieval.library.library import Library, names_database, open_store
+    from retrieval.library.library import Library, open_store
 
     url = settings.selfrag_store
-    home = None if names_database(url) else _home(settings)
-    store = open_store(url, name, model, search=settings.selfrag_search, home=home, machine=machine_of(settings))
-    return Library(store, split)
+    home, machine = home_of(url, settings), machine_of(settings)
+    return Library(open_store(url, name, model, search=settings.selfrag_search, home=home, machine=machine), split)
 
 
 def machine_of(settings: Settings) -> Machine:
@@ -149,12 +148,14 @@ def add_uploads(library: Library, uploads: Path) -> None:
             library.add([uploads])
 
 
-def _home(settings: Settings) -> Path:
-    """Where the store that the settings name keeps libraries, each of which is closed to other users."""
+def home_of(url: str, settings: Settings) -> Path | None:
+    """Where a store's URL keeps libraries, each of which is closed to other users; None for a database."""
     from core.files import make_private
-    from retrieval.library.library import library_folder
+    from retrieval.library.library import library_folder, names_database
 
-    home = library_folder(settings.selfrag_store, settings.libraries_folder)
+    if names_database(url):
+        return None
+    home = library_folder(url, settings.libraries_folder)
     if home == settings.libraries_folder:  # another, that the person named, may hold other things
         make_private(home)
     with suppress(OSError):

@@ -1,36 +1,62 @@
-"""``library``: what is kept beside the documents, as files."""
+"""``library``: copy, save and restore what the documents became, and what is kept beside them."""
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from app.options import file_path, require_writable_file, unwritable
 from core.errors import RequestError
 from core.text import as_json, shown
+from retrieval.library.copying import copy_library
+
+if TYPE_CHECKING:
+    from app.screen import Screen
+    from app.settings import Settings
+    from retrieval.library.copying import Copied
+    from retrieval.store import Store
+
+OWN = "library"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The subcommands of `library`."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="export-labels")
+    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     export = commands.add_parser(
         "export-labels", help="write what people said of answers as a question set that `eval` reads"
     )
     export.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .jsonl")
+    copy = commands.add_parser("copy", help="copy a library from one store to another, with its vectors")
+    copy.add_argument("source", metavar="FROM", help="as SELFRAG_STORE: sqlite://, sqlite:///folder or postgresql://…")
+    copy.add_argument("target", metavar="TO", help="the same")
+    backup = commands.add_parser("backup", help="save a library, with its vectors, and the threads in one file")
+    backup.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .zip")
+    restore = commands.add_parser("restore", help="put back what a backup holds; what is there already stays")
+    restore.add_argument("file", type=file_path, metavar="FILE", help="a backup")
+    for command in (copy, backup, restore):
+        command.add_argument(
+            "--library", default=OWN, metavar="NAME", help="library, or shared, which a server with tokens asks"
+        )
 
 
 def library(options: argparse.Namespace) -> int:
     """Run the subcommand."""
-    return export_labels(options)
-
-
-def export_labels(options: argparse.Namespace) -> int:
-    """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
-    from app.feedback import FeedbackFolder, examples_of
     from app.screen import Screen
     from app.settings import load_settings
+
+    run = {"export-labels": export_labels, "copy": copy, "backup": backup, "restore": restore}[options.action]
+    run(options, load_settings(), Screen(quiet=options.quiet))
+    return 0
+
+
+def export_labels(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
+    from app.feedback import FeedbackFolder, examples_of
     from core.files import write_private
 
-    screen, settings = Screen(quiet=options.quiet), load_settings()
     require_writable_file(options.file)
     rows = examples_of(FeedbackFolder(settings.feedback_folder).labels())
     if not rows:
@@ -40,4 +66,106 @@ def export_labels(options: argparse.Namespace) -> int:
     except OSError as error:
         raise unwritable(options.file, error) from error
     screen.result(f"Labels written into {shown(options.file)}: {len(rows):,}")
-    return 0
+
+
+def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Copy a library from one store to another. Raises `RequestError` where there is nothing to copy."""
+    if options.source == options.target:
+        raise RequestError("FROM and TO are the same store: name two.")
+    with (
+        opened_filled(options.source, options.library, settings) as source,
+        held(source),
+        opened(options.target, options.library, settings, source.made().embedding) as target,
+        screen.copying() as progress,
+    ):
+        copied = copy_library(source, target, progress)
+    told(copied, "copied", screen)
+
+
+def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Save a library, and the threads, in one file. Raises `RequestError` where there is nothing to save."""
+    from app.threads.store import Threads
+    from retrieval.library.backup import write_backup
+
+    require_writable_file(options.file)
+    with (
+        opened_filled(settings.selfrag_store, options.library, settings) as source,
+        closing(Threads(settings.threads_folder)) as threads,
+    ):
+        kept = [json.dumps(one) for one in threads.exported()]
+        try:
+            with held(source), screen.copying() as progress:
+                documents = write_backup(source, options.file, kept, progress)
+        except OSError as error:
+            raise unwritable(options.file, error) from error
+    screen.result(f"Saved in {shown(options.file)}: {documents:,} documents, {len(kept):,} threads.")
+
+
+def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Put back what a backup holds; threads and documents that are there stay as they are."""
+    from app.threads.store import Threads
+    from retrieval.library.backup import Backup
+
+    with Backup(options.file) as saved:
+        with (
+            opened(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
+            screen.copying() as progress,
+        ):
+            copied = copy_library(saved, target, progress)
+        with closing(Threads(settings.threads_folder)) as threads:
+            try:
+                new = sum([threads.restore(one) for one in saved.extra()])
+            except (ValueError, KeyError, TypeError) as error:
+                raise RequestError(f"The threads in {shown(options.file)} are damaged: name another backup.") from error
+    told(copied, "restored", screen)
+    screen.result(f"{new:,} threads restored.")
+
+
+def told(copied: Copied, what: str, screen: Screen) -> None:
+    """Say how many documents there are now, and which files of theirs this machine lacks."""
+    there = f"{copied.new:,} documents {what}, {copied.known:,} were there"
+    screen.result(f"{there}; their {copied.passages:,} passages are the same.")
+    for path in copied.missing:
+        screen.note(f"{shown(path)} is not on this machine: index will remove it, unless it is put there.")
+
+
+@contextmanager
+def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
+    """Open a library to read it. Raises `RequestError` where there is none, or nothing was added to it."""
+    from app.libraries import home_of
+
+    home = home_of(url, settings)
+    if home is None or (home / name).exists():  # opening makes one
+        with opened(url, name, settings) as store:
+            roots = store.roots()
+            if roots.kinds or roots.elsewhere:
+                yield store
+                return
+    raise RequestError(f"There is nothing in the library {name!r} there: look at the store's address and the name.")
+
+
+@contextmanager
+def opened(url: str, name: str, settings: Settings, model: str | None = None) -> Iterator[Store]:
+    """Open the store of a library without its embedding model: nothing is embedded."""
+    from langchain_core.embeddings import FakeEmbeddings
+
+    from app.libraries import home_of, machine_of
+    from retrieval.library.library import open_store
+    from retrieval.store import Model
+
+    unused = FakeEmbeddings(size=1)
+    machine = machine_of(settings)
+    with closing(
+        open_store(url, name, Model(unused, model or ""), home=home_of(url, settings), machine=machine)
+    ) as store:
+        yield store
+
+
+@contextmanager
+def held(store: Store) -> Iterator[None]:
+    """Keep others from changing a store while it is read, if this process may write."""
+    if not store.writable:
+        yield
+        return
+    with store.only_writer():
+        yield

@@ -195,6 +195,10 @@ class Screen:
         """How far it is with the files that are indexed."""
         return self._working("indexing", "files")
 
+    def copying(self) -> AbstractContextManager[IndexProgress]:
+        """How far it is with the documents that are copied, saved or restored."""
+        return self._working("copying", "documents")
+
     def checking(self) -> AbstractContextManager[IndexProgress]:
         """How far it is with a check of the index."""
         return self._working("checking", "")

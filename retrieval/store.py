@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStoreRetriever
+from numpy.typing import NDArray
 
 from retrieval.filters import Filter, Visible
 from retrieval.splitter import SplitSettings
@@ -63,6 +65,22 @@ class Record:
     passages: int = 0
     origin: str = "file"
     id: int = 0
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a library's passages were made with; nothing of one that was never filled.
+
+    ``dimension`` is 0 where the model of this name gives vectors of another length now.
+    """
+
+    embedding: str
+    dimension: int
+    splitter: dict[str, int]
+
+
+# The passages of a document, in the order of its text, and their vectors, one a row.
+Contents = tuple[list[Document], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -188,6 +206,20 @@ class Store(Protocol):
 
     def checksums(self) -> list[str]:
         """Return the SHA-256 of each document that has passages, sorted."""
+
+    # Copying.
+
+    def made(self) -> Made:
+        """Return what the passages were made with."""
+
+    def contents(self, documents: Collection[int]) -> dict[int, Contents]:
+        """Return the passages and vectors of documents by id; unknown ids, and those without passages, are left out."""
+
+    def keep_vectors(self, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
+        """Keep vectors by the hash of their text (`unit_vectors.text_hash`): what is put next is not embedded.
+
+        What nothing needs is dropped by `settle`.
+        """
 
     # Writing.
 

@@ -71,6 +71,11 @@ THREADS = """
 SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND NOT replaced) AS turns
 FROM threads
 """
+THREAD_COLUMNS = ("id", "owner", "title", "created", "updated")
+TURN_COLUMNS = (
+    *("run", "thread", "number", "question", "given_standalone", "options", "docs", "began", "state", "message"),
+    *("replaces", "replaced", "numbered", "result"),
+)
 NEW_TURN = """
 INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unfinished')
@@ -279,6 +284,27 @@ class Threads:
         )
         return [(row.pop("owner"), _turn_of(row)) for row in rows]
 
+    def exported(self) -> Iterator[dict[str, Any]]:
+        """Yield every thread of all owners as JSON, with its turns; what is not answered yet counts as cancelled."""
+        for thread in self._read("SELECT * FROM threads ORDER BY created, id"):
+            turns = self._read("SELECT * FROM turns WHERE thread = ? ORDER BY number", thread["id"])
+            for turn in turns:
+                turn["state"] = "cancelled" if turn["state"] == "unfinished" else turn["state"]
+            yield {"thread": thread, "turns": turns}
+
+    def restore(self, exported: Mapping[str, Any]) -> bool:
+        """Put back a thread as it was exported, and return True; False if it is there, and stays as it is.
+
+        Raises `ThreadStorageError`, and ``KeyError`` or `sqlite3.Error` for what is none.
+        """
+        thread, turns = exported["thread"], exported["turns"]
+        if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):
+            return False
+        with self._writing() as database:
+            _insert(database, "threads", THREAD_COLUMNS, [thread])
+            _insert(database, "turns", TURN_COLUMNS, turns)
+        return True
+
     def checkpoints(self, run: str) -> Path:
         """Return the path of the file of a run's checkpoints."""
         return self._folder / "checkpoints" / f"{run}.sqlite"
@@ -387,3 +413,11 @@ def _title(title: str) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _insert(
+    database: sqlite3.Connection, table: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    marks = ", ".join("?" * len(columns))
+    values = [[row[name] for name in columns] for row in rows]
+    database.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)  # noqa: S608

@@ -5,14 +5,15 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from langchain_core.documents import Document
 
 from core.errors import damaged
 from core.words import CJK, pairs_of
 from retrieval.index.schema import next_generation
-from retrieval.index.vector_rows import chunks, put_vector
+from retrieval.index.vector_rows import chunks, put_vector, vectors_of
 from retrieval.passage_columns import columns_of, metadata_of
-from retrieval.store import Record
+from retrieval.store import Contents, Record
 from retrieval.sync_report import Status
 from retrieval.unit_vectors import Vectors, text_hash
 
@@ -188,6 +189,24 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
                 raise damaged()
             metadata = metadata_of(path, page, row, offset, day or document_day, extra, title, heading)
             found[id_] = Document(text, id=name or str(id_), metadata=metadata)
+    return found
+
+
+def get_contents(connection: sqlite3.Connection, documents: Iterable[int], dimension: int) -> dict[int, Contents]:
+    """Return the passages of documents, in the order of their text, with their vectors, all verified."""
+    found = {}
+    for document in documents:
+        ids = [
+            id_ for (id_,) in connection.execute("SELECT id FROM passages WHERE document = ? ORDER BY id", (document,))
+        ]
+        if ids:
+            passages = get_passages(connection, ids)
+            vectors = {
+                id_: one
+                for some, rows in vectors_of(connection, ids, dimension)
+                for id_, one in zip(some, rows, strict=True)
+            }
+            found[document] = [passages[id_] for id_ in ids], np.stack([vectors[id_] for id_ in ids])
     return found
 
 

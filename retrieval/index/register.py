@@ -10,6 +10,7 @@ from retrieval.index.condition import Condition
 from retrieval.index.database import Database
 from retrieval.index.document_rows import (
     get_checksums,
+    get_contents,
     get_records,
     put_passages,
     put_record,
@@ -18,15 +19,16 @@ from retrieval.index.document_rows import (
 )
 from retrieval.index.embedding import clear_outdated, embed_once, outdated_reasons, record_model
 from retrieval.index.manifest import remove_partial_files
-from retrieval.index.schema import add_roots, get_followed, get_roots, remove_root
+from retrieval.index.schema import Snapshot, add_roots, get_followed, get_roots, remove_root
 from retrieval.index.sqlite_files import lock_holder
 from retrieval.index.surroundings import find_passage, surroundings, text_of
 from retrieval.index.vector_file import VectorIndex, save_derived, save_roots
-from retrieval.index.vector_rows import drop_spare_vectors, has_spare_vectors
+from retrieval.index.vector_rows import drop_spare_vectors, has_spare_vectors, put_spare_vectors
 from retrieval.index.verification import verify
 from retrieval.splitter import SplitSettings
-from retrieval.store import MOST_AROUND, WAIT, Model, Record, Roots, SplitFile, Surroundings
+from retrieval.store import MOST_AROUND, WAIT, Contents, Made, Model, Record, Roots, SplitFile, Surroundings
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
+from retrieval.unit_vectors import Vectors
 
 
 class Register:
@@ -96,6 +98,22 @@ class Register:
     def clear_outdated(self, settings: SplitSettings) -> list[str]:
         """Clear what was made with other settings; return the reasons."""
         return clear_outdated(self.database, self.model, settings)
+
+    def made(self) -> Made:
+        """Return what the passages were made with."""
+        with self.database.reading() as connection:
+            snapshot = Snapshot.of(connection)
+        return Made(snapshot.embedding, snapshot.dimension, snapshot.splitter)
+
+    def contents(self, documents: Collection[int]) -> dict[int, Contents]:
+        """Return the passages and vectors of documents by id."""
+        with self.database.reading() as connection:
+            return get_contents(connection, documents, Snapshot.of(connection).dimension)
+
+    def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
+        """Keep vectors by the hash of their text."""
+        with self.database.writing() as connection:
+            put_spare_vectors(connection, ((hash_, vector.tobytes()) for hash_, vector in vectors.items()))
 
     def put(self, files: Sequence[SplitFile]) -> None:
         """Embed the passages of several files together, then write all of them or none."""

@@ -23,7 +23,19 @@ from retrieval.ranking import best_passages
 from retrieval.searching_store import SearchingStore
 from retrieval.settings_changes import changes, other_dimension, other_model
 from retrieval.splitter import SplitSettings
-from retrieval.store import MOST_AROUND, WAIT, Machine, Model, Record, Roots, Search, SplitFile, Surroundings
+from retrieval.store import (
+    MOST_AROUND,
+    WAIT,
+    Contents,
+    Machine,
+    Made,
+    Model,
+    Record,
+    Roots,
+    Search,
+    SplitFile,
+    Surroundings,
+)
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
 
@@ -127,6 +139,21 @@ class PostgresStore(SearchingStore):
                 if not rows.made_with(connection).splitter:
                     rows.set_meta(connection, **asdict(settings))
         return reasons
+
+    def made(self) -> Made:
+        """Return what the passages were made with."""
+        with self.database.reading() as connection:
+            return rows.made_with(connection)
+
+    def contents(self, documents: Collection[int]) -> dict[int, Contents]:
+        """Return the passages and vectors of documents by id."""
+        with self.database.reading() as connection:
+            return rows.get_contents(connection, documents)
+
+    def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
+        """Keep vectors by the hash of their text; of each number 11 bits."""
+        with self.database.writing() as connection:
+            rows.put_spare_vectors(connection, vectors)
 
     def put(self, files: Sequence[SplitFile]) -> None:
         """Embed the texts that are new to the library, then write all files or none."""

@@ -1,7 +1,7 @@
 """Documents, passages and vectors as rows: what is written in one transaction, and read back."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from retrieval.passage_columns import columns_of, metadata_of
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
 from retrieval.splitter import SplitSettings
-from retrieval.store import Record, SplitFile
+from retrieval.store import Contents, Made, Record, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
 
 _LONGEST_INDEXED = 4_000  # numbers of a halfvec in an HNSW index
@@ -40,18 +40,6 @@ INSERT INTO frequencies SELECT word, sum(passages), sum(tokens) FROM changes GRO
 ON CONFLICT (word) DO UPDATE
 SET passages = frequencies.passages + excluded.passages, tokens = frequencies.tokens + excluded.tokens
 """
-
-
-@dataclass(frozen=True)
-class Made:
-    """What a library's passages were made with; nothing of one that was never filled.
-
-    ``dimension`` is 0 where the model of this name gives vectors of another length now.
-    """
-
-    embedding: str
-    dimension: int
-    splitter: dict[str, int]
 
 
 def made_with(connection: Connection) -> Made:
@@ -129,6 +117,21 @@ def get_passages(connection: Connection, ids: Sequence[int]) -> dict[int, Docume
     """Return passages by id; unknown ids are left out."""
     rows = connection.execute(f"{_PASSAGES} WHERE passages.id = ANY(%s)".encode(), (list(ids),))
     return {id_: Document(text, id=str(id_), metadata=metadata_of(path, *place)) for id_, path, text, *place in rows}
+
+
+def get_contents(connection: Connection, documents: Collection[int]) -> dict[int, Contents]:
+    """Return the passages of documents, in the order of their text, with their vectors."""
+    found = connection.execute(
+        "SELECT document, id, vector::real[] FROM passages WHERE document = ANY(%s) ORDER BY document, id",
+        (list(documents),),
+    ).fetchall()
+    passages = get_passages(connection, [id_ for _, id_, _ in found])
+    rows: dict[int, tuple[list[Document], list[Any]]] = {}
+    for document, id_, vector in found:
+        texts, vectors = rows.setdefault(document, ([], []))
+        texts.append(passages[id_])
+        vectors.append(vector)
+    return {document: (texts, np.asarray(vectors, dtype=np.float32)) for document, (texts, vectors) in rows.items()}
 
 
 def known_vectors(connection: Connection, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:

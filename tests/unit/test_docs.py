@@ -6,7 +6,7 @@ import importlib.util
 import json
 import re
 import shlex
-from argparse import ArgumentParser
+from argparse import ArgumentParser, _SubParsersAction
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,7 +56,12 @@ def as_written(default: object) -> str:
 
 
 def options(parser: ArgumentParser) -> set[str]:
-    return {word for word in parser._option_string_actions if word.startswith("--")}
+    """The long options of a command and of its actions."""
+    found = {word for word in parser._option_string_actions if word.startswith("--")}
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            found |= set[str]().union(*(options(one) for one in action.choices.values()))
+    return found
 
 
 def source_of(module: str) -> str:

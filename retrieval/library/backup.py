@@ -1,0 +1,230 @@
+"""A backup of a library in one file: a ZIP archive of JSON Lines and NumPy arrays, with nothing that is executed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from langchain_core.documents import Document
+from pydantic import TypeAdapter
+
+from core.errors import RequestError
+from core.files import open_private
+from core.text import shown
+from retrieval.library.copying import Source, batches
+from retrieval.store import Contents, Made, Record, Roots
+from retrieval.sync_report import Progress, TimeEstimate
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+EXTRA = "threads.jsonl"
+RECORD = TypeAdapter(Record)
+LARGEST_MANIFEST = 500_000_000  # bytes
+Members = dict[str, dict[str, Any]]
+
+
+def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
+    """Write a library and lines of ``extra``, whole or not at all; return the number of documents."""
+    new = file.with_name(f".{file.name}.part")
+    records = source.records()
+    estimate = TimeEstimate([(Path(os.fsdecode(path)), record.size) for path, record in records.items()], progress)
+    try:
+        with (
+            os.fdopen(open_private(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as raw,
+            zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED, allowZip64=True) as archive,
+        ):
+            members: Members = {}
+            done = 0
+            for number, batch in enumerate(batches(records)):
+                _write_part(archive, members, number, batch, source.contents([record.id for record in batch]))
+                done += len(batch)
+                estimate.passages += sum(record.passages for record in batch)
+                estimate.update(done)
+            _add(archive, members, EXTRA, "".join(f"{line}\n" for line in extra).encode())
+            roots = source.roots()
+            manifest = {
+                "format": FORMAT,
+                "made": asdict(source.made()),
+                "roots": {
+                    _name(path): kind for path, kind in (dict.fromkeys(roots.elsewhere, "folder") | roots.kinds).items()
+                },
+                "followed": [_name(path) for path in roots.followed],
+                "documents": len(records),
+                "passages": sum(record.passages for record in records.values()),
+                "members": members,
+            }
+            archive.writestr(MANIFEST, json.dumps(manifest))
+        with new.open("rb") as written:
+            os.fsync(written.fileno())
+        new.replace(file)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    return len(records)
+
+
+def _write_part(
+    archive: zipfile.ZipFile, members: Members, number: int, batch: list[Record], contents: Mapping[int, Contents]
+) -> None:
+    lines, rows = [], []
+    for record in batch:
+        passages, vectors = contents.get(record.id, ([], None))
+        if len(passages) != record.passages:
+            raise RequestError(
+                f"{shown(Path(os.fsdecode(record.path)).name)} changed while it was saved: back up again."
+            )
+        row = asdict(record) | {"path": _name(record.path), "id": 0}
+        row["texts"] = [{"text": one.page_content, "metadata": one.metadata} for one in passages]
+        lines.append(json.dumps(row))
+        rows += [] if vectors is None else list(vectors)
+    _add(archive, members, f"documents-{number:06}.jsonl", "".join(f"{line}\n" for line in lines).encode())
+    array = io.BytesIO()
+    np.save(array, np.asarray(rows, dtype=np.float32), allow_pickle=False)
+    _add(archive, members, f"vectors-{number:06}.npy", array.getvalue())
+
+
+def _add(archive: zipfile.ZipFile, members: Members, name: str, data: bytes) -> None:
+    members[name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    archive.writestr(name, data)
+
+
+@dataclass
+class _Place:
+    """Where a document's passages are: in which part, which line of it, and from which vector on."""
+
+    part: int
+    line: int
+    first: int
+
+
+class Backup:
+    """A backup that was checked whole, as something to copy a library from; use it as a context manager."""
+
+    def __init__(self, file: Path) -> None:
+        """Check every member. Raises ``RequestError`` for what is no backup, is cut, damaged, or of a newer version."""
+        self._shown = shown(file)
+        try:
+            self._archive = zipfile.ZipFile(file)
+        except FileNotFoundError:
+            raise RequestError(f"There is no file {self._shown}: check the path.") from None
+        except (OSError, zipfile.BadZipFile, EOFError) as error:
+            raise RequestError(f"{self._shown} is no backup, or was cut: name a whole one.") from error
+        try:
+            self._manifest = self._checked()
+            self._records, self._places = self._listed()
+        except BaseException as error:
+            self._archive.close()
+            if isinstance(
+                error, ValueError | KeyError | TypeError | zipfile.BadZipFile | EOFError | NotImplementedError | OSError
+            ):
+                raise RequestError(f"{self._shown} is damaged: name another backup.") from error
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def made(self) -> Made:
+        """As `Store.made`."""
+        return Made(**self._manifest["made"])
+
+    def roots(self) -> Roots:
+        """As `Store.roots`."""
+        kinds = {_path(name): str(kind) for name, kind in self._manifest["roots"].items()}
+        return Roots(kinds, {_path(name) for name in self._manifest["followed"]})
+
+    def records(self) -> dict[bytes, Record]:
+        """As `Store.records`."""
+        return self._records
+
+    def contents(self, documents: Collection[int]) -> dict[int, Contents]:
+        """As `Store.contents`."""
+        found: dict[int, Contents] = {}
+        wanted: dict[int, list[int]] = {}
+        for id_ in documents:
+            wanted.setdefault(self._places[id_].part, []).append(id_)
+        for part, ids in wanted.items():
+            lines = self._archive.read(f"documents-{part:06}.jsonl").splitlines()
+            vectors = self._vectors(part)
+            for id_ in ids:
+                place = self._places[id_]
+                texts = json.loads(lines[place.line])["texts"]
+                if texts:
+                    found[id_] = _passages(texts), vectors[place.first : place.first + len(texts)]
+        return found
+
+    def extra(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines that were saved beside the library."""
+        for line in self._archive.read(EXTRA).splitlines():
+            yield json.loads(line)
+
+    def _checked(self) -> dict[str, Any]:
+        members = {one.filename: one for one in self._archive.infolist()}
+        if any(one.compress_type != zipfile.ZIP_STORED for one in members.values()):  # what is small may be endless
+            raise ValueError("compressed")
+        if members[MANIFEST].file_size > LARGEST_MANIFEST:
+            raise ValueError("too large")
+        manifest = json.loads(self._archive.read(MANIFEST))
+        if manifest["format"] > FORMAT:
+            raise RequestError(f"{self._shown} was made by a newer version of this program: update the program.")
+        if set(members) != {MANIFEST, *manifest["members"]}:
+            raise ValueError("members")
+        for name, told in manifest["members"].items():
+            if members[name].file_size != told["size"] or self._hash(name) != told["sha256"]:
+                raise ValueError(name)
+        return dict(manifest)
+
+    def _hash(self, name: str) -> str:
+        found = hashlib.sha256()
+        with self._archive.open(name) as member:
+            while block := member.read(1 << 20):
+                found.update(block)
+        return found.hexdigest()
+
+    def _listed(self) -> tuple[dict[bytes, Record], dict[int, _Place]]:
+        records: dict[bytes, Record] = {}
+        places: dict[int, _Place] = {}
+        parts = sum(name.startswith("documents-") for name in self._manifest["members"])
+        for part in range(parts):
+            first = 0
+            for number, line in enumerate(self._archive.read(f"documents-{part:06}.jsonl").splitlines()):
+                row = json.loads(line)
+                passages = _passages(row.pop("texts"))
+                record = RECORD.validate_python(row | {"path": _path(row["path"]), "id": len(places) + 1})
+                if len(passages) != record.passages:
+                    raise ValueError("passages")
+                records[record.path] = record
+                places[record.id] = _Place(part, number, first)
+                first += len(passages)
+            vectors = self._vectors(part)
+            if vectors.dtype != np.float32 or len(vectors) != first or not np.isfinite(vectors).all():
+                raise ValueError("vectors")
+            if first and vectors.shape != (first, self.made().dimension):
+                raise ValueError("dimension")
+        return records, places
+
+    def _vectors(self, part: int) -> Any:
+        return np.load(io.BytesIO(self._archive.read(f"vectors-{part:06}.npy")), allow_pickle=False)
+
+
+def _passages(rows: Sequence[Mapping[str, Any]]) -> list[Document]:
+    return [Document(one["text"], metadata=dict(one["metadata"])) for one in rows]
+
+
+def _name(path: bytes) -> str:
+    return base64.b64encode(path).decode("ascii")
+
+
+def _path(name: str) -> bytes:
+    return base64.b64decode(name, validate=True)

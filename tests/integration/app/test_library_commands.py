@@ -1,0 +1,84 @@
+"""``library copy``, ``backup`` and ``restore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Program
+
+COPIED = "2 documents copied, 0 were there; their 2 passages are the same.\n"
+
+
+@pytest.fixture
+def filled(program: Program, docs: Path) -> Program:
+    """The command line with a library and a thread."""
+    assert program("index", str(docs)).code == 0
+    assert program("chat", "--json", given="Who pays the rent?\n").code == 0
+    return program
+
+
+def listed(program: Program, **environment: str) -> str:
+    ended = program("index", "--list", environment=environment)
+    assert ended.code == 0
+    return ended.out
+
+
+def test_a_library_is_copied_into_another_folder(filled: Program, tmp_path: Path) -> None:
+    there = f"sqlite:///{tmp_path}/there"
+    ended = filled("library", "copy", "sqlite://", there)
+    assert (ended.code, ended.out) == (0, COPIED)
+    assert listed(filled, SELFRAG_STORE=there) == listed(filled)
+    again = filled("library", "copy", "sqlite://", there)
+    assert again.out == COPIED.replace("2 documents copied, 0 were", "0 documents copied, 2 were")
+
+
+@pytest.mark.postgres
+def test_a_library_is_copied_into_postgresql_and_back(filled: Program, tmp_path: Path, postgres_url: str) -> None:
+    back = f"sqlite:///{tmp_path}/back"
+    assert filled("library", "copy", "sqlite://", postgres_url).out == COPIED
+    assert filled("library", "copy", postgres_url, back).out == COPIED
+    assert listed(filled, SELFRAG_STORE=postgres_url) == listed(filled, SELFRAG_STORE=back) == listed(filled)
+
+
+def test_a_backup_is_restored_elsewhere(filled: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    ended = filled("library", "backup", str(file))
+    assert (ended.code, ended.out) == (0, f"Saved in {file}: 2 documents, 1 threads.\n")
+    home = tmp_path / "new home"
+    home.mkdir()
+    (home / "models").symlink_to(Path(filled.environment["SELFRAG_HOME"]) / "models")
+    new = {"SELFRAG_HOME": str(home)}
+    before = filled("threads", "--json").out
+    ended = filled("library", "restore", str(file), environment=new)
+    assert (ended.code, ended.out) == (0, COPIED.replace("copied", "restored") + "1 threads restored.\n")
+    assert listed(filled, **new) == listed(filled)
+    assert filled("threads", "--json", environment=new).out == before
+    again = filled("library", "restore", str(file), environment=new)
+    assert again.out.endswith("0 threads restored.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("copy", "sqlite://", "sqlite://"), "FROM and TO are the same store"),
+        (("copy", "sqlite:///nowhere/at/all", "sqlite://"), "There is nothing in the library"),
+        (("copy", "sqlite://", "mysql://u:geheim-1234@host/db"), "There is no store for mysql"),
+        (("restore", "none.zip"), "There is no file"),
+        (("backup", "no/such/folder/backup.zip"), "no/such/folder"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(filled: Program, arguments: tuple[str, ...], said: str) -> None:
+    ended = filled("library", *arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert ended.err.count("\n") == 1
+    assert said in ended.err
+    assert "geheim-1234" not in ended.err
+
+
+def test_an_empty_library_is_not_copied(program: Program, tmp_path: Path) -> None:
+    ended = program("library", "copy", "sqlite://", f"sqlite:///{tmp_path}/there")
+    assert (ended.code, ended.out) == (2, "")
+    assert "There is nothing in the library" in ended.err

@@ -1,0 +1,280 @@
+"""A library is copied from store to store, and saved in a file, with nothing lost and nothing embedded again."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import IndexBusy, RequestError
+from retrieval.library import backup as backup_module
+from retrieval.library import copying
+from retrieval.library.backup import Backup, write_backup
+from retrieval.library.copying import copy_library
+from retrieval.library.library import Library, open_store
+from retrieval.splitter import SplitSettings
+from retrieval.store import Model, Store
+from tests.unit.retrieval.fakes import BagOfWords
+
+SETTINGS = SplitSettings(120, 20)
+Open = Callable[..., Store]
+TARGETS = ["other_folder", pytest.param("postgres_url", marks=pytest.mark.postgres)]
+
+
+class Unused(BagOfWords):
+    """A model that must not be asked."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        raise AssertionError("something was embedded again")
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    with ExitStack() as stack:
+
+        def open_(url: str, model: Any = None, name: str = "bow") -> Store:
+            store = open_store(url, "library", Model(model or Unused(), name))
+            stack.callback(store.close)
+            return store
+
+        yield open_
+
+
+@pytest.fixture
+def other_folder(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/other"
+
+
+@pytest.fixture(params=TARGETS)
+def target(request: pytest.FixtureRequest, open_at: Open) -> Store:
+    return open_at(str(request.getfixturevalue(request.param)))
+
+
+@pytest.fixture
+def source(tmp_path: Path, docs: Path, open_at: Open) -> Store:
+    """A library of a few files, one of them broken and one long."""
+    (docs / "long.txt").write_text(
+        " ".join(f"Sentence {number} tells of subject {number % 7}." for number in range(200))
+    )
+    (docs / "empty.txt").write_text("")
+    store = open_at(f"sqlite:///{tmp_path}/first", BagOfWords())
+    library = Library(store, SETTINGS)
+    library.add([docs, docs / "a.txt"])
+    library.sync()
+    return store
+
+
+def found(store: Store, query: str) -> list[Any]:
+    """What a search finds, with its places and scores."""
+    store.model = Model(BagOfWords(), "bow")
+    passages = store.similarity_search(query, 10)
+    return [
+        (one.page_content, {k: v for k, v in one.metadata.items() if k not in ("id", "score", "similarity")})
+        for one in passages
+    ]
+
+
+def held(store: Store) -> list[Any]:
+    """Every record without its id, with its passages and vectors as PostgreSQL keeps them."""
+    records = store.records()
+    contents = store.contents([one.id for one in records.values()])
+    rows = []
+    for path, record in sorted(records.items()):
+        passages, vectors = contents.get(record.id, ([], np.zeros((0, 0))))
+        texts = [(one.page_content, one.metadata) for one in passages]
+        rows.append((path, record.sha256, record.size, record.mtime_ns, record.status, record.reason, texts))
+        rows.append(vectors.astype(np.float16).tolist())
+    return rows
+
+
+def test_a_copy_is_the_same(source: Store, target: Store) -> None:
+    copied = copy_library(source, target)
+    assert (copied.new, copied.known, copied.missing) == (5, 0, [])
+    assert copied.passages == sum(record.passages for record in source.records().values()) > 40
+    assert held(target) == held(source)
+    assert target.roots() == source.roots()
+    assert target.made() == source.made()
+    for query in ("aspirin", "subject 3", "river of Paris", "fees"):
+        assert found(target, query) == found(source, query)
+    assert Library(target, SETTINGS).sync().unchanged == 4  # and one that stays empty
+
+
+def test_what_comes_back_is_what_went(source: Store, target: Store, open_at: Open, tmp_path: Path) -> None:
+    copy_library(source, target)
+    back = open_at(f"sqlite:///{tmp_path}/back")
+    copy_library(target, back)
+    assert held(back) == held(source)
+
+
+def test_a_copy_that_was_cut_goes_on(source: Store, target: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "MOST_FILES", 1)
+    put, calls = target.put, []
+
+    def cut(files: Any) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        put(files)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(target, "put", cut)
+        with pytest.raises(KeyboardInterrupt):
+            copy_library(source, target)
+    copied = copy_library(source, target)
+    assert (copied.new, copied.known) == (3, 2)
+    assert held(target) == held(source)
+
+
+def test_other_documents_of_the_target_stay(source: Store, target: Store, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "d.txt").write_text("Tea is grown in Assam.")
+    target.model = Model(BagOfWords(), "bow")
+    library = Library(target, SETTINGS)
+    library.add([own])
+    library.sync()
+    target.model = Model(Unused(), "bow")
+    assert copy_library(source, target).new == 5
+    assert found(target, "tea Assam")[0][0] == "Tea is grown in Assam."
+    assert len(target.records()) == 6
+
+
+def test_a_target_with_other_settings_is_refused_and_keeps_what_it_has(
+    source: Store, target: Store, docs: Path
+) -> None:
+    target.model = Model(BagOfWords(), "bow")
+    library = Library(target, SplitSettings(300, 10))
+    library.add([docs])
+    library.sync()
+    before = held(target)
+    with pytest.raises(RequestError, match="choose an empty one"):
+        copy_library(source, target)
+    assert held(target) == before
+
+
+def test_a_copy_that_differs_is_noticed(source: Store, target: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = target.contents
+
+    def changed(ids: Any) -> Any:
+        found = contents(ids)
+        for passages, _ in found.values():
+            passages[0].page_content += "!"
+        return found
+
+    monkeypatch.setattr(target, "contents", changed)
+    with pytest.raises(RequestError, match="is not the same"):
+        copy_library(source, target)
+
+
+def test_a_document_that_changes_meanwhile_is_said(
+    source: Store, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "contents", lambda ids: {})
+    with pytest.raises(IndexBusy, match="changed while it was copied"):
+        copy_library(source, target)
+
+
+# Backups.
+
+
+@pytest.fixture
+def saved(source: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(copying, "MOST_FILES", 2)  # several parts
+    file = tmp_path / "backup.zip"
+    assert write_backup(source, file, ['{"a": 1}']) == 5
+    return file
+
+
+def test_what_is_restored_is_what_was_saved(source: Store, target: Store, saved: Path) -> None:
+    assert saved.stat().st_mode & 0o777 == 0o600
+    with Backup(saved) as backup:
+        assert list(backup.extra()) == [{"a": 1}]
+        assert copy_library(backup, target).new == 5
+    assert held(target) == held(source)
+    assert target.roots() == source.roots()
+
+
+def test_a_backup_that_was_cut_leaves_no_file(source: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr(backup_module, "_write_part", cut)
+    with pytest.raises(KeyboardInterrupt):
+        write_backup(source, tmp_path / "there" / "backup.zip", [])
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_a_backup_that_lost_its_end_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    for length in (0, 10, len(whole) // 2, len(whole) - 1):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(RequestError, match="is no backup, or was cut"):
+            Backup(saved)
+
+
+def test_every_changed_byte_of_a_document_is_noticed(saved: Path) -> None:
+    whole = bytearray(saved.read_bytes())
+    at = whole.index(b"Aspirin has")
+    whole[at] ^= 1
+    saved.write_bytes(whole)
+    with pytest.raises(RequestError, match="is damaged"):
+        Backup(saved)
+
+
+def rewritten(saved: Path, change: Callable[[dict[str, bytes]], None], compression: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(saved, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return saved
+
+
+def manifest_with(**values: Any) -> Callable[[dict[str, bytes]], None]:
+    def change(members: dict[str, bytes]) -> None:
+        members["manifest.json"] = json.dumps(json.loads(members["manifest.json"]) | values).encode()
+
+    return change
+
+
+def test_a_newer_backup_is_refused(saved: Path) -> None:
+    with pytest.raises(RequestError, match="newer version"):
+        Backup(rewritten(saved, manifest_with(format=2)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        manifest_with(members={}),
+        manifest_with(format="one"),
+        manifest_with(made={"embedding": "bow"}),
+        manifest_with(made={"embedding": "bow", "dimension": 3, "splitter": {}}),
+        lambda members: members.pop("manifest.json"),
+        lambda members: members.pop("threads.jsonl"),
+        lambda members: members.update({"../../evil": b""}),
+        lambda members: members.update({"vectors-000000.npy": b"not numbers"}),
+    ],
+)
+def test_a_doctored_backup_is_refused(saved: Path, change: Callable[[dict[str, bytes]], None]) -> None:
+    with pytest.raises(RequestError, match="is damaged"):
+        Backup(rewritten(saved, change))
+
+
+def test_a_compressed_backup_is_refused_since_it_may_be_endless(saved: Path) -> None:
+    with pytest.raises(RequestError, match="is damaged"):
+        Backup(rewritten(saved, lambda members: None, zipfile.ZIP_DEFLATED))
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="There is no file"):
+        Backup(tmp_path / "none.zip")
+    with pytest.raises(RequestError, match="is no backup"):
+        Backup(tmp_path)
