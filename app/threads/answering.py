@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import traceback
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import aiosqlite
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
-from app.front_door import Finished, ResumedNodes, question_after
+from app.front_door import Finished, question_after
 from app.show import numbered_answer
+from app.threads.checkpoints import answered, can_resume
 from app.threads.thread import State, ThreadBusyError, ThreadStorageError, ThreadTurn
 from core.background import stream_in_background
 from core.errors import SelfRAGError
-from core.text import clean, one_line, shown
+from core.text import clean
 from graph.context import Context
 from graph.initial_state import require_question, require_standalone
 from models.redaction import Secrets
-from retrieval.index.sqlite_files import create_private
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
-    from langchain_core.runnables import RunnableConfig
-
     from app.front_door import Event, SelfRAG
     from app.result import Result
-    from app.threads.store import Threads
-    from graph.builder import SelfRAGGraph
+    from app.threads.tables import Lock, ThreadTables
     from graph.state import SelfRAGState
 
 log = logging.getLogger("selfrag.threads")
 INTERNAL = "This version failed over the question: ask it again."
-# Plain values only: a file of checkpoints is read without unpickling, and without importing what it names.
-PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 
 
 @dataclass(frozen=True)
@@ -58,10 +45,10 @@ class ThreadAnswers:
     where the same are asked.
     """
 
-    def __init__(self, threads: Threads, docs: Sequence[str] = ()) -> None:
+    def __init__(self, threads: ThreadTables, docs: Sequence[str] = ()) -> None:
         self.threads = threads
         self._docs = list(docs)
-        self._locks: dict[str, BaseFileLock] = {}
+        self._locks: dict[str, Lock] = {}
         self._not_kept: dict[str, tuple[ThreadTurn, Result, str]] = {}  # by thread
         self._leaving = False
 
@@ -187,22 +174,18 @@ class ThreadAnswers:
         context = Context.model_validate(turn.options) if turn.options else None
         conversation = await asyncio.to_thread(self.threads.conversation, turn.thread, owner, before=turn.number)
         asked: SelfRAGState | None = question_after(turn.question, conversation, turn.given_standalone)
-        config: RunnableConfig = {"configurable": {"thread_id": turn.run}}
-        path = self.threads.checkpoints(turn.run)
-        if path.exists():
-            async with opened(path) as saver:
-                if saver and await can_resume(rag.with_checkpointer(saver).graph, config):
+        if await asyncio.to_thread(self.threads.has_checkpoints, turn.run):
+            async with self.threads.checkpointer(turn) as saver:
+                if saver and await can_resume(rag, saver, turn.run):
                     asked = None
             if asked:
-                self.threads.remove_checkpoints(turn.run)
-        async with opened(path) as saver:
-            if saver:
-                stream = rag.with_checkpointer(saver).astream_state(asked, context, config, tokens=tokens)
-            else:
-                stream = rag.astream_state(asked, context, tokens=tokens)
-            async with aclosing(stream) as events:
-                async for event in events:
-                    yield event
+                await asyncio.to_thread(self.threads.remove_checkpoints, turn.run)
+        async with (
+            self.threads.checkpointer(turn) as saver,
+            aclosing(answered(rag, saver, turn.run, asked, context, tokens=tokens)) as events,
+        ):
+            async for event in events:
+                yield event
 
     async def _keep(self, turn: ThreadTurn, finished: Finished) -> NotKept | None:
         """Keep the result, or say why that fails; it is then kept before the next question, or at the next start."""
@@ -224,70 +207,3 @@ class ThreadAnswers:
     def _release(self, turn: ThreadTurn) -> None:
         if lock := self._locks.pop(turn.run, None):
             lock.release()
-
-
-async def can_resume(graph: SelfRAGGraph, config: RunnableConfig) -> bool:
-    """Tell whether the last checkpoint of a thread can be read, and this version's graph leads on from it, or ended."""
-    try:
-        snapshot = await graph.aget_state(config)
-        list(ResumedNodes.of(snapshot).events())
-        return bool(snapshot.tasks or snapshot.values.get("outcome"))
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the question can be begun anew
-        log.warning("a checkpoint cannot be read, and its question is begun anew: %s", one_line(str(error)))
-        return False
-
-
-class Saver(AsyncSqliteSaver):
-    """LangGraph's checkpointer, without which the question goes on if its file can no longer be written."""
-
-    closed = False  # or of no use any more: nothing is written then
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """As LangGraph's, or nothing."""
-        if not self.closed:
-            try:
-                return await super().aput(config, checkpoint, metadata, new_versions)
-            except sqlite3.Error as error:
-                self._fail(error)
-        return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """As LangGraph's, or nothing."""
-        if not self.closed:
-            try:
-                await super().aput_writes(config, writes, task_id, task_path)
-            except sqlite3.Error as error:
-                self._fail(error)
-
-    def _fail(self, error: sqlite3.Error) -> None:
-        if self.closed:
-            return
-        self.closed = True
-        log.warning("checkpoints cannot be written (%s): a crash would now cost what the question has paid", error)
-
-
-@asynccontextmanager
-async def opened(path: Path) -> AsyncGenerator[Saver | None, None]:
-    """Open the file of a question's checkpoints; None if that cannot be done."""
-    async with AsyncExitStack() as stack:
-        saver: Saver | None = None
-        try:
-            create_private(path)
-            saver = Saver(await stack.enter_async_context(aiosqlite.connect(path)), serde=PLAIN)
-            await saver.setup()
-        except (sqlite3.Error, OSError) as error:
-            log.warning("%s cannot be opened: %s", shown(path), error)
-            saver = None
-        try:
-            yield saver
-        finally:
-            if saver:  # what a cancelled node was writing fails
-                saver.closed = True

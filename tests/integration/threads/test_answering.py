@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import ValidationError
 
 from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
-from app.threads.answering import NotKept, Saver, ThreadAnswers
+from app.threads.answering import NotKept, ThreadAnswers
+from app.threads.checkpoints import SqliteSaver
 from app.threads.store import Threads
 from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
 from core.errors import RequestError
@@ -156,7 +158,7 @@ async def test_a_question_that_was_cut_off_between_two_nodes_pays_nothing_again(
     answers: ThreadAnswers, folder: Path, writes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finished node's writes are on the disk before the checkpoint that they lead to."""
-    put, written = Saver.aput, 0
+    put, written = SqliteSaver.aput, 0
 
     async def failing(*given: Any) -> Any:
         nonlocal written
@@ -169,7 +171,7 @@ async def test_a_question_that_was_cut_off_between_two_nodes_pays_nothing_again(
     begun = answers.begin(answers.threads.create().id, QUESTION)
     answers.leave()
     with monkeypatch.context() as patched:
-        patched.setattr(Saver, "aput", failing)
+        patched.setattr(SqliteSaver, "aput", failing)
         with pytest.raises(Died):
             await events_of(answers, begun, first.rag())
     after = crash(answers, folder)
@@ -339,7 +341,7 @@ async def test_a_checkpoint_that_cannot_be_written_costs_nothing(
     async def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Saver.__base__, "aput", full)
+    monkeypatch.setattr(AsyncSqliteSaver, "aput", full)
     begun = answers.begin(answers.threads.create().id, QUESTION)
     await events_of(answers, begun, models.rag())
     assert (Counter(models.calls), answers.threads.turn(begun.run).state) == (CALLS, "finished")
