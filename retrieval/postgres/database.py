@@ -54,8 +54,8 @@ class Database:
 
     def __init__(self, url: str, library: str) -> None:
         """Connect, and make or migrate the library's schema. Raises ``RequestError``, ``StoreUnavailable``."""
-        self._parameters = _parameters(url)
-        self.place = _place(library, self._parameters)
+        self._parameters = parameters_of(url)
+        self.place = f"library '{one_line(library)}' {place_of(self._parameters)}"
         self._schema = schema_name(library)
         with translated(self.place):
             with self._connect() as connection:
@@ -200,7 +200,8 @@ def _read_only(place: str) -> str:
     return f"The {place} may be read only: use a role that owns it, on a server that is no replica."
 
 
-def _parameters(url: str) -> dict[str, Any]:
+def parameters_of(url: str) -> dict[str, Any]:
+    """Return what psycopg connects with. Raises ``RequestError`` for what is no address."""
     try:
         given = conninfo.conninfo_to_dict(url)
         [value.encode() for value in given.values() if isinstance(value, str)]
@@ -214,11 +215,11 @@ def _parameters(url: str) -> dict[str, Any]:
     return own | given | {"autocommit": True, "prepare_threshold": None}
 
 
-def _place(library: str, parameters: dict[str, Any]) -> str:
-    """Return what messages call the library."""
+def place_of(parameters: dict[str, Any]) -> str:
+    """Return what messages call the database."""
     host = parameters.get("host") or parameters.get("hostaddr") or "this machine"
     database = parameters.get("dbname") or parameters.get("user") or "its user's name"
-    return f"library '{one_line(library)}' in the database {one_line(str(database))} on {one_line(str(host))}"
+    return f"in the database {one_line(str(database))} on {one_line(str(host))}"
 
 
 def _lock_key(schema: str) -> int:

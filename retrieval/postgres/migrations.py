@@ -138,7 +138,7 @@ def _vectors(connection: psycopg.Connection[Any], place: str) -> str:
     if row is None:
         try:
             with connection.transaction():
-                _lock(connection, "extension")
+                lock_migration(connection, "extension")
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction):
             raise RequestError(
@@ -180,7 +180,7 @@ def _version(connection: psycopg.Connection[Any], schema: str, place: str) -> in
 def _migrate(connection: psycopg.Connection[Any], schema: str, extensions: str, place: str) -> None:
     try:
         with connection.transaction():
-            _lock(connection, schema)
+            lock_migration(connection, schema)
             version = _version(connection, schema, place)  # another process may have done it meanwhile
             name = sql.Identifier(schema)
             if not version and not _exists(connection, schema):
@@ -204,7 +204,7 @@ def _exists(connection: psycopg.Connection[Any], schema: str) -> bool:
     return connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is not None
 
 
-def _lock(connection: psycopg.Connection[Any], name: str) -> None:
+def lock_migration(connection: psycopg.Connection[Any], name: str) -> None:
     """Wait for the transaction in which another process changes this, half a minute at most."""
     connection.execute("SET LOCAL lock_timeout = '30s'")
     key = int.from_bytes(hashlib.sha256(f"selfrag migration {name}".encode()).digest()[:8], signed=True)

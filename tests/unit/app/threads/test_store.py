@@ -14,13 +14,9 @@ import pytest
 from app.result import Result, result_of
 from app.threads.store import NAME, Threads
 from app.threads.thread import (
-    NotLastTurnError,
-    ThreadBusyError,
     ThreadStorageError,
     ThreadTurn,
-    UnknownThreadError,
 )
-from core.errors import RequestError
 from tests.scripted import candidate_of, claim, draft, state
 
 QUESTION = "Why is the sky blue?"
@@ -52,110 +48,6 @@ def questions_before(threads: Threads, thread: str, number: int | None = None) -
     return [turn["question"] for turn in threads.conversation(thread, before=number)]
 
 
-def test_a_result_is_read_as_it_was_kept(threads: Threads) -> None:
-    thread, given = threads.create(), result()
-    turn = asked(threads, thread.id)
-    assert (turn.state, turn.result) == ("unfinished", None)
-    threads.finish(turn, given, "Numbered [1]")
-    kept = threads.turn(turn.run)
-    assert (kept.state, kept.numbered, kept.number) == ("finished", "Numbered [1]", 1)
-    assert kept.result
-    assert kept.result.model_dump(mode="json") == given.model_dump(mode="json")
-
-
-def test_threads_are_still_there_when_they_are_opened_again(threads: Threads, tmp_path: Path) -> None:
-    thread = threads.create(title="Sky")
-    answered(threads, thread.id)
-    threads.close()
-    with closing(Threads(tmp_path / "threads")) as again:
-        assert [(one.id, one.title, one.turns) for one in again.list()] == [(thread.id, "Sky", 1)]
-        assert questions_before(again, thread.id) == [QUESTION]
-
-
-def test_the_last_changed_thread_comes_first_and_is_named_after_its_question(threads: Threads) -> None:
-    first, second = threads.create(), threads.create()
-    asked(threads, first.id, "How long?\n" * 50)
-    assert [one.id for one in threads.list()] == [first.id, second.id]
-    title = threads.get(first.id).title
-    assert (len(title), title[:19]) == (80, "How long? How long?")
-
-
-def test_another_owner_sees_nothing(threads: Threads) -> None:
-    thread = threads.create("ann")
-    turn = threads.begin(thread.id, QUESTION, "ann")
-    assert threads.list("bob") == []
-    for use in (
-        lambda: threads.get(thread.id, "bob"),
-        lambda: threads.turns(thread.id, "bob"),
-        lambda: threads.turn(turn.run, "bob"),
-        lambda: threads.conversation(thread.id, "bob"),
-        lambda: threads.rename(thread.id, "mine", "bob"),
-        lambda: threads.delete(thread.id, "bob"),
-        lambda: threads.begin(thread.id, QUESTION, "bob"),
-    ):
-        with pytest.raises(UnknownThreadError):
-            use()
-    assert threads.get(thread.id, "ann").turns == 1
-
-
-def test_the_conversation_is_what_was_finished_and_not_replaced(threads: Threads) -> None:
-    thread = threads.create().id
-    answered(threads, thread, "One?")
-    threads.end(asked(threads, thread, "Failed?"), "failed", "The model is gone.")
-    wrong = answered(threads, thread, "Two?")
-    answered(threads, thread, "Two, rather?", replaces=wrong.run)
-    asked(threads, thread, "Being answered?")
-    assert questions_before(threads, thread) == ["One?", "Two, rather?"]
-    assert questions_before(threads, thread, 4) == ["One?"], "what a question corrects is not said before it"
-    assert [turn.replaced for turn in threads.turns(thread)] == [False, False, True, False, False]
-
-
-def test_a_correction_that_failed_and_is_asked_again_replaces_the_first_question(threads: Threads) -> None:
-    thread = threads.create().id
-    first = answered(threads, thread, "Two?")
-    second = asked(threads, thread, "Two, rather?", first.run)
-    threads.end(second, "failed", "The model is gone.")
-    assert questions_before(threads, thread) == ["Two?"]
-    answered(threads, thread, "Two, rather?", replaces=second.run)
-    assert questions_before(threads, thread) == ["Two, rather?"]
-    assert threads.get(thread).turns == 1
-
-
-def test_what_is_finished_cannot_be_ended(threads: Threads) -> None:
-    """As by a person who ends it while its result is being stored."""
-    turn = answered(threads, threads.create().id)
-    threads.end(turn, "cancelled")
-    assert threads.turn(turn.run).state == "finished"
-
-
-def test_only_the_last_question_can_be_corrected(threads: Threads) -> None:
-    thread = threads.create().id
-    first = answered(threads, thread)
-    answered(threads, thread)
-    with pytest.raises(NotLastTurnError):
-        asked(threads, thread, replaces=first.run)
-
-
-def test_a_conversation_of_a_thousand_turns_gives_the_last_ones(threads: Threads) -> None:
-    thread = threads.create().id
-    for number in range(1, 1001):
-        answered(threads, thread, f"Question {number}?")
-    assert questions_before(threads, thread) == [f"Question {number}?" for number in range(981, 1001)]
-
-
-@pytest.mark.parametrize("title", ["x" * 10_000_000, "a\x1b[31mb\x00\u202ec", "  two \n lines  "])
-def test_a_title_is_a_short_line(threads: Threads, title: str) -> None:
-    kept = threads.rename(threads.create().id, title).title
-    assert len(kept) <= 80
-    assert kept.isprintable()
-    assert kept in {"x" * 79 + "…", "abc", "two lines"}
-
-
-def test_an_empty_title_is_refused(threads: Threads) -> None:
-    with pytest.raises(RequestError, match="title is empty"):
-        threads.rename(threads.create().id, "\u200b \n")
-
-
 def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path) -> None:
     thread, other = threads.create().id, threads.create().id
     turn = answered(threads, thread, "Who is SECRETPERSON?", "SECRETANSWER")
@@ -166,14 +58,6 @@ def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"SECRET" not in path.read_bytes()
         assert thread not in path.name
-
-
-def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: Threads, tmp_path: Path) -> None:
-    thread = threads.create().id
-    with threads.lock(thread), closing(Threads(tmp_path / "threads")) as other, pytest.raises(ThreadBusyError):
-        other.delete(thread)
-    threads.delete(thread)
-    assert threads.list() == []
 
 
 def test_old_threads_are_deleted_but_not_what_is_being_answered(threads: Threads, tmp_path: Path) -> None:

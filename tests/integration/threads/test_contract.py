@@ -1,0 +1,179 @@
+"""Every store of threads keeps this contract: threads are kept, and found again by their owner alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from app.result import Result, result_of
+from app.threads.tables import ThreadTables
+from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadTurn, UnknownThreadError
+from core.errors import RequestError
+from tests.scripted import candidate_of, claim, draft, state
+
+QUESTION = "Why is the sky blue?"
+Opener = Callable[..., ThreadTables]
+
+
+@pytest.fixture
+def threads(open_threads: Opener) -> ThreadTables:
+    return open_threads()
+
+
+def result(question: str = QUESTION, answer: str = "Air scatters blue light.") -> Result:
+    best = candidate_of(draft(answer, [answer]), [claim(answer, within=answer)])
+    return result_of(state(question, best=best, outcome="grounded", stop_reason="accepted", answer=answer, seconds=1.0))
+
+
+def asked(threads: ThreadTables, thread: str, question: str = QUESTION, replaces: str | None = None) -> ThreadTurn:
+    return threads.begin(thread, question, replaces=replaces)
+
+
+def answered(
+    threads: ThreadTables, thread: str, question: str = QUESTION, answer: str = "So.", replaces: str | None = None
+) -> ThreadTurn:
+    turn = asked(threads, thread, question, replaces)
+    threads.finish(turn, result(question, answer), f"{answer} [1]")
+    return turn
+
+
+def questions_before(threads: ThreadTables, thread: str, number: int | None = None) -> list[str]:
+    return [turn["question"] for turn in threads.conversation(thread, before=number)]
+
+
+def test_a_result_is_read_as_it_was_kept(threads: ThreadTables) -> None:
+    thread, given = threads.create(), result()
+    turn = asked(threads, thread.id)
+    assert (turn.state, turn.result) == ("unfinished", None)
+    threads.finish(turn, given, "Numbered [1]")
+    kept = threads.turn(turn.run)
+    assert (kept.state, kept.numbered, kept.number) == ("finished", "Numbered [1]", 1)
+    assert kept.result
+    assert kept.result.model_dump(mode="json") == given.model_dump(mode="json")
+
+
+def test_threads_are_still_there_when_they_are_opened_again(threads: ThreadTables, open_threads: Opener) -> None:
+    thread = threads.create(title="Sky")
+    answered(threads, thread.id)
+    threads.close()
+    again = open_threads()
+    assert [(one.id, one.title, one.turns) for one in again.list()] == [(thread.id, "Sky", 1)]
+    assert questions_before(again, thread.id) == [QUESTION]
+
+
+def test_the_last_changed_thread_comes_first_and_is_named_after_its_question(threads: ThreadTables) -> None:
+    first, second = threads.create(), threads.create()
+    asked(threads, first.id, "How long?\n" * 50)
+    assert [one.id for one in threads.list()] == [first.id, second.id]
+    title = threads.get(first.id).title
+    assert (len(title), title[:19]) == (80, "How long? How long?")
+
+
+def test_another_owner_sees_nothing(threads: ThreadTables) -> None:
+    thread = threads.create("ann")
+    turn = threads.begin(thread.id, QUESTION, "ann")
+    assert threads.list("bob") == []
+    for use in (
+        lambda: threads.get(thread.id, "bob"),
+        lambda: threads.turns(thread.id, "bob"),
+        lambda: threads.turn(turn.run, "bob"),
+        lambda: threads.conversation(thread.id, "bob"),
+        lambda: threads.rename(thread.id, "mine", "bob"),
+        lambda: threads.delete(thread.id, "bob"),
+        lambda: threads.begin(thread.id, QUESTION, "bob"),
+    ):
+        with pytest.raises(UnknownThreadError):
+            use()
+    assert threads.get(thread.id, "ann").turns == 1
+
+
+def test_the_conversation_is_what_was_finished_and_not_replaced(threads: ThreadTables) -> None:
+    thread = threads.create().id
+    answered(threads, thread, "One?")
+    threads.end(asked(threads, thread, "Failed?"), "failed", "The model is gone.")
+    wrong = answered(threads, thread, "Two?")
+    answered(threads, thread, "Two, rather?", replaces=wrong.run)
+    asked(threads, thread, "Being answered?")
+    assert questions_before(threads, thread) == ["One?", "Two, rather?"]
+    assert questions_before(threads, thread, 4) == ["One?"], "what a question corrects is not said before it"
+    assert [turn.replaced for turn in threads.turns(thread)] == [False, False, True, False, False]
+
+
+def test_a_correction_that_failed_and_is_asked_again_replaces_the_first_question(threads: ThreadTables) -> None:
+    thread = threads.create().id
+    first = answered(threads, thread, "Two?")
+    second = asked(threads, thread, "Two, rather?", first.run)
+    threads.end(second, "failed", "The model is gone.")
+    assert questions_before(threads, thread) == ["Two?"]
+    answered(threads, thread, "Two, rather?", replaces=second.run)
+    assert questions_before(threads, thread) == ["Two, rather?"]
+    assert threads.get(thread).turns == 1
+
+
+def test_what_is_finished_cannot_be_ended(threads: ThreadTables) -> None:
+    """As by a person who ends it while its result is being stored."""
+    turn = answered(threads, threads.create().id)
+    threads.end(turn, "cancelled")
+    assert threads.turn(turn.run).state == "finished"
+
+
+def test_only_the_last_question_can_be_corrected(threads: ThreadTables) -> None:
+    thread = threads.create().id
+    first = answered(threads, thread)
+    answered(threads, thread)
+    with pytest.raises(NotLastTurnError):
+        asked(threads, thread, replaces=first.run)
+
+
+def test_a_conversation_of_a_thousand_turns_gives_the_last_ones(threads: ThreadTables) -> None:
+    thread = threads.create().id
+    for number in range(1, 1001):
+        answered(threads, thread, f"Question {number}?")
+    assert questions_before(threads, thread) == [f"Question {number}?" for number in range(981, 1001)]
+
+
+@pytest.mark.parametrize("title", ["x" * 10_000_000, "a\x1b[31mb\x00\u202ec", "  two \n lines  "])
+def test_a_title_is_a_short_line(threads: ThreadTables, title: str) -> None:
+    kept = threads.rename(threads.create().id, title).title
+    assert len(kept) <= 80
+    assert kept.isprintable()
+    assert kept in {"x" * 79 + "…", "abc", "two lines"}
+
+
+def test_an_empty_title_is_refused(threads: ThreadTables) -> None:
+    with pytest.raises(RequestError, match="title is empty"):
+        threads.rename(threads.create().id, "\u200b \n")
+
+
+def test_a_thread_whose_lock_is_held_cannot_be_deleted(threads: ThreadTables, open_threads: Opener) -> None:
+    thread = threads.create().id
+    other = open_threads()
+    with threads.lock(thread), pytest.raises(ThreadBusyError):
+        other.delete(thread)
+    threads.delete(thread)
+    assert threads.list() == []
+
+
+def test_what_was_not_changed_for_long_is_deleted_but_not_what_is_being_answered(
+    threads: ThreadTables, open_threads: Opener
+) -> None:
+    old, busy, new = threads.create().id, threads.create().id, threads.create().id
+    answered(threads, old)
+    with threads._writing() as database:
+        database.execute("UPDATE threads SET updated = '2020-01-01' WHERE id <> ?", (new,))
+    with threads.lock(busy):
+        assert {one.id for one in open_threads(keep_days=30).list()} == {busy, new}
+
+
+def test_what_was_exported_is_put_back_once(threads: ThreadTables) -> None:
+    thread = threads.create().id
+    first = answered(threads, thread, "One?")
+    answered(threads, thread, "One, rather?", replaces=first.run)
+    asked(threads, thread, "Being answered?")
+    (exported,) = threads.exported()
+    before = [turn.model_dump() for turn in threads.turns(thread)]
+    assert threads.restore(exported) is False
+    threads.delete(thread)
+    assert threads.restore(exported) is True
+    assert [turn.model_dump() for turn in threads.turns(thread)] == [*before[:2], {**before[2], "state": "cancelled"}]
