@@ -15,7 +15,7 @@ from app.settings import Settings, load_settings
 from core.errors import RequestError, SelfRAGError
 
 if TYPE_CHECKING:
-    from app.threads.store import Threads
+    from app.threads.tables import ThreadTables
     from app.threads.thread import Thread
     from graph.context import Context
 
@@ -38,17 +38,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def chat(options: argparse.Namespace) -> int:
     """Talk until the input ends; exit code 0, or without a terminal that of the first line that fails."""
-    from app.threads.store import Threads
+    from app.threads.opening import open_threads
 
     screen = Screen(quiet=options.quiet or options.json)
     settings = overridden(load_settings(), options)
     require_docs(options.docs)
-    with closing(Threads(settings.threads_folder, keep_days=settings.selfrag_keep_days)) as threads:
+    with closing(open_threads(settings)) as threads:
         _talk(threads, _named(threads, options), settings, options, screen)
     return 0
 
 
-def _named(threads: Threads, options: argparse.Namespace) -> Thread | None:
+def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
     """Return the thread that the options name, before any model is loaded. Raises `RequestError`."""
     from app.thread_commands import find_thread
 
@@ -63,7 +63,7 @@ def _named(threads: Threads, options: argparse.Namespace) -> Thread | None:
 
 
 def _talk(
-    threads: Threads, thread: Thread | None, settings: Settings, options: argparse.Namespace, screen: Screen
+    threads: ThreadTables, thread: Thread | None, settings: Settings, options: argparse.Namespace, screen: Screen
 ) -> None:
     from app.conversation import Conversation
     from app.feedback import FeedbackFolder

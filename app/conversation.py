@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from app.front_door import SelfRAG
     from app.screen import Screen
-    from app.threads.store import Threads
+    from app.threads.tables import ThreadTables
     from app.threads.thread import Thread, ThreadTurn
     from graph.context import Context
 
@@ -37,7 +37,7 @@ class Conversation:
     def __init__(
         self,
         rag: SelfRAG,
-        threads: Threads,
+        threads: ThreadTables,
         feedback: FeedbackFolder,
         context: Context | None,
         options: argparse.Namespace,

@@ -79,18 +79,35 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
         screen.copying() as progress,
     ):
         copied = copy_library(source, target, progress)
+        threads = copy_threads(options.source, options.target, settings)
     told(copied, "copied", screen)
+    if threads is not None:
+        screen.result(f"{threads:,} threads copied.")
+
+
+def copy_threads(source: str, target: str, settings: Settings) -> int | None:
+    """Copy the threads to where those of the target are kept; return how many are new there, None for one place."""
+    from app.threads.opening import open_threads
+    from retrieval.library.library import names_database
+
+    if not names_database(source) and not names_database(target):
+        return None
+    with (
+        closing(open_threads(settings, source, expire=False)) as here,
+        closing(open_threads(settings, target, expire=False)) as there,
+    ):
+        return sum([there.restore(one) for one in here.exported()])
 
 
 def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Save a library, and the threads, in one file. Raises `RequestError` where there is nothing to save."""
-    from app.threads.store import Threads
+    from app.threads.opening import open_threads
     from retrieval.library.backup import write_backup
 
     require_writable_file(options.file)
     with (
         opened_filled(settings.selfrag_store, options.library, settings) as source,
-        closing(Threads(settings.threads_folder)) as threads,
+        closing(open_threads(settings, expire=False)) as threads,
     ):
         kept = [json.dumps(one) for one in threads.exported()]
         try:
@@ -103,7 +120,7 @@ def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> N
 
 def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Put back what a backup holds; threads and documents that are there stay as they are."""
-    from app.threads.store import Threads
+    from app.threads.opening import open_threads
     from retrieval.library.backup import Backup
 
     with Backup(options.file) as saved:
@@ -112,7 +129,7 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
             screen.copying() as progress,
         ):
             copied = copy_library(saved, target, progress)
-        with closing(Threads(settings.threads_folder)) as threads:
+        with closing(open_threads(settings, expire=False)) as threads:
             try:
                 new = sum([threads.restore(one) for one in saved.extra()])
             except (ValueError, KeyError, TypeError) as error:

@@ -19,10 +19,14 @@ from app.settings import EMBEDDED, Settings, load_settings
 from core.errors import RequestError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     import uvicorn
     from fastapi import FastAPI
 
-    from app.threads.store import Threads
+    from app.postgres.runs import RunTable
+    from app.server.runs import Runs
+    from app.threads.tables import ThreadTables
     from core.types import Citation
     from retrieval.store import Surroundings
 
@@ -66,7 +70,9 @@ def serve(options: argparse.Namespace) -> int:
         app = application(settings, options, screen)
         port = listening.getsockname()[1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        server = server_of(app, lambda: _started(screen, f"http://{host}:{port}/", open_page=options.open))
+        runs = app.state.service.runs
+        address = f"http://{host}:{port}/"
+        server = server_of(app, lambda: _started(screen, address, open_page=options.open), runs)
         # uvicorn raises the signal again once it has drained: the process is to end in order then.
         signal.signal(signal.SIGTERM, lambda *_: None)
         server.run(sockets=[listening])
@@ -118,18 +124,31 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
 
     feedback = FeedbackFolder(settings.feedback_folder)
     threads = opened_threads(settings, screen)
-    return create_app(rag, served, documents, Sources(around, PageReader()), feedback, threads)
+    sources = Sources(around, PageReader())
+    return create_app(rag, served, documents, sources, feedback, threads, table_of(threads, settings))
 
 
-def opened_threads(settings: Settings, screen: Screen) -> Threads | None:
+def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
     """Open the conversations that are kept; where that cannot be done, say so and serve without."""
-    from app.threads.store import Threads
+    from app.threads.opening import open_threads
 
     try:
-        return Threads(settings.threads_folder, keep_days=settings.selfrag_keep_days)
+        return open_threads(settings)
     except RequestError as error:
         screen.note(f"{error} Until then none are kept.")
         return None
+
+
+def table_of(threads: ThreadTables | None, settings: Settings) -> RunTable | None:
+    """Return where several servers keep their runs; None without a database."""
+    from retrieval.library.library import names_database
+
+    if threads is None or not names_database(settings.selfrag_store):
+        return None
+    from app.postgres.runs import RunTable
+    from app.postgres.threads import SharedThreads
+
+    return RunTable(threads.database, threads.leases) if isinstance(threads, SharedThreads) else None
 
 
 def questions_at_once(settings: Settings) -> int:
@@ -138,8 +157,8 @@ def questions_at_once(settings: Settings) -> int:
     return settings.selfrag_server_concurrency or (EMBEDDED_AT_ONCE if embedded else AT_ONCE)
 
 
-def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:
-    """A server with limits on connections, heads and the time that it takes to end."""
+def server_of(app: FastAPI, on_start: Callable[[], None], runs: Runs | None = None) -> uvicorn.Server:
+    """A server with limits on connections, heads and the time that it takes to end; ``runs`` close at a signal."""
     import uvicorn
 
     from app.server.protocol import TimedProtocol
@@ -148,6 +167,11 @@ def server_of(app: FastAPI, on_start: Callable[[], None]) -> uvicorn.Server:
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             on_start()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if runs:
+                runs.closing = True
+            super().handle_exit(sig, frame)
 
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(

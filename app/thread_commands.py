@@ -14,7 +14,7 @@ from core.text import shortened, shown
 
 if TYPE_CHECKING:
     from app.screen import Screen
-    from app.threads.store import Threads
+    from app.threads.tables import ThreadTables
     from app.threads.thread import Thread, ThreadTurn
 
 FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
@@ -46,15 +46,15 @@ def threads(options: argparse.Namespace) -> int:
     """Run the subcommand."""
     from app.screen import Screen
     from app.settings import load_settings
-    from app.threads.store import Threads
+    from app.threads.opening import open_threads
 
     screen, settings = Screen(quiet=options.quiet), load_settings()
-    with closing(Threads(settings.threads_folder, keep_days=settings.selfrag_keep_days)) as kept:
+    with closing(open_threads(settings)) as kept:
         ACTIONS[options.action or "list"](kept, options, screen)
     return 0
 
 
-def find_thread(kept: Threads, word: str) -> Thread:
+def find_thread(kept: ThreadTables, word: str) -> Thread:
     """Return the thread whose id begins with a word. Raises `RequestError` unless there is exactly one."""
     found = [one for one in kept.list() if word.strip() and one.id.startswith(word.strip())]
     if len(found) == 1:
@@ -100,7 +100,7 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
         show_citations(turn.result.citations, line)
 
 
-def export_thread(kept: Threads, thread: Thread, path: Path) -> None:
+def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
     """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
     from app.threads.export import exported_thread
     from core.files import write_private
@@ -117,7 +117,7 @@ def export_thread(kept: Threads, thread: Thread, path: Path) -> None:
         raise unwritable(path, error) from error
 
 
-def _list(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
+def _list(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
     found = kept.list()
     if options.json:
         screen.json({"threads": [one.model_dump(mode="json") for one in found]})
@@ -125,7 +125,7 @@ def _list(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
         show_threads(found, screen.result)
 
 
-def _show(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
+def _show(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
     thread = find_thread(kept, options.id)
     turns = kept.turns(thread.id)
     if options.json:
@@ -135,17 +135,17 @@ def _show(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
     show_turns(turns, screen.result)
 
 
-def _rename(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
+def _rename(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
     renamed = kept.rename(find_thread(kept, options.id).id, as_text(" ".join(options.name)))
     screen.result(f"renamed: {renamed.title}")
 
 
-def _export(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
+def _export(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
     export_thread(kept, find_thread(kept, options.id), options.file)
     screen.result(f"written into {shown(options.file)}")
 
 
-def _delete(kept: Threads, options: argparse.Namespace, screen: Screen) -> None:
+def _delete(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
     thread = find_thread(kept, options.id)
     kept.delete(thread.id)
     screen.result(f"deleted: {thread.title}")

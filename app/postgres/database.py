@@ -69,10 +69,9 @@ CREATE TABLE runs (
     asked text NOT NULL,
     began text NOT NULL,
     outlives bool NOT NULL,
-    lease text NOT NULL,
     state text NOT NULL DEFAULT 'unfinished',
     outcome text,
-    numbered text NOT NULL DEFAULT '',
+    message text,
     cancelled bool NOT NULL DEFAULT false,
     ended timestamptz
 )

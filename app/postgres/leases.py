@@ -9,8 +9,8 @@ from typing import Any
 
 from app.postgres.database import SharedDatabase
 from app.threads.tables import Writer
-from app.threads.thread import ThreadBusyError
-from core.errors import RequestError, SelfRAGError
+from app.threads.thread import LeaseLostError, ThreadBusyError
+from core.errors import RequestError
 
 LEASE_SECONDS = 10.0  # of silence after which what a process holds is anybody's
 BEATS = 5  # signs of life in that time
@@ -33,13 +33,6 @@ RETURNING token
 """  # noqa: S608 - of constants
 # A row that is shared cannot be taken over before the transaction ends.
 HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR SHARE"
-
-
-class LeaseLostError(SelfRAGError):
-    """Another process has taken over what this one was doing, and nothing more of it is kept."""
-
-    def __init__(self) -> None:
-        super().__init__("Another server has gone on with this question, because this one was silent for too long.")
 
 
 class Lease:

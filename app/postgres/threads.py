@@ -12,8 +12,8 @@ from app.threads.tables import Rows, ThreadTables, Writer
 from app.threads.thread import ThreadTurn
 
 NEW_RUN = """
-INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives, lease)
-VALUES (%s, %s, 'question', %s, %s, '', %s, true, %s)
+INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives)
+VALUES (%s, %s, 'question', %s, %s, '', %s, true)
 """
 # Of turns that have ended, and of runs that no turn and no client waits for.
 UNUSED = """
@@ -81,7 +81,7 @@ class SharedThreads(ThreadTables):
 
     def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
         if not turn.docs:  # which servers do not ask
-            row = (turn.run, owner, turn.thread, turn.question, turn.began.isoformat(), lease_of(turn.thread))
+            row = (turn.run, owner, turn.thread, turn.question, turn.began.isoformat())
             database.execute(NEW_RUN, row)
 
     def _deleted(self, id_: str, runs: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
 from app.server.metrics import Metrics
 from app.server.openai_api import openai_api
-from app.server.runs import Runs
+from app.server.runs import ClosingError, Runs
 from app.server.service import ServerOptions, Service
 from app.server.sources import Sources
 from app.server.threads import ThreadRuns
@@ -31,7 +31,8 @@ from app.threads.answering import ThreadAnswers
 if TYPE_CHECKING:
     from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
-    from app.threads.store import Threads
+    from app.postgres.runs import RunTable
+    from app.threads.tables import ThreadTables
 
 # FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -44,14 +45,16 @@ def create_app(
     documents: Documents | None = None,
     sources: Sources | None = None,
     feedback: FeedbackFolder | None = None,
-    threads: Threads | None = None,
+    threads: ThreadTables | None = None,
+    table: RunTable | None = None,
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
     ``sources`` shows citations in their documents; without it in their passages. ``feedback`` keeps what people say of
-    answers, and ``threads`` conversations; without them nothing is kept. When the application starts it goes on with
-    the questions of threads that were cut off. When it shuts down it ends what is still running, leaves the questions
-    of threads to the next start, and closes what it was given.
+    answers, and ``threads`` conversations; without them nothing is kept. ``table`` holds the runs of several servers,
+    each of which goes on with those of one that dies. Without it the application, when it starts, goes on with the
+    questions of threads that were cut off; when it shuts down it ends what is still running, leaves the questions of
+    threads to the next start, and closes what it was given.
     """
     options = options or ServerOptions()
     metrics = Metrics()
@@ -59,12 +62,18 @@ def create_app(
     metrics.watch(runs)
     service = Service(rag, runs, options, documents, sources or Sources(), feedback, metrics)
     service.threads = ThreadRuns(service, ThreadAnswers(threads)) if threads else None
+    if table:
+        from app.server.shared_runs import SharedRuns
+
+        service.shared = SharedRuns(service, table)
     mcp = McpEndpoint(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(mcp.running())
+            if service.shared:
+                await stack.enter_async_context(service.shared.running())
             if service.threads:
                 await stack.enter_async_context(service.threads.running())
             yield
@@ -95,6 +104,19 @@ def create_app(
     async def healthz() -> Response:
         """Say that the server is up, and how busy it is."""
         return json_response({"status": "ok", "running": runs.count("running"), "queued": runs.count("queued")})
+
+    @app.get("/livez", tags=["server"])
+    async def livez() -> Response:
+        """Say that the server answers at all; one that does not is to be started again."""
+        return json_response({"status": "ok"})
+
+    @app.get("/readyz", tags=["server"])
+    async def readyz() -> Response:
+        """Say whether questions are to be sent here; 503 where the server is ending or its database is away."""
+        if runs.closing:
+            raise ClosingError
+        await service.require_ready()
+        return json_response({"status": "ok"})
 
     @app.get("/metrics", tags=["server"])
     async def prometheus() -> Response:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 
-from app.server.runs import INTERNAL, QueueFullError, UnknownRunError
+from app.server.runs import INTERNAL, ClosingError, QueueFullError, UnknownRunError
 from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
 from core.text import one_line, shortened
@@ -46,6 +46,7 @@ class ConflictError(RequestError):
 
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (QueueFullError, 429),
+    (ClosingError, 503),
     (UnknownRunError, 404),
     (UnknownThreadError, 404),
     (ThreadBusyError, 409),
@@ -94,7 +95,7 @@ def refusal(
 
 def answer_to(error: Exception) -> JSONResponse:
     """The answer that reports an exception."""
-    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QueueFullError) else None
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QueueFullError | ClosingError) else None
     return refusal(said_by(error), status_of(error), headers=headers)
 
 

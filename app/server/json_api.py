@@ -84,20 +84,20 @@ def owner_of(request: Request) -> str:
 
 
 def described(run: Run, *, result: bool = True) -> dict[str, Any]:
-    """A run as it is now."""
+    """A run as it is now; it has ended once its end is kept."""
     told: dict[str, Any] = {
         "id": run.id,
-        "state": run.state,
+        "state": run.state if run.ended or run.state == "queued" else "running",
         "kind": run.kind,
         "thread": run.thread,
         "question": run.question,
         "began": run.began.isoformat(timespec="seconds"),
-        "outcome": run.result.outcome if run.result else None,
-        "error": said_by(run.error) if run.error else None,
+        "outcome": run.result.outcome if run.ended and run.result else None,
+        "error": said_by(run.error) if run.ended and run.error else None,
         "events": len(run.events),
     }
     if result:
-        ended = run.result or run.checked
+        ended = (run.result or run.checked) if run.ended else None
         told["result"] = ended.model_dump(mode="json") if ended else None
     return told
 
@@ -164,18 +164,21 @@ def json_api(service: Service) -> APIRouter:
     @router.post("/checks", tags=["checks"], status_code=202)
     async def check_text(given: GivenText, request: Request) -> Response:
         """Start a check of a text against the documents, and return its run's id at once."""
-        return started(service.check(TextToCheck(given.text, []), given.name, owner_of(request)))
+        return started(await service.check(TextToCheck(given.text, []), given.name, owner_of(request)))
 
     @router.post("/checks/{name}", tags=["checks"], status_code=202, openapi_extra=RAW_BODY)
     async def check_file(name: str, request: Request) -> Response:
         """Start a check of the body, a document of any kind whose name says which."""
         given = await asyncio.to_thread(text_of, name, await request.body())
-        return started(service.check(given, name, owner_of(request)))
+        return started(await service.check(given, name, owner_of(request)))
 
     @router.get("/runs", tags=["questions"])
     async def last_runs(request: Request) -> Response:
         """List the last runs, the newest first, without their results."""
-        return json_response({"runs": [described(run, result=False) for run in runs.of(owner_of(request))]})
+        owner = owner_of(request)
+        if service.shared:
+            return json_response({"runs": await service.shared.last(owner)})
+        return json_response({"runs": [described(run, result=False) for run in runs.of(owner)]})
 
     @router.get("/runs/{id_}", tags=["questions"])
     async def get_run(id_: str, request: Request) -> Response:

@@ -7,11 +7,11 @@ import logging
 import secrets
 import time
 import traceback
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from app.checked_text import ClaimChecked, TextChecked
 from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
@@ -45,6 +45,15 @@ class QueueFullError(RequestError):
         self.retry_after = retry_after
 
 
+class ClosingError(RequestError):
+    """The server is ending."""
+
+    retry_after = 1
+
+    def __init__(self) -> None:
+        super().__init__("The server is ending: ask again in a moment, which another may answer.")
+
+
 class UnknownRunError(RequestError):
     """There is no such run, or it is another owner's."""
 
@@ -61,12 +70,20 @@ class RunEvent:
     data: dict[str, Any]
 
 
+class Journal(Protocol):
+    """Keeps events where other servers find them."""
+
+    async def keep(self, run: Run, events: Sequence[RunEvent]) -> bool:
+        """Keep events, after those that were kept; False if another server has gone on with the run meanwhile."""
+
+
 @dataclass(eq=False)
 class Run:
     """One question of ``owner``, or a text to check, whose name stands for the question.
 
     ``thread`` is that of a question in a conversation that is kept, which is ``unfinished`` if it was cut off and
-    nobody has gone on with it. ``numbered`` is the answer with the numbers of its citations.
+    nobody has gone on with it. ``numbered`` is the answer with the numbers of its citations. With a ``journal`` events
+    are told once they are kept; of a run ``elsewhere``, which another server answers, as they are found there.
     """
 
     question: str
@@ -83,28 +100,69 @@ class Run:
     numbered: str = ""
     error: Exception | None = None
     task: asyncio.Task[None] | None = None
+    journal: Journal | None = None
+    elsewhere: bool = False
+    on_cancel: Callable[[], None] | None = None
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _unkept: list[RunEvent] = field(default_factory=list)
+    _keeping: asyncio.Task[None] | None = None
 
     @property
     def ended(self) -> bool:
         """True if no more events will come."""
-        return self.state not in ("queued", "running")
+        return self.state not in ("queued", "running") and not self._unkept
 
     def cancel(self) -> None:
         """End the run, if it has not ended."""
-        if self.task:
+        if self.on_cancel:
+            self.on_cancel()
+        elif self.task:
             self.task.cancel()
 
     def fail(self, error: Exception) -> None:
         """End the run with what went wrong."""
-        self.error, self.state = error, "failed"
-        self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
+        if not self.elsewhere:
+            self.error, self.state = error, "failed"
+            self.add("failed", message=str(error) if isinstance(error, SelfRAGError) else INTERNAL)
 
     def add(self, kind: str, **data: Any) -> None:
-        """Append an event and wake those who follow."""
-        self.events.append(RunEvent(len(self.events) + 1, kind, data))
+        """Append an event; with a journal once it is kept, and nothing where another server answers."""
+        if self.elsewhere:
+            return
+        event = RunEvent(len(self.events) + len(self._unkept) + 1, kind, data)
+        if self.journal is None:
+            self.tell([event])
+            return
+        self._unkept.append(event)
+        if self._keeping is None or self._keeping.done():
+            self._keeping = asyncio.create_task(self._keep(self.journal))
+
+    def tell(self, events: Sequence[RunEvent]) -> None:
+        """Wake those who follow with events that are kept."""
+        self.events += events
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def leave(self, on_cancel: Callable[[], None]) -> None:
+        """Stop answering: another server does, which ``on_cancel`` asks to end the run; its events are told here."""
+        self.elsewhere, self.on_cancel = True, on_cancel
+        self.state, self.result, self.checked, self.error = "running", None, None, None
+        self._unkept.clear()
+        if self.task:
+            self.task.cancel()
+
+    async def kept(self) -> None:
+        """Return when all events are kept."""
+        if self._keeping:
+            await asyncio.gather(self._keeping, return_exceptions=True)
+
+    async def _keep(self, journal: Journal) -> None:
+        while self._unkept:
+            batch = list(self._unkept)
+            if not await journal.keep(self, batch):
+                return
+            del self._unkept[: len(batch)]
+            self.tell(batch)
 
     async def follow(self, after: int = 0, *, idle: float | None = None) -> AsyncGenerator[RunEvent | None, None]:
         """Yield the events after number ``after``, to the last; None whenever none came for ``idle`` seconds."""
@@ -134,6 +192,7 @@ class Runs:
         self, *, at_once: int, queue: int, kept: int = MOST_KEPT, on_end: Callable[[Run], None] = lambda run: None
     ) -> None:
         self.at_once = at_once
+        self.closing = False  # so that no new run is taken
         self._queue = queue
         self._kept = kept
         self._on_end = on_end
@@ -152,7 +211,8 @@ class Runs:
     def add(self, run: Run, ask: Ask) -> Run:
         """Queue a run, however many are waiting."""
         self._runs[run.id] = run
-        run.add("queued")
+        if not run.events:
+            run.add("queued")
         run.task = asyncio.create_task(self._answer(run, ask))
         run.task.add_done_callback(lambda _: self._end(run))
         return run
@@ -163,6 +223,14 @@ class Runs:
         if run is None or run.owner != owner:
             raise UnknownRunError
         return run
+
+    def answered_here(self, id_: str) -> Run | None:
+        """Return a run of any owner that this server has."""
+        return self._runs.get(id_)
+
+    def free_places(self) -> int:
+        """Return how many more runs could be answered at once; none once the server is ending."""
+        return 0 if self.closing else max(0, self.at_once - self.count("queued") - self.count("running"))
 
     def of(self, owner: str = "") -> list[Run]:
         """Return the owner's runs, the last one first."""
@@ -207,19 +275,25 @@ class Runs:
 
     async def aclose(self) -> None:
         """End all runs, and wait until they have ended."""
-        for run in self._runs.values():
+        local = [run for run in self._runs.values() if run.task and not run.elsewhere]
+        for run in local:
             run.cancel()
-        tasks = [run.task for run in self._runs.values() if run.task]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(run.task for run in local if run.task), return_exceptions=True)
+        for run in local:
+            await run.kept()
 
     def _require_room(self) -> None:
+        if self.closing:
+            raise ClosingError
         if self.count("queued") + self.count("running") + self._others >= self.at_once + self._queue:
             raise QueueFullError(max(1, round(self._seconds / self.at_once)))
 
     async def _answer(self, run: Run, ask: Ask) -> None:
         async with self._places:
-            run.state = "running"
-            run.add("running")
+            if not run.elsewhere:
+                run.state = "running"
+            if not any(event.kind == "running" for event in run.events):  # else another server began it
+                run.add("running")
             began = time.monotonic()
             try:
                 async with aclosing(ask()) as events:
@@ -231,7 +305,10 @@ class Runs:
 
     def _end(self, run: Run) -> None:
         """Say so if the run was cancelled, perhaps before it could begin; forget the owner's oldest."""
-        if not run.ended:
+        if run.elsewhere:
+            self._runs.pop(run.id, None)
+            return
+        if run.state in ("queued", "running"):
             run.state = "cancelled"
             run.add("cancelled")
         ended = [one for one in self.of(run.owner) if one.ended]
@@ -242,6 +319,8 @@ class Runs:
 
 def record(event: Event | NotKept | ClaimChecked | TextChecked, run: Run) -> None:
     """Add what happened to a run's events, and to what is known of it."""
+    if run.elsewhere:
+        return
     match event:
         case NodeStarted():
             run.add("node_started", node=event.node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.checked_text import check_events
 from app.server.access import Access
 from app.server.metrics import Metrics
-from app.server.runs import UnknownRunError
+from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
 from core.types import Fallback, Turn
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from app.feedback import FeedbackFolder
     from app.front_door import Event, SelfRAG
     from app.server.documents import Documents
-    from app.server.runs import Run, Runs
+    from app.server.runs import Runs
+    from app.server.shared_runs import SharedRuns
     from app.server.threads import ThreadRuns
     from app.text_to_check import TextToCheck
 
@@ -100,6 +102,7 @@ class Service:
     feedback: FeedbackFolder | None = None
     metrics: Metrics = field(default_factory=Metrics)
     threads: ThreadRuns | None = None
+    shared: SharedRuns | None = None
 
     async def start(
         self,
@@ -118,6 +121,10 @@ class Service:
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
         await self.require_fitting(owner, context)
+        if self.shared:
+            run = Run(question, owner, outlives)
+            await self.shared.start_question(run, context, turns, standalone)
+            return run
         rag = self.rag_of(owner)
         chosen = context.strategy if context and "strategy" in context.model_fields_set else None
         tokens = outlives and self.streams_drafts(chosen)
@@ -127,8 +134,12 @@ class Service:
 
         return self.runs.start(question, ask, owner=owner, outlives=outlives)
 
-    def check(self, given: TextToCheck, name: str, owner: str) -> Run:
+    async def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
+        if self.shared:
+            run = Run(name, owner, outlives=True, kind="check")
+            await self.shared.start_check(run, given)
+            return run
         rag = self.rag_of(owner)
         return self.runs.start(
             name,
@@ -148,13 +159,23 @@ class Service:
         return (strategy or self.rag.context.strategy) == "combined"
 
     async def run(self, id_: str, owner: str) -> Run:
-        """Return a run of the owner's, also one that only its thread still has. Raises `UnknownRunError`."""
-        try:
+        """Return a run of the owner's, of another server too, or that only its thread still has.
+
+        Raises `UnknownRunError`.
+        """
+        with suppress(UnknownRunError):
             return self.runs.get(id_, owner)
-        except UnknownRunError:
-            if self.threads is None:
-                raise
-            return await self.threads.run(id_, owner)
+        if self.shared:
+            with suppress(UnknownRunError):
+                return await self.shared.get(id_, owner)
+        if self.threads is None:
+            raise UnknownRunError
+        return await self.threads.run(id_, owner)
+
+    async def require_ready(self) -> None:
+        """Raise `RequestError` if the database of the documents and runs cannot be reached."""
+        if self.shared:
+            await self.shared.require_reachable()
 
     def rag_of(self, owner: str) -> SelfRAG:
         """Return the models over the owner's documents, which are brought in step meanwhile."""

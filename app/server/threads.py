@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from app.front_door import NodeFinished, NodeStarted
-from app.server.runs import INTERNAL, Run, State, UnknownRunError, finish, record
+from app.server.runs import INTERNAL, Ask, Run, State, UnknownRunError, finish, record
 from app.threads.answering import NotKept, ThreadAnswers
 from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
 from core.errors import SelfRAGError
@@ -35,7 +36,8 @@ class ThreadRuns:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
-        await self._resume_all()
+        if self._service.shared is None:
+            await self._resume_all()
         expiring = asyncio.create_task(self._expire())
         try:
             yield
@@ -60,7 +62,34 @@ class ThreadRuns:
             turn = await asyncio.to_thread(
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
             )
-            return self._start(turn, owner)
+            run = _new_run(turn, owner)
+            if self._service.shared:
+                try:
+                    await self._service.shared.hold(run)
+                except BaseException:
+                    self.answers.cancel(turn)
+                    raise
+            return self._start(run, turn, owner)
+
+    async def go_on(self, id_: str, owner: str) -> tuple[Ask, Callable[[], None]] | None:
+        """Take a question that another server had, to go on with, and to be given back; None if it has ended.
+
+        Raises `ThreadBusyError`.
+        """
+        turn = await asyncio.to_thread(self.threads.turn, id_, owner)
+        if turn.state != "unfinished":
+            return None
+        await asyncio.to_thread(self.answers.claim, turn, owner)
+        return self._ask(turn, owner), lambda: self.answers.cancel(turn)
+
+    async def tell_end(self, run: Run, owner: str) -> None:
+        """Tell of a run what its thread has of its end, which is cancelled if it has none."""
+        turn = await asyncio.to_thread(self.threads.turn, run.id, owner)
+        if turn.state == "unfinished":
+            await asyncio.to_thread(self.answers.claim, turn, owner)
+            await asyncio.to_thread(self.answers.cancel, turn)
+            turn = await asyncio.to_thread(self.threads.turn, run.id, owner)
+        _tell_end(turn, run)
 
     async def run(self, id_: str, owner: str) -> Run:
         """Return the run of a turn as its thread has it. Raises `UnknownRunError`."""
@@ -81,16 +110,20 @@ class ThreadRuns:
         """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
         await asyncio.to_thread(self.threads.get, thread, owner)
         await self._service.runs.remove_thread(thread, owner)
+        if self._service.shared:
+            await self._service.shared.end_thread(thread)
         await asyncio.to_thread(self.threads.delete, thread, owner)
 
-    def _start(self, turn: ThreadTurn, owner: str) -> Run:
+    def _ask(self, turn: ThreadTurn, owner: str) -> Ask:
         rag, tokens = self._service.rag_of(owner), self._service.streams_drafts(turn.options.get("strategy"))
 
         def ask() -> AsyncGenerator[Event | NotKept, None]:
             return self.answers.astream(rag, turn, owner, tokens=tokens)
 
-        run = _new_run(turn, owner)
-        self._service.runs.add(run, ask)
+        return ask
+
+    def _start(self, run: Run, turn: ThreadTurn, owner: str) -> Run:
+        self._service.runs.add(run, self._ask(turn, owner))
         if run.task:  # which may be cancelled before it asks
             run.task.add_done_callback(lambda _: self.answers.cancel(turn))
         return run
@@ -102,7 +135,7 @@ class ThreadRuns:
                 if owner in owners:
                     with suppress(ThreadBusyError):
                         self.answers.claim(turn, owner)
-                        self._start(turn, owner)
+                        self._start(_new_run(turn, owner), turn, owner)
         except ThreadStorageError as error:
             log.warning("%s", error)
 
@@ -118,6 +151,8 @@ class ThreadRuns:
         state: State = turn.state
         result = turn.result
         if turn.state == "unfinished":
+            if self._service.shared:  # which is answered by another server, or soon will be
+                state = "running"
             with suppress(UnknownRunError):
                 run = self._service.runs.get(turn.run, owner)
                 state, result = run.state, run.result
@@ -146,7 +181,18 @@ def _run_of(turn: ThreadTurn, owner: str) -> Run:
     run.state = turn.state
     if turn.result:
         run.add("running")
+    _tell_end(turn, run)
+    return run
+
+
+def _tell_end(turn: ThreadTurn, run: Run) -> None:
+    """Tell of a run how its turn ended, with the nodes of its path that were not told yet."""
+    if turn.result:
+        told = Counter(event.data["node"] for event in run.events if event.kind == "node_finished")
         for step in turn.result.path:
+            if told[step["node"]]:
+                told[step["node"]] -= 1
+                continue
             decided = {name: value for name, value in step.items() if name not in {"node", *SPENT}}
             record(NodeStarted(step["node"]), run)
             record(NodeFinished(step["node"], step["seconds"], decided), run)
@@ -154,5 +200,5 @@ def _run_of(turn: ThreadTurn, owner: str) -> Run:
     elif turn.state == "failed":
         run.fail(SelfRAGError(turn.message or INTERNAL))
     elif turn.state == "cancelled":
+        run.state = "cancelled"
         run.add("cancelled")
-    return run

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from app.front_door import Finished, question_after
 from app.show import numbered_answer
 from app.threads.checkpoints import answered, can_resume
-from app.threads.thread import State, ThreadBusyError, ThreadStorageError, ThreadTurn
+from app.threads.thread import LeaseLostError, State, ThreadBusyError, ThreadTurn
 from core.background import stream_in_background
-from core.errors import SelfRAGError
+from core.errors import RequestError, SelfRAGError
 from core.text import clean
 from graph.context import Context
 from graph.initial_state import require_question, require_standalone
@@ -129,8 +129,8 @@ class ThreadAnswers:
         """Answer a question that was begun, or go on with one that was cut off, event by event.
 
         The result is kept before `Finished` is yielded; where it cannot be kept, `NotKept` comes first. Closing the
-        generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, and what `SelfRAG`
-        raises; the turn has failed then.
+        generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, `LeaseLostError` where
+        another process goes on with it, and what `SelfRAG` raises; the turn has failed then.
         """
         self.claim(turn, owner)
         try:
@@ -144,6 +144,8 @@ class ThreadAnswers:
             if finished is None:
                 raise RuntimeError("the graph ended without a result")
             not_kept = await self._keep(turn, finished)
+        except LeaseLostError:
+            raise
         except Exception as error:
             if not isinstance(error, SelfRAGError):
                 log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
@@ -192,7 +194,7 @@ class ThreadAnswers:
         answered = (turn, finished.result, numbered_answer(finished.state))
         try:
             await asyncio.to_thread(self.threads.finish, *answered)
-        except ThreadStorageError as error:
+        except RequestError as error:
             log.warning("%s", error)
             self._not_kept[turn.thread] = answered
             return NotKept(str(error))
@@ -201,7 +203,7 @@ class ThreadAnswers:
     def _end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
         try:
             self.threads.end(turn, state, message)
-        except ThreadStorageError as error:
+        except (RequestError, LeaseLostError) as error:
             log.warning("%s", error)
 
     def _release(self, turn: ThreadTurn) -> None:

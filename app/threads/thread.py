@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from app.result import Result
-from core.errors import RequestError
+from core.errors import RequestError, SelfRAGError
 
 State = Literal["unfinished", "finished", "failed", "cancelled"]
 
@@ -75,3 +75,10 @@ class NotLastTurnError(RequestError):
 
 class ThreadStorageError(RequestError):
     """Threads cannot be read or written."""
+
+
+class LeaseLostError(SelfRAGError):
+    """Another process has taken over what this one was doing, and nothing more of it is kept."""
+
+    def __init__(self) -> None:
+        super().__init__("Another server has gone on with this question, because this one was silent for too long.")

@@ -288,8 +288,8 @@ def read():
 
 threading.Thread(target=read, daemon=True).start()
 time.sleep(2)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True: time.sleep(0.1)
 except KeyboardInterrupt:
     sys.exit(130)

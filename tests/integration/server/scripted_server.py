@@ -25,7 +25,7 @@ from app.server.documents import Documents
 from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
-from app.threads.store import Threads
+from app.threads.tables import ThreadTables
 from core.errors import ModelError
 from graph.builder import build_graph
 from retrieval.library.library import Library
@@ -85,10 +85,16 @@ class Models:
 
 
 def scripted_app(
-    models: Models | None = None, *, sources: Sources | None = None, threads: Threads | None = None, **options: Any
+    models: Models | None = None,
+    *,
+    sources: Sources | None = None,
+    threads: ThreadTables | None = None,
+    table: Any = None,
+    **options: Any,
 ) -> FastAPI:
     """The application over scripted models."""
-    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources, threads=threads)
+    rag = (models or Models()).rag()
+    return create_app(rag, ServerOptions(**options), sources=sources, threads=threads, table=table)
 
 
 def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:

@@ -1,0 +1,359 @@
+"""The runs of several servers over one database: any of them tells of each, and goes on with those of a dead one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import weakref
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from app.checked_text import CheckedText, check_events
+from app.front_door import DraftToken, NodeFinished, NodeStarted, question_after
+from app.postgres.leases import Lease
+from app.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
+from app.result import Result
+from app.server.errors import said_by
+from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
+from app.text_to_check import TextToCheck
+from app.threads.checkpoints import answered, can_resume
+from app.threads.thread import LeaseLostError, ThreadBusyError
+from core.errors import RequestError, SelfRAGError
+from core.text import as_json
+from graph.context import Context
+
+if TYPE_CHECKING:
+    from app.front_door import Event
+    from app.server.service import Service
+    from core.types import Turn
+
+POLL_SECONDS = 0.2  # between two looks for events that other servers keep
+TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
+EXPIRE_SECONDS = 3_600.0
+END_SECONDS = 10.0  # to wait for another server that is to end a run
+DRAIN_SECONDS = 20.0  # in which what is being answered may end when the server does
+RETRY_SECONDS = 1.0  # before events are kept again that could not be
+CALLS_AT_ONCE = 8  # to the database
+ENDS = {"finished", "failed", "cancelled"}
+T = TypeVar("T")
+log = logging.getLogger("selfrag.server")
+
+
+class SharedRuns:
+    """Keeps the runs of this server in a table, tells of others', and takes over those that nobody answers.
+
+    Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
+    """
+
+    def __init__(self, service: Service, table: RunTable) -> None:
+        self._service = service
+        self._table = table
+        self._leases: dict[str, Lease] = {}
+        self._watched: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
+        self._asking: set[asyncio.Future[Any]] = set()
+        self._threads = ThreadPoolExecutor(CALLS_AT_ONCE, "runs")
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Look at the table while the block lasts; then end what is being answered, and leave the rest to others."""
+        loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (self._table_expires, EXPIRE_SECONDS))
+        looking = [asyncio.create_task(self._each(seconds, look)) for look, seconds in loops]
+        try:
+            yield
+        finally:
+            self._service.runs.closing = True
+            await self._drain()
+            for one in looking:
+                one.cancel()
+            await asyncio.gather(*looking, return_exceptions=True)
+            self._threads.shutdown()
+
+    async def start(self, run: Run, asked: dict[str, Any], ask: Callable[[Lease], Ask]) -> None:
+        """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
+        with self._service.runs.room():
+            kept = KeptRun(
+                run.id, run.owner, run.kind, run.thread, run.question, as_json(asked), run.began, run.outlives,
+                "unfinished", None, None, cancelled=False, events=0,
+            )  # fmt: skip
+            lease = await self._call(partial(self._table.begin, kept))
+            self._answer(run, lease, ask(lease))
+
+    async def start_question(
+        self, run: Run, context: Context | None, conversation: Sequence[Turn], standalone: str | None
+    ) -> None:
+        """As `start`, of a question that is in no thread."""
+        asked = {
+            "context": context.model_dump(mode="json", exclude_unset=True) if context else None,
+            "conversation": list(conversation),
+            "standalone": standalone,
+        }
+        await self.start(run, asked, lambda lease: self._question(run, asked, lease))
+
+    async def start_check(self, run: Run, text: TextToCheck) -> None:
+        """As `start`, of a text to check."""
+        asked = {"text": text.text, "headings": text.headings}
+        await self.start(run, asked, lambda _: self._check(run, asked))
+
+    async def hold(self, run: Run) -> None:
+        """Take a run of a thread, which is kept since its turn was begun."""
+        self._hold(run, await self._call(partial(self._table.take, run.id)))
+
+    async def get(self, id_: str, owner: str) -> Run:
+        """Return a run of another server. Raises `UnknownRunError`."""
+        if (watched := self._watched.get(id_)) and watched.owner == owner:
+            return watched
+        kept = await self._call(partial(self._table.get, id_, owner))
+        if kept is None:
+            raise UnknownRunError
+        run = self._watched[id_] = await self._loaded(kept)
+        run.elsewhere, run.on_cancel = True, partial(self._ask_to_end, id_)
+        return run
+
+    async def last(self, owner: str) -> list[dict[str, Any]]:
+        """Return what is told of the owner's last runs, those of threads too, the newest first."""
+        return [_listed(one) for one in await self._call(partial(self._table.last, owner))]
+
+    async def end_thread(self, thread: str) -> None:
+        """Ask the servers for the end of what runs in a thread, and wait for it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                while await self._call(partial(self._table.cancel_thread, thread)):  # noqa: ASYNC110 - elsewhere
+                    await asyncio.sleep(POLL_SECONDS)
+
+    async def require_reachable(self) -> None:
+        """Raise `RequestError` if the database cannot be reached."""
+        await self._call(self._table.reachable)
+
+    async def keep(self, run: Run, events: Sequence[RunEvent]) -> bool:
+        """Keep events of a run; while the database is away, try again. False if another server has the run."""
+        kept = [KeptEvent(run.id, one.number, one.kind, _with_numbers(one, run)) for one in events]
+        ending = None
+        if events[-1].kind in ENDS:
+            outcome = run.result.outcome if run.result else None
+            ending = Ending(events[-1].kind, outcome, said_by(run.error) if run.error else None)
+        told = False
+        while lease := self._leases.get(run.id):
+            try:
+                await self._call(partial(self._table.append, run.id, lease, kept, ending))
+            except LeaseLostError:
+                self._lose(run)
+            except RequestError as error:
+                log.log(logging.DEBUG if told else logging.WARNING, "%s", error)
+                told = True
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                if ending:
+                    await self._call(self._leases.pop(run.id).release)
+                return True
+        return False
+
+    def _answer(self, run: Run, lease: Lease, ask: Ask) -> None:
+        self._hold(run, lease)
+        self._service.runs.add(run, ask)
+
+    def _hold(self, run: Run, lease: Lease) -> None:
+        self._leases[run.id] = lease
+        run.journal = self
+
+    def _lose(self, run: Run) -> None:
+        self._leases.pop(run.id, None)
+        self._watched[run.id] = run
+        run.leave(partial(self._ask_to_end, run.id))
+
+    def _ask_to_end(self, id_: str) -> None:
+        asking = asyncio.ensure_future(self._call(partial(self._table.cancel, id_)))
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+
+    def _question(self, run: Run, asked: dict[str, Any], lease: Lease) -> Ask:
+        rag, tokens = self._service.rag_of(run.owner), False
+        context = Context.model_validate(asked["context"]) if asked["context"] else None
+        if run.outlives:
+            tokens = self._service.streams_drafts((asked["context"] or {}).get("strategy"))
+
+        async def ask() -> AsyncGenerator[Event, None]:
+            given = question_after(run.question, asked["conversation"], asked["standalone"])
+            saver = self._table.saver(lease)
+            resumes = bool(run.events) and await can_resume(rag, saver, run.id)
+            stream = answered(rag, saver, run.id, None if resumes else given, context, tokens=tokens)
+            async with aclosing(stream) as events:
+                async for event in events:
+                    yield event
+
+        return ask
+
+    def _check(self, run: Run, asked: dict[str, Any]) -> Ask:
+        rag = self._service.rag_of(run.owner)
+        headings = [(start, end) for start, end in asked["headings"]]
+        return lambda: check_events(lambda progress: rag.acheck(asked["text"], headings=headings, progress=progress))
+
+    async def _poll(self) -> None:
+        watched = {id_: len(run.events) for id_, run in self._watched.items() if not run.ended}
+        if watched:
+            for event in await self._call(partial(self._table.events, watched)):
+                if run := self._watched.get(event.run):
+                    _tell(run, event)
+        if self._leases:
+            cancelled, lost = await self._call(partial(self._table.stopped, dict(self._leases)))
+            for id_ in cancelled:
+                if run := self._service.runs.answered_here(id_):
+                    run.cancel()
+            for id_ in lost:
+                if id_ in self._leases and (run := self._service.runs.answered_here(id_)):
+                    self._lose(run)
+
+    async def _take_over(self) -> None:
+        """Take runs that nobody answers, as many as can begin at once."""
+        if room := self._service.runs.free_places():
+            owners = [name for name, _ in self._service.options.access.tokens] or [""]
+            for kept in await self._call(partial(self._table.orphans, owners, room)):
+                with suppress(ThreadBusyError):  # another server was faster
+                    await self._go_on(kept)
+
+    async def _go_on(self, kept: KeptRun) -> None:
+        lease = await self._call(partial(self._table.take, kept.id))
+        try:
+            run = await self._loaded(kept)
+            again = await self._asking_again(kept, run, lease)
+        except BaseException as error:
+            await self._call(lease.release)
+            if isinstance(error, RequestError) and not isinstance(error, ThreadBusyError):
+                log.warning("%s", error)
+                return
+            raise
+        if run.ended:  # its end was kept, and its server died before it said so in the table
+            await self._call(lease.release)
+        elif again:
+            ask, on_end = again
+            self._answer(run, lease, _without(ask, run.events))
+            if run.task:
+                run.task.add_done_callback(lambda _: on_end())
+        else:
+            self._hold(run, lease)
+            await self._end(kept, run)
+
+    async def _asking_again(self, kept: KeptRun, run: Run, lease: Lease) -> tuple[Ask, Callable[[], None]] | None:
+        """Return how to go on with a run, and what to do at its end; None for one that is to be ended."""
+        if kept.thread:
+            threads = self._service.threads
+            return await threads.go_on(kept.id, kept.owner) if threads and not kept.cancelled else None
+        if kept.cancelled or not kept.outlives:
+            return None
+        asked = json.loads(kept.asked)
+        ask = self._check(run, asked) if kept.kind == "check" else self._question(run, asked, lease)
+        return ask, lambda: None
+
+    async def _end(self, kept: KeptRun, run: Run) -> None:
+        """End a run that needs no more answering: with what its thread kept of it, or as cancelled."""
+        if kept.thread and self._service.threads:
+            await self._service.threads.tell_end(run, kept.owner)
+        if run.state in ("queued", "running"):
+            run.state = "cancelled"
+            run.add("cancelled")
+        await run.kept()
+
+    async def _loaded(self, kept: KeptRun) -> Run:
+        """Return a run with its events."""
+        kind: Kind = "check" if kept.kind == "check" else "question"
+        run = Run(kept.question, kept.owner, kept.outlives, kind=kind, thread=kept.thread, id=kept.id, began=kept.began)
+        while found := await self._call(partial(self._table.events, {run.id: len(run.events)})):
+            for event in found:
+                _tell(run, event)
+        return run
+
+    async def _drain(self) -> None:
+        """Leave what waits to the other servers at once, and what is being answered if it does not end in time."""
+        here = [run for id_ in list(self._leases) if (run := self._service.runs.answered_here(id_))]
+        await asyncio.gather(*(self._hand_over(run) for run in here if run.state == "queued"))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await asyncio.gather(*(run.wait() for run in here if not run.elsewhere))
+        await asyncio.gather(*(self._hand_over(run) for run in here if not run.ended and not run.elsewhere))
+
+    async def _hand_over(self, run: Run) -> None:
+        lease = self._leases.get(run.id)
+        self._lose(run)
+        if run.task:
+            await asyncio.gather(run.task, return_exceptions=True)
+        if lease:
+            await self._call(lease.release)
+
+    async def _table_expires(self) -> None:
+        await self._call(self._table.expire)
+
+    async def _each(self, seconds: float, look: Callable[[], Any]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await look()
+            except RequestError as error:  # the database is away
+                log.debug("%s", error)
+            except Exception:
+                log.exception("the table of runs was not looked at")
+
+    async def _call(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+
+
+def _tell(run: Run, event: KeptEvent) -> None:
+    """Tell an event that was kept, if it is the next one."""
+    if event.number != len(run.events) + 1:
+        return
+    data = dict(event.data)
+    match event.kind:
+        case "running":
+            run.state = "running"
+        case "finished":
+            run.numbered = data.pop("numbered", "")
+            if run.kind == "check":
+                run.checked = CheckedText.model_validate(data["result"])
+            else:
+                run.result = Result.model_validate(data["result"])
+            run.state = "finished"
+        case "failed":
+            run.error, run.state = SelfRAGError(data["message"]), "failed"
+        case "cancelled":
+            run.state = "cancelled"
+    run.tell([RunEvent(event.number, event.kind, data)])
+
+
+def _with_numbers(event: RunEvent, run: Run) -> dict[str, Any]:
+    return {**event.data, "numbered": run.numbered} if event.kind == "finished" and run.result else event.data
+
+
+def _without(ask: Ask, told: Iterable[RunEvent]) -> Ask:
+    """Leave out of what a run tells anew the nodes that its events have told to their end."""
+    finished = Counter(event.data["node"] for event in told if event.kind == "node_finished")
+    starting, ending = finished.copy(), finished
+
+    async def new() -> AsyncGenerator[Any, None]:
+        async with aclosing(ask()) as events:
+            async for event in events:
+                if isinstance(event, NodeStarted) and starting[event.node] > 0:
+                    starting[event.node] -= 1
+                elif isinstance(event, NodeFinished) and ending[event.node] > 0:
+                    ending[event.node] -= 1
+                elif not (isinstance(event, DraftToken) and ending["generate"] + ending["direct_generate"] > 0):
+                    yield event
+
+    return new
+
+
+def _listed(kept: KeptRun) -> dict[str, Any]:
+    state = kept.state if kept.state != "unfinished" else "running" if kept.events > 1 else "queued"
+    return {
+        "id": kept.id,
+        "state": state,
+        "kind": kept.kind,
+        "thread": kept.thread,
+        "question": kept.question,
+        "began": kept.began.isoformat(timespec="seconds"),
+        "outcome": kept.outcome,
+        "error": kept.message,
+        "events": kept.events,
+    }

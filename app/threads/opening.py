@@ -1,0 +1,31 @@
+"""Where threads are kept: in the database that holds the libraries, or else in a folder beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import RequestError
+from retrieval.library.library import names_database
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from app.threads.tables import ThreadTables
+
+
+def open_threads(settings: Settings, store: str | None = None, *, expire: bool = True) -> ThreadTables:
+    """Open the threads of ``store``, or else of the settings' one; unless ``expire`` is False old ones are deleted.
+
+    Raises `ThreadStorageError`, and for a database `RequestError` and `StoreUnavailable`.
+    """
+    url, keep_days = store or settings.selfrag_store, settings.selfrag_keep_days if expire else None
+    if not names_database(url):
+        from app.threads.store import Threads
+
+        return Threads(settings.threads_folder, keep_days=keep_days)
+    try:
+        from app.postgres.threads import SharedThreads
+    except ImportError as error:
+        raise RequestError(
+            f"SELFRAG_STORE names PostgreSQL, which needs {error.name}: run pip install -r requirements-postgres.txt."
+        ) from error
+    return SharedThreads(url, keep_days=keep_days)

@@ -1,0 +1,377 @@
+"""Several servers over one database: each tells of all runs, and goes on with those of one that is dead or slow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from app.server.runs import Run
+from tests.integration.graph.sky import GOOD, QUESTION
+from tests.integration.server.scripted_server import (
+    ADDRESS,
+    ANN,
+    BOB,
+    Models,
+    events_of,
+    scripted_app,
+    tokens,
+    until,
+)
+
+psycopg = pytest.importorskip("psycopg")
+from app.postgres.leases import Leases  # noqa: E402 - they need psycopg
+from app.postgres.runs import RunTable  # noqa: E402
+from app.postgres.threads import SharedThreads  # noqa: E402
+from app.server import shared_runs  # noqa: E402
+from app.threads.answering import ThreadAnswers  # noqa: E402
+
+pytestmark = pytest.mark.postgres
+CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
+FOLLOW_UP = "And at night?"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look often at the table, and wait briefly for what ends."""
+    for name, seconds in {"POLL": 0.02, "TAKE": 0.05, "DRAIN": 0.2, "RETRY": 0.05}.items():
+        monkeypatch.setattr(shared_runs, f"{name}_SECONDS", seconds)
+
+
+@dataclass
+class Server:
+    """A server in this process, and a client of it."""
+
+    models: Models
+    threads: SharedThreads
+    client: httpx.AsyncClient
+    app: Any
+    ends: asyncio.Event
+    life: asyncio.Task[None]
+
+    async def end(self) -> None:
+        """End it as SIGTERM does."""
+        self.ends.set()
+        await self.life
+
+    def here(self, run: str) -> Run | None:
+        return self.app.state.service.runs.answered_here(run)  # type: ignore[no-any-return]
+
+    async def start(self, **given: Any) -> str:
+        answer = await self.client.post("/api/runs", json={"question": QUESTION, **given})
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["id"])
+
+    async def finished(self, run: str, state: str = "finished") -> dict[str, Any]:
+        """Return a run once it is in a state."""
+        while True:
+            told = (await self.client.get(f"/api/runs/{run}")).json()
+            if told["state"] == state:
+                return dict(told)
+            await asyncio.sleep(0.02)
+
+    async def events(self, run: str, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
+        """Follow a run to its end."""
+        async with self.client.stream("GET", f"/api/runs/{run}/events?after={after}") as response:
+            return [(int(number), kind, json.loads(data)) async for number, kind, data in events_of(response)]
+
+
+Serves = Callable[..., Any]
+
+
+@pytest.fixture
+async def serves(postgres_url: str, quick: None) -> AsyncIterator[Serves]:
+    """Start servers over one database."""
+    servers: list[Server] = []
+
+    async def serve(models: Models | None = None, *, silence: float = 600.0, **options: Any) -> Server:
+        threads = await asyncio.to_thread(lambda: SharedThreads(postgres_url, silence=silence))
+        models, begun, ends = models or Models(), asyncio.Event(), asyncio.Event()
+        app = scripted_app(models, threads=threads, table=RunTable(threads.database, threads.leases), **options)
+
+        async def live() -> None:
+            async with app.router.lifespan_context(app):
+                begun.set()
+                await ends.wait()
+
+        life = asyncio.create_task(live())
+        await begun.wait()
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS, timeout=60)
+        servers.append(Server(models, threads, client, app, ends, life))
+        return servers[-1]
+
+    yield serve
+    for server in servers:
+        await server.end()
+
+
+def gate() -> Models:
+    """Models that wait in their first call."""
+    return Models(gate=asyncio.Event())
+
+
+async def fall_silent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a server look dead to the others, as when its machine is paused; it goes on without knowing."""
+    monkeypatch.setattr(server.threads.leases, "_closing", _Set())
+    with server.threads.database.transaction() as connection:
+        connection.execute("UPDATE processes SET seen = '2020-01-01' WHERE name = %s", (server.threads.leases.process,))
+
+
+class _Set:
+    def wait(self, _: float) -> bool:
+        return True
+
+    def set(self) -> None:
+        pass
+
+
+async def test_any_server_tells_of_a_run_as_the_one_that_answers_it(serves: Serves) -> None:
+    first, second = await serves(gate()), await serves()
+    run = await first.start()
+    await until(lambda: first.models.calls)
+    assert (await second.finished(run, "running"))["result"] is None
+    following = asyncio.create_task(second.events(run))
+    listed = (await second.client.get("/api/runs")).json()["runs"]
+    assert [(one["id"], one["state"], one["question"]) for one in listed] == [(run, "running", QUESTION)]
+    await first.models.open()
+    events = await following
+    assert events == await first.events(run)
+    assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+    assert await second.events(run, after=5) == events[5:], "a stream is continued where the other server broke off"
+    paths = ("", "/export", "/picture.svg", "/citations/1", "/events")
+    for path in paths:
+        here, there = [await one.client.get(f"/api/runs/{run}{path}") for one in (first, second)]
+        assert (here.status_code, here.text) == (200, there.text), path
+    (told,) = (await second.client.get("/api/runs")).json()["runs"]
+    assert (told["state"], told["outcome"], told["events"]) == ("finished", "grounded", len(events))
+    assert second.models.calls == []
+
+
+async def test_a_run_is_ended_from_another_server(serves: Serves) -> None:
+    first, second = await serves(gate()), await serves()
+    run = await first.start()
+    await until(lambda: first.models.calls)
+    assert (await second.client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
+    assert (await first.client.get(f"/api/runs/{run}")).json()["state"] == "cancelled"
+    assert (await first.events(run))[-1][1] == "cancelled"
+
+
+@pytest.mark.parametrize("dies_at", ["retrieve", "draft", "support"])
+async def test_a_run_of_a_server_that_falls_silent_goes_on_in_another(
+    serves: Serves, monkeypatch: pytest.MonkeyPatch, dies_at: str
+) -> None:
+    """What was paid is not paid again, every event is told once, and the silent one can change nothing."""
+
+    class Held(Models):
+        async def wait(self, kind: str) -> None:
+            await super().wait(kind)
+            if kind == dies_at and not released.is_set():
+                held.set()
+                await released.wait()
+
+    released, held = asyncio.Event(), asyncio.Event()
+    first, second = await serves(Held()), await serves()
+    run = await first.start()
+    await held.wait()
+    follower = asyncio.create_task(first.events(run))
+    before = len((await first.client.get(f"/api/runs/{run}")).json()) and first.here(run)
+    assert before
+    known = len(before.events)
+    await fall_silent(first, monkeypatch)
+    done = await second.finished(run)
+    assert done["result"]["answer"] == GOOD
+    released.set()  # the first one wakes, and wants to write
+    events = await second.events(run)
+    assert await follower == events, "who follows at the first server gets what the second one tells"
+    assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+    nodes = [data["node"] for _, kind, data in events if kind == "node_finished"]
+    assert nodes == [step["node"] for step in done["result"]["path"]]
+    assert await second.events(run, after=known) == events[known:]
+    paid = Counter(first.models.calls[: first.models.calls.index(dies_at) + 1]) + Counter(second.models.calls)
+    assert paid - CALLS in (Counter({dies_at: 1}), Counter({dies_at: 1, "usefulness": 1}))
+    await until(lambda: first.here(run) is None)
+    assert (await first.client.get(f"/api/runs/{run}")).json() == done
+
+
+async def test_a_question_of_a_thread_goes_on_in_another_server(
+    serves: Serves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = await serves(gate()), await serves()
+    thread = (await second.client.post("/api/threads", json={})).json()["id"]
+    run = (await first.client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+    await until(lambda: first.models.calls)
+    (turn,) = (await second.client.get(f"/api/threads/{thread}")).json()["turns"]
+    assert (turn["run"], turn["state"]) == (run, "running")
+    busy = await second.client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
+    assert busy.status_code == 409
+    await fall_silent(first, monkeypatch)
+    await second.finished(run)
+    await first.models.open()
+    (turn,) = (await first.client.get(f"/api/threads/{thread}")).json()["turns"]
+    assert (turn["state"], turn["answer"]) == ("finished", GOOD)
+    after = await second.client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
+    told = await first.finished(after.json()["id"])
+    assert told["result"]["standalone"] == f"{QUESTION} {FOLLOW_UP}"
+
+
+async def test_a_run_whose_end_was_kept_in_its_thread_alone_is_told_to_its_end(serves: Serves) -> None:
+    """As when a server dies between the two, and of a question that was asked in a chat."""
+    server = await serves(at_once=1)
+    thread = server.threads.create().id
+    answers = ThreadAnswers(server.threads)
+    turn = answers.begin(thread, QUESTION)
+    async for _ in answers.astream(Models().rag(), turn, tokens=False):
+        pass
+    await server.finished(turn.run)
+    events = await server.events(turn.run)
+    assert [kind for _, kind, _ in events][-1] == "finished"
+    path = server.threads.turn(turn.run).result.path
+    assert [data["node"] for _, kind, data in events if kind == "node_finished"] == [step["node"] for step in path]
+    assert server.models.calls == []
+
+
+async def test_a_check_is_begun_anew_elsewhere(serves: Serves, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = await serves(gate()), await serves()
+    answer = await first.client.post("/api/checks", json={"text": f"{GOOD} Grass is green.", "name": "notes"})
+    run = answer.json()["id"]
+    await until(lambda: first.models.calls)
+    await fall_silent(first, monkeypatch)
+    done = await second.finished(run)
+    assert (done["kind"], done["question"], len(done["result"]["claims"])) == ("check", "notes", 2)
+    assert (await first.client.get(f"/api/runs/{run}/export")).text.count("Grass is green") >= 1
+
+
+async def test_a_question_whose_client_went_away_with_its_server_is_not_answered(
+    serves: Serves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = await serves(gate()), await serves()
+    asking = asyncio.create_task(first.client.post("/api/ask", json={"question": QUESTION}))
+    await until(lambda: first.models.calls)
+    ((run, _),) = [(one["id"], one) for one in (await second.client.get("/api/runs")).json()["runs"]]
+    await fall_silent(first, monkeypatch)
+    await second.finished(run, "cancelled")
+    assert second.models.calls == []
+    asking.cancel()
+    with suppress(asyncio.CancelledError):
+        await asking
+
+
+async def test_a_server_that_ends_leaves_what_waits_at_once_and_ends_what_it_answers(
+    serves: Serves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_runs, "DRAIN_SECONDS", 60.0)
+    first, second = await serves(gate(), at_once=1), await serves()
+    answered, waiting = await first.start(), await first.start()
+    await until(lambda: first.models.calls)
+    ending = asyncio.create_task(first.end())
+    assert (await second.finished(waiting))["result"]["answer"] == GOOD
+    assert Counter(second.models.calls) == CALLS
+    assert not ending.done(), "what is being answered is waited for"
+    await first.models.open()
+    await ending
+    assert (await second.finished(answered))["result"]["answer"] == GOOD
+    assert Counter(second.models.calls) == CALLS, "the second one did not answer it again"
+
+
+async def test_a_server_that_ends_leaves_what_takes_too_long_to_another(serves: Serves) -> None:
+    first, second = await serves(gate()), await serves()
+    run = await first.start()
+    await until(lambda: first.models.calls)
+    await first.end()
+    assert (await second.finished(run))["result"]["answer"] == GOOD
+
+
+async def test_a_server_that_is_ending_takes_nothing_and_says_so(serves: Serves) -> None:
+    server = await serves()
+    assert (await server.client.get("/readyz")).status_code == 200
+    server.app.state.service.runs.closing = True
+    for method, path, body in (("GET", "/readyz", None), ("POST", "/api/runs", {"question": QUESTION})):
+        refused = await server.client.request(method, path, json=body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert (await server.client.get("/livez")).status_code == 200
+
+
+async def test_a_server_whose_database_is_away_is_alive_and_not_ready(serves: Serves, postgres_url: str) -> None:
+    server = await serves()
+    server.threads.database.close()
+    assert (await server.client.get("/livez")).status_code == 200
+    refused = await server.client.get("/readyz")
+    assert (refused.status_code, "\n" in refused.json()["error"]["message"]) == (503, False)
+
+
+async def test_events_that_cannot_be_kept_are_kept_when_the_database_is_back(
+    serves: Serves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.errors import StoreUnavailable
+
+    append, failures = RunTable.append, iter([True] * 3)
+
+    def failing(*given: Any) -> None:
+        if next(failures, False):
+            raise StoreUnavailable("The database is away.")
+        append(*given)
+
+    first, second = await serves(gate()), await serves()
+    run = await first.start()
+    await until(lambda: first.models.calls)
+    monkeypatch.setattr(RunTable, "append", failing)
+    await first.models.open()
+    done = await second.finished(run)
+    assert done["result"]["answer"] == GOOD
+    assert await second.events(run) == await first.events(run)
+
+
+async def test_deleting_a_thread_ends_its_question_in_another_server(serves: Serves) -> None:
+    first, second = await serves(gate()), await serves()
+    thread = (await first.client.post("/api/threads", json={})).json()["id"]
+    run = (await first.client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+    await until(lambda: first.models.calls)
+    assert (await second.client.delete(f"/api/threads/{thread}")).status_code == 204
+    for server in (first, second):
+        assert (await server.client.get(f"/api/threads/{thread}")).status_code == 404
+    assert (await second.client.get(f"/api/runs/{run}")).status_code == 404
+    with second.threads.database.transaction() as connection:
+        for table in ("runs", "events", "turns", "checkpoints", "checkpoint_writes", "checkpoint_blobs"):
+            assert connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,), table  # noqa: S608
+
+
+async def test_owners_see_their_own_runs_alone_in_every_server(serves: Serves) -> None:
+    first, second = await serves(access=tokens()), await serves(access=tokens())
+    answer = await first.client.post("/api/runs", json={"question": QUESTION}, headers=ANN)
+    run = answer.json()["id"]
+    for server in (first, second):
+        for path in ("", "/events", "/export"):
+            assert (await server.client.get(f"/api/runs/{run}{path}", headers=BOB)).status_code == 404
+        assert (await server.client.delete(f"/api/runs/{run}", headers=BOB)).status_code == 404
+        assert (await server.client.get("/api/runs", headers=BOB)).json() == {"runs": []}
+    with second.threads.database.transaction() as connection:
+        assert connection.execute("SELECT cancelled FROM runs").fetchone() == (False,)
+
+
+def test_a_lease_is_of_one_process_until_it_is_silent_for_too_long(postgres_url: str) -> None:
+    from app.postgres.database import Marked
+    from app.threads.thread import LeaseLostError, ThreadBusyError
+
+    with ExitStack() as stack:
+        one, two = (SharedThreads(postgres_url, silence=60) for _ in range(2))
+        stack.callback(one.close)
+        stack.callback(two.close)
+        lease = one.leases.take("run x")
+        for leases in (one.leases, two.leases):
+            with pytest.raises(ThreadBusyError):
+                leases.take("run x")
+        other = Leases(two.database, silence=0.0)  # to which everybody has been silent for too long
+        taken = other.take("run x")
+        with one.database.transaction() as connection, pytest.raises(LeaseLostError):
+            lease.require(Marked(connection))
+        lease.release()  # which was lost, and changes nothing
+        with two.database.transaction() as connection:
+            taken.require(Marked(connection))
+        other.close()
