@@ -67,6 +67,7 @@ stress: ## break things on purpose, in full: faults, kills, bit flips, critics, 
 	$(PYTHON) -m tests.stress.threads load
 	$(PYTHON) -m tests.stress.index_kills
 	$(PYTHON) -m tests.stress.workers
+	$(PYTHON) -m tests.stress.servers
 	$(PYTHON) -m tests.stress.bit_flips
 	$(PYTHON) -m tests.stress.hostile
 
@@ -78,6 +79,7 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 	$(PYTHON) -m tests.stress.threads load --threads 6 --turns 4
 	$(PYTHON) -m tests.stress.index_kills --kills 6
 	$(PYTHON) -m tests.stress.workers --kills 6 --server-kills 1 --files 60
+	$(PYTHON) -m tests.stress.servers --kills 2 --questions 6
 	$(PYTHON) -m tests.stress.bit_flips --flips 40
 	$(PYTHON) -m tests.stress.hostile --attacks 1
 

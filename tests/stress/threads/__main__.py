@@ -78,10 +78,10 @@ class Server:
         await asyncio.to_thread(self.process.join)
 
 
-async def started(folder: Path, base_url: str, model: str, *, markers: bool = False) -> Server:
-    """Start a server over the threads in ``folder``."""
+async def started(store: Path | str, base_url: str, model: str, *, markers: bool = False) -> Server:
+    """Start a server over the threads of a store."""
     receiving, sending = PROCESSES.Pipe(duplex=False)
-    process = PROCESSES.Process(target=serve_threads, args=(folder, base_url, model, markers, sending))
+    process = PROCESSES.Process(target=serve_threads, args=(store, base_url, model, markers, sending))
     process.start()
     if not await asyncio.to_thread(receiving.poll, HUNG_SECONDS):
         raise TimeoutError("the server did not start")

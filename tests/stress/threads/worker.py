@@ -25,6 +25,7 @@ from tests.stress.faults.tickets import TicketRetriever, passages
 from tests.stress.graph_kills.worker import ROOMY
 
 AT_ONCE = 16
+SILENCE = 2.0  # seconds after which the other servers take a server for dead
 
 
 class MarkerRetriever:
@@ -40,8 +41,11 @@ def marked(number: str | int) -> str:
     return f"Thread {number} keeps the word marker{number}x."
 
 
-def serve_threads(folder: Path, base_url: str, model: str, markers: bool, ready: Connection) -> None:
-    """Serve over the model at ``base_url``, and send the port when the server has started."""
+def serve_threads(store: Path | str, base_url: str, model: str, markers: bool, ready: Connection) -> None:
+    """Serve over the model at ``base_url``, and send the port when the server has started.
+
+    ``store`` is the folder of the threads, or the address of a database that several servers share.
+    """
     chat = openai_chat(model, base_url=base_url, api_key="none", call_seconds=60)
     retriever: RetrieverLike = MarkerRetriever() if markers else TicketRetriever(passages())
     named = ChatOpenAI(model=model, api_key=SecretStr("none"), base_url=base_url)
@@ -49,6 +53,14 @@ def serve_threads(folder: Path, base_url: str, model: str, markers: bool, ready:
     rag.services = Services(Generator(chat), Critic(chat), retriever)
     rag.context = Context(limits=ROOMY)
     rag.graph = build_graph(rag.services)
-    app = create_app(rag, ServerOptions(at_once=AT_ONCE), threads=Threads(folder))
+    options = ServerOptions(at_once=AT_ONCE)
+    if isinstance(store, Path):
+        app = create_app(rag, options, threads=Threads(store))
+    else:
+        from app.postgres.runs import RunTable
+        from app.postgres.threads import SharedThreads
+
+        threads = SharedThreads(store, silence=SILENCE)
+        app = create_app(rag, options, threads=threads, table=RunTable(threads.database, threads.leases))
     listening = listen("127.0.0.1", 0)
     server_of(app, lambda: ready.send(listening.getsockname()[1])).run(sockets=[listening])

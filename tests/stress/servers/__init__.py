@@ -1,0 +1,1 @@
+"""Kills of one of several servers over one database."""
