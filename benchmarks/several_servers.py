@@ -5,8 +5,8 @@
 ``python -m app serve`` runs ``--servers`` times over a PostgreSQL that is started for it, and asks a model server in
 another process, of which each call takes 300 ms and which admits ``--admit`` at a time. ``--people`` begin at the same
 moment, each at one server, and ask ``--each`` questions of the sample library one after another. The capacity is calls
-× 0.3 s / ``--admit``; reached is that over the wall-clock. In the same run one server over an embedded store is asked by
-as many people. ``bench/several_servers.json`` has the figures.
+× 0.3 s / ``--admit``; reached is that over the wall-clock. In the same run one server over an embedded store is asked
+by as many people. ``bench/several_servers.json`` has the figures.
 """
 
 from __future__ import annotations
