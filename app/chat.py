@@ -66,10 +66,10 @@ def _talk(
     threads: ThreadTables, thread: Thread | None, settings: Settings, options: argparse.Namespace, screen: Screen
 ) -> None:
     from app.conversation import Conversation
-    from app.feedback import FeedbackFolder
+    from app.threads.opening import open_feedback
 
     with open_documents(settings, options, screen) as rag:
-        feedback = FeedbackFolder(settings.feedback_folder)
+        feedback = open_feedback(settings, threads)
         conversation = Conversation(rag, threads, feedback, context_of(options), options, screen)
         try:
             if thread:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.ask import require_model, show_answer, shows_drafts
-from app.feedback import Feedback, FeedbackFolder, Judgement
+from app.feedback import Feedback, FeedbackStore, Judgement
 from app.front_door import Finished
 from app.libraries import sync
 from app.thread_commands import export_thread, find_thread, show_threads, show_turns
@@ -38,7 +38,7 @@ class Conversation:
         self,
         rag: SelfRAG,
         threads: ThreadTables,
-        feedback: FeedbackFolder,
+        feedback: FeedbackStore,
         context: Context | None,
         options: argparse.Namespace,
         screen: Screen,

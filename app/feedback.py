@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -78,6 +78,16 @@ class Label(BaseModel):
         return row | {"answerable": True, "outcome": self.outcome, "answer": self.answer, "gold": self.gold}
 
 
+class FeedbackStore(Protocol):
+    """Where labels are kept."""
+
+    def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
+        """Keep a label durably. Raises `RequestError` if it cannot be kept."""
+
+    def labels(self) -> list[Label]:
+        """Return the last label of each run of all owners, the oldest first. Raises `RequestError`."""
+
+
 class FeedbackFolder:
     """A folder with one append-only file of labels for each owner."""
 
@@ -86,21 +96,7 @@ class FeedbackFolder:
 
     def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
         """Write a label durably. Raises `RequestError` if it cannot be written."""
-        gold = [
-            {"text": one["quote"], "source": one["source"], "page": one["page"], "row": one["row"]}
-            for one in result.citations
-        ]
-        label = Label(
-            run=run,
-            at=datetime.now(UTC),
-            feedback=feedback,
-            question=result.question,
-            standalone=result.standalone,
-            outcome=result.outcome,
-            answer=result.answer,
-            gold=gold,
-        )
-        line = as_json(label.model_dump(mode="json")).encode("utf-8", "replace") + b"\n"
+        line = as_json(label_of(run, feedback, result).model_dump(mode="json")).encode("utf-8", "replace") + b"\n"
         path = self._folder / f"{owner or 'own'}{SUFFIX}"
         try:
             make_private_folder(self._folder)
@@ -122,7 +118,7 @@ class FeedbackFolder:
                 lines = read_regular(path, LARGEST).splitlines()
             except OSError as error:
                 raise RequestError(f"{shown(path)} cannot be read ({error.strerror}).") from error
-            last |= {label.run: label for label in _labels_in(lines)}
+            last |= {label.run: label for label in labels_in(lines)}
         return sorted(last.values(), key=lambda one: one.at)
 
 
@@ -131,11 +127,30 @@ def examples_of(labels: Iterable[Label]) -> list[dict[str, Any]]:
     return [label.example() for label in labels if not is_blank(label.question)]
 
 
-def _labels_in(lines: Iterable[bytes]) -> Iterator[Label]:
+def label_of(run: str, feedback: Feedback, result: Result) -> Label:
+    """Return what a person says of a result, said now."""
+    gold = [
+        {"text": one["quote"], "source": one["source"], "page": one["page"], "row": one["row"]}
+        for one in result.citations
+    ]
+    return Label(
+        run=run,
+        at=datetime.now(UTC),
+        feedback=feedback,
+        question=result.question,
+        standalone=result.standalone,
+        outcome=result.outcome,
+        answer=result.answer,
+        gold=gold,
+    )
+
+
+def labels_in(lines: Iterable[bytes]) -> Iterator[Label]:
+    """Yield the labels of lines of JSON; what is none is left out."""
     for line in lines:
         with suppress(ValidationError, ValueError, RecursionError):
             yield Label.model_validate(json.loads(line))
 
 
 def _is_label(line: bytes) -> bool:
-    return next(_labels_in([line]), None) is not None
+    return next(labels_in([line]), None) is not None

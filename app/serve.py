@@ -83,7 +83,6 @@ def serve(options: argparse.Namespace) -> int:
 
 def application(settings: Settings, options: argparse.Namespace, screen: Screen) -> FastAPI:
     """Load the models, open the documents, and bind both to the web application."""
-    from app.feedback import FeedbackFolder
     from app.front_door import SelfRAG
     from app.libraries import open_served, open_shared
     from app.server.access import Access, read_tokens
@@ -91,6 +90,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     from app.server.documents import Documents
     from app.server.service import ServerOptions
     from app.server.sources import Sources
+    from app.threads.opening import open_feedback
     from retrieval.sandbox.pages import PageReader
 
     tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
@@ -122,8 +122,8 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
         return store.surroundings(cited["source"], passage, start, end, page=page, row=row)
 
-    feedback = FeedbackFolder(settings.feedback_folder)
     threads = opened_threads(settings, screen)
+    feedback = open_feedback(settings, threads)
     sources = Sources(around, PageReader())
     return create_app(rag, served, documents, sources, feedback, threads, table_of(threads, settings))
 

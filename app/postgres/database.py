@@ -88,6 +88,7 @@ CREATE TABLE events (
     PRIMARY KEY (run, number)
 )
     """,
+    "CREATE TABLE labels (run text PRIMARY KEY, owner text NOT NULL, label text NOT NULL)",
 )
 MIGRATIONS = (_VERSION_1,)  # from each version to the next, from none to 1
 # LangGraph's, in a transaction with ours: its tables are new then, so that nobody waits for an index of them.

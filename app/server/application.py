@@ -29,7 +29,7 @@ from app.server.threads_api import threads_api
 from app.threads.answering import ThreadAnswers
 
 if TYPE_CHECKING:
-    from app.feedback import FeedbackFolder
+    from app.feedback import FeedbackStore
     from app.front_door import SelfRAG
     from app.postgres.runs import RunTable
     from app.threads.tables import ThreadTables
@@ -44,7 +44,7 @@ def create_app(
     options: ServerOptions | None = None,
     documents: Documents | None = None,
     sources: Sources | None = None,
-    feedback: FeedbackFolder | None = None,
+    feedback: FeedbackStore | None = None,
     threads: ThreadTables | None = None,
     table: RunTable | None = None,
 ) -> FastAPI:

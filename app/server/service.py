@@ -24,7 +24,7 @@ from retrieval.filters import Filter
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from app.feedback import FeedbackFolder
+    from app.feedback import FeedbackStore
     from app.front_door import Event, SelfRAG
     from app.server.documents import Documents
     from app.server.runs import Runs
@@ -99,7 +99,7 @@ class Service:
     options: ServerOptions
     documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
-    feedback: FeedbackFolder | None = None
+    feedback: FeedbackStore | None = None
     metrics: Metrics = field(default_factory=Metrics)
     threads: ThreadRuns | None = None
     shared: SharedRuns | None = None

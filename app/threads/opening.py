@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.feedback import FeedbackFolder, FeedbackStore
 from core.errors import RequestError
 from retrieval.library.library import names_database
 
@@ -29,3 +30,14 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
             f"SELFRAG_STORE names PostgreSQL, which needs {error.name}: run pip install -r requirements-postgres.txt."
         ) from error
     return SharedThreads(url, keep_days=keep_days)
+
+
+def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:
+    """Open what people said of answers: in the database of the threads, or else in a folder."""
+    if threads is not None and names_database(settings.selfrag_store):
+        from app.postgres.feedback import SharedFeedback
+        from app.postgres.threads import SharedThreads
+
+        if isinstance(threads, SharedThreads):
+            return SharedFeedback(threads.database)
+    return FeedbackFolder(settings.feedback_folder)

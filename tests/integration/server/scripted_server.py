@@ -89,12 +89,10 @@ def scripted_app(
     *,
     sources: Sources | None = None,
     threads: ThreadTables | None = None,
-    table: Any = None,
     **options: Any,
 ) -> FastAPI:
     """The application over scripted models."""
-    rag = (models or Models()).rag()
-    return create_app(rag, ServerOptions(**options), sources=sources, threads=threads, table=table)
+    return create_app((models or Models()).rag(), ServerOptions(**options), sources=sources, threads=threads)
 
 
 def app_with_documents(folder: Path, models: Models | None = None, **options: Any) -> FastAPI:

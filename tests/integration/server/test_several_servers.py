@@ -13,7 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from app.server.application import create_app
 from app.server.runs import Run
+from app.server.service import ServerOptions
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ADDRESS,
@@ -21,12 +23,12 @@ from tests.integration.server.scripted_server import (
     BOB,
     Models,
     events_of,
-    scripted_app,
     tokens,
     until,
 )
 
 psycopg = pytest.importorskip("psycopg")
+from app.postgres.feedback import SharedFeedback
 from app.postgres.leases import Leases  # noqa: E402 - they need psycopg
 from app.postgres.runs import RunTable  # noqa: E402
 from app.postgres.threads import SharedThreads  # noqa: E402
@@ -94,7 +96,8 @@ async def serves(postgres_url: str, quick: None) -> AsyncIterator[Serves]:
     async def serve(models: Models | None = None, *, silence: float = 600.0, **options: Any) -> Server:
         threads = await asyncio.to_thread(lambda: SharedThreads(postgres_url, silence=silence))
         models, begun, ends = models or Models(), asyncio.Event(), asyncio.Event()
-        app = scripted_app(models, threads=threads, table=RunTable(threads.database, threads.leases), **options)
+        table, feedback = RunTable(threads.database, threads.leases), SharedFeedback(threads.database)
+        app = create_app(models.rag(), ServerOptions(**options), feedback=feedback, threads=threads, table=table)
 
         async def live() -> None:
             async with app.router.lifespan_context(app):
@@ -340,6 +343,18 @@ async def test_deleting_a_thread_ends_its_question_in_another_server(serves: Ser
     with second.threads.database.transaction() as connection:
         for table in ("runs", "events", "turns", "checkpoints", "checkpoint_writes", "checkpoint_blobs"):
             assert connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,), table  # noqa: S608
+
+
+async def test_what_is_said_of_an_answer_is_kept_for_all_servers(serves: Serves) -> None:
+    first, second = await serves(), await serves()
+    run = await first.start()
+    await first.finished(run)
+    for server, judgement in ((first, "wrong"), (second, "right")):
+        said = await server.client.post(f"/api/runs/{run}/feedback", json={"judgement": judgement})
+        assert said.status_code == 200
+    for server in (first, second):
+        (label,) = server.app.state.service.feedback.labels()
+        assert (label.run, label.feedback.judgement, label.answer) == (run, "right", GOOD)
 
 
 async def test_owners_see_their_own_runs_alone_in_every_server(serves: Serves) -> None:
