@@ -118,7 +118,8 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
 
     feedback = FeedbackFolder(settings.feedback_folder)
     threads = opened_threads(settings, screen)
-    return create_app(rag, served, documents, Sources(around, PageReader()), feedback, threads)
+    pages = PageReader(uploaded=documents.uploaded)
+    return create_app(rag, served, documents, Sources(around, pages), feedback, threads)
 
 
 def opened_threads(settings: Settings, screen: Screen) -> Threads | None:
