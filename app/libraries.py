@@ -157,8 +157,8 @@ def add_uploads(library: Library, uploads: Path) -> None:
             library.add([uploads])
 
 
-def move_uploads(uploads: Uploads, folder: Path) -> int:
-    """Store the uploads in a folder in the library's database, but for those that are there already; return how many.
+def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
+    """Store the uploads in a folder in the library's database, and return them; what is there already stays as it is.
 
     The files stay where they are. The next sync reads what was stored.
     """
@@ -166,16 +166,17 @@ def move_uploads(uploads: Uploads, folder: Path) -> int:
     from retrieval.documents.load import LARGEST, SUFFIXES
     from retrieval.store import UPLOADS, Upload
 
-    stored, moved = uploads.stored(), 0
+    stored, moved = uploads.stored(), []
     for file in sorted(folder.rglob("*")):
         path = UPLOADS + b"/" + os.fsencode(file.relative_to(folder))
-        if file.suffix.lower() not in SUFFIXES or file.name.startswith(".") or path in stored:
+        if file.suffix.lower() not in SUFFIXES or file.name.startswith("."):
             continue
         with suppress(OSError):  # removed meanwhile, or no file
-            content = read_regular(file, LARGEST, follow_links=False)
-            sha256 = hashlib.sha256(content).hexdigest()
-            uploads.keep(path, Upload(sha256, len(content), file.stat().st_mtime_ns), content)
-            moved += 1
+            if path not in stored:
+                content = read_regular(file, LARGEST, follow_links=False)
+                sha256 = hashlib.sha256(content).hexdigest()
+                uploads.keep(path, Upload(sha256, len(content), file.stat().st_mtime_ns), content)
+            moved.append(file)
     return moved
 
 

@@ -30,7 +30,7 @@ def sync_by_queue(
     """
     run = Sync(store, settings, progress)
     plan = queue_changes(store, queue, run, settings, seconds)
-    if plan.changed or (store.uploads and store.uploads.waiting()):
+    if plan.changed or (store.uploads and store.writable and store.uploads.waiting()):
         _read(store, queue, run, plan, progress, seconds)
     if plan.gone:
         with store.only_writer(seconds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -354,6 +355,14 @@ async def test_the_first_document_of_a_library_may_be_an_upload(start: Start) ->
     made = library_of(app).store.made()
     assert (made.embedding, made.splitter) == ("bow", asdict(SplitSettings()))
     assert library_of(app).verify().problems == []
+
+
+async def test_the_first_documents_of_a_library_may_be_sent_to_several_servers_at_once(start: Start) -> None:
+    apps = [start("c"), start("d")]
+    with client_of(apps[0], headers=ANN) as one, client_of(apps[1], headers=ANN) as other:
+        clients = [one, other] * 3
+        await asyncio.gather(*(put(client, f"{number}.txt", RED * number) for number, client in enumerate(clients, 1)))
+        assert [entry["status"] for entry in (await listed(one)).values()] == ["indexed"] * 6
 
 
 async def test_damage_of_an_upload_is_mended_from_its_bytes(
