@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from app.threads.store import Threads
-    from core.types import Citation
-    from retrieval.store import Surroundings
 
 HOST, PORT = "127.0.0.1", 8321
 AT_ONCE = 8
@@ -110,16 +108,10 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         mcp_allow_write=options.mcp_allow_write,
     )
     documents = Documents(rag, library, uploads, sample)
-
-    def around(cited: Citation) -> Surroundings:
-        store, passage = documents.asked.store, cited["passage"]
-        start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
-        return store.surroundings(cited["source"], passage, start, end, page=page, row=row)
-
     feedback = FeedbackFolder(settings.feedback_folder)
     threads = opened_threads(settings, screen)
-    pages = PageReader(uploaded=documents.uploaded)
-    return create_app(rag, served, documents, Sources(around, pages), feedback, threads)
+    sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
+    return create_app(rag, served, documents, sources, feedback, threads)
 
 
 def opened_threads(settings: Settings, screen: Screen) -> Threads | None:

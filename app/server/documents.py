@@ -19,9 +19,11 @@ from app.server.uploads import INDEX_SECONDS, uploads_of
 from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
 from core.files import is_below
 from core.text import clean, one_line, path_text, shortened, shown
+from core.types import Citation
 from retrieval.documents.load import SUFFIXES
 from retrieval.filters import Filter
 from retrieval.library.library import Library
+from retrieval.store import Surroundings
 from retrieval.sync_report import Source
 
 LONGEST_NAME = 200  # bytes in UTF-8, of the 255 that file systems take
@@ -112,6 +114,12 @@ class Documents:
         path = self.folder_of(owner) / checked_name(name)
         await asyncio.to_thread(self._uploads.remove, path)
         await self._written(lambda: self._uploads.index(path))
+
+    def around(self, cited: Citation) -> Surroundings:
+        """Return the text around a citation, and the file that it is from."""
+        store, passage = self.asked.store, cited["passage"]
+        start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
+        return store.surroundings(cited["source"], passage, start, end, page=page, row=row)
 
     def uploaded(self, path: Path) -> bytes | None:
         """Return the bytes of an upload that is kept in a database; None for any other file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from app.server import documents
 from app.server.application import create_app
 from app.server.documents import Documents
 from app.server.service import ServerOptions
+from app.server.sources import Sources
 from core.errors import RequestError, StoreUnavailable
 from retrieval.library.library import Library, open_store
 from retrieval.library.worker import Worker
@@ -54,7 +54,10 @@ def start(tmp_path: Path, postgres_url: str) -> Iterator[Start]:
             rag = Models().rag()
             held = Documents(rag, library, tmp_path / machine / "uploads")
             stack.callback(held.close)
-            return create_app(rag, ServerOptions(**{"access": tokens(), **options}), held)
+            pages = PageReader(uploaded=held.uploaded)
+            stack.callback(pages.close)
+            sources = Sources(held.around, pages)
+            return create_app(rag, ServerOptions(**{"access": tokens(), **options}), held, sources)
 
         yield start_
 
@@ -375,22 +378,23 @@ async def test_damage_of_an_upload_is_mended_from_its_bytes(
 
 
 async def test_the_page_of_a_pdf_is_shown_by_a_server_that_never_had_it(
-    b: FastAPI, on_a: httpx.AsyncClient, on_b: httpx.AsyncClient
+    on_a: httpx.AsyncClient, on_b: httpx.AsyncClient
 ) -> None:
-    data = pdf(["A page before it.", RED])
-    assert (await on_a.put("/api/documents/red.pdf", content=data)).json()["status"] == "indexed"
-    path, checksum = Path("uploads:/ann/red.pdf"), hashlib.sha256(data).hexdigest()
-    store = library_of(b).store
-    (one,) = [one for one in store.similarity_search("red light") if one.metadata["source"] == str(path)]
-    around = store.surroundings(str(path), one.page_content, 0, 9, page=one.metadata["page"])
-    assert (around.path, around.sha256) == (path, checksum)
-    pages = PageReader(uploaded=b.state.service.documents.uploaded)
-    with pages:
-        assert pages.place_quote(path, 2, "Red light", checksum)
-        assert (pages.render_page(path, 2, checksum, 300) or b"").startswith(b"\x89PNG")
-        await put(on_b, "red.pdf", "%PDF-1.7")
-        assert pages.render_page(path, 2, hashlib.sha256(b"%PDF-1.7").hexdigest(), 300) is None
-        assert pages.render_page(path, 2, "0" * 64, 300) is None
+    before = pdf(["A page before it.", AIR])
+    assert (await on_a.put("/api/documents/air.pdf", content=before)).json()["status"] == "indexed"
+    asked = {"question": QUESTION, "mode": "always", "sources": ["air.pdf"]}
+    id_ = (await on_b.post("/api/ask", json=asked)).headers["x-run-id"]
+    place = (await on_b.get(f"/api/runs/{id_}/citations/1")).json()
+    assert (place["kind"], place["source"], place["page"]) == ("page", "uploads:/ann/air.pdf", 2)
+    assert len(place["rectangles"]) == 1
+    picture = await on_b.get(place["page_image"])
+    assert (picture.headers["content-type"], picture.content[:4]) == ("image/png", b"\x89PNG")
+    await on_a.put("/api/documents/air.pdf", content=pdf([AIR]))
+    assert (await on_b.get(place["page_image"])).status_code == 404
+    id_ = (await on_b.post("/api/ask", json=asked)).headers["x-run-id"]
+    assert (await on_b.get(f"/api/runs/{id_}/citations/1")).json()["page"] == 1
+    await on_a.delete("/api/documents/air.pdf")
+    assert (await on_b.get(f"/api/runs/{id_}/citations/1/page.png")).status_code == 404
 
 
 async def test_what_an_older_version_kept_in_a_folder_is_moved_into_the_database(
