@@ -1,4 +1,4 @@
-"""A backup of a library in one file: a ZIP archive of JSON Lines, NumPy arrays and uploads, of which nothing is executed."""
+"""A backup of a library in one file: a ZIP archive of JSON Lines, NumPy arrays and uploads; nothing is executed."""
 
 from __future__ import annotations
 
