@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import platform
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from retrieval.filters import Filter
     from retrieval.library.library import Library
     from retrieval.splitter import SplitSettings
-    from retrieval.store import Machine, Model
+    from retrieval.store import Machine, Model, Uploads
     from retrieval.sync_report import SyncReport
 
 log = logging.getLogger("selfrag.library")
@@ -140,12 +141,43 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
 
 
 def add_uploads(library: Library, uploads: Path) -> None:
-    """Make the folder of uploads part of the library, if anything was uploaded."""
+    """Make the folder of uploads part of the library, if anything was uploaded.
+
+    A database keeps uploads itself: what an older version, or a copy, left in it as files of this folder is moved.
+    """
     from core.errors import RequestError
 
+    if library.store.uploads:
+        if uploads.resolve() in library.roots():
+            move_uploads(library.store.uploads, uploads.resolve())
+            library.remove(uploads.resolve())
+        return
     if uploads.is_dir():
         with suppress(RequestError):  # it holds no document yet
             library.add([uploads])
+
+
+def move_uploads(uploads: Uploads, folder: Path) -> list[Path]:
+    """Store the uploads in a folder in the library's database, and return them; what is there already stays as it is.
+
+    The files stay where they are. The next sync reads what was stored.
+    """
+    from core.files import read_regular
+    from retrieval.documents.load import LARGEST, SUFFIXES
+    from retrieval.store import UPLOADS, Upload
+
+    stored, moved = uploads.stored(), []
+    for file in sorted(folder.rglob("*")):
+        path = UPLOADS + b"/" + os.fsencode(file.relative_to(folder))
+        if file.suffix.lower() not in SUFFIXES or file.name.startswith("."):
+            continue
+        with suppress(OSError):  # removed meanwhile, or no file
+            if path not in stored:
+                content = read_regular(file, LARGEST, follow_links=False)
+                sha256 = hashlib.sha256(content).hexdigest()
+                uploads.keep(path, Upload(sha256, len(content), file.stat().st_mtime_ns), content)
+            moved.append(file)
+    return moved
 
 
 def home_of(url: str, settings: Settings) -> Path | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,13 @@ from core.text import as_json, shown
 from retrieval.library.copying import copy_library
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from app.screen import Screen
     from app.settings import Settings
-    from retrieval.library.copying import Copied
+    from retrieval.library.copying import Copied, Source
     from retrieval.store import Store
+    from retrieval.sync_report import Progress
 
 OWN = "library"
 
@@ -80,9 +84,9 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
         opened(options.target, options.library, settings, source.made().embedding) as target,
         screen.copying() as progress,
     ):
-        copied = copy_library(source, target, progress)
+        copied, moved = copy_all(source, target, settings, progress)
         threads = copy_threads(options.source, options.target, settings)
-    told(copied, "copied", screen)
+    told(copied, moved, "copied", screen)
     if threads is not None:
         screen.result(f"{threads:,} threads copied.")
 
@@ -130,20 +134,42 @@ def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> 
             opened(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
             screen.copying() as progress,
         ):
-            copied = copy_library(saved, target, progress)
+            copied, moved = copy_all(saved, target, settings, progress)
         with closing(open_threads(settings, expire=False)) as threads:
             try:
                 new = sum([threads.restore(one) for one in saved.extra()])
             except (ValueError, KeyError, TypeError) as error:
                 raise RequestError(f"The threads in {shown(options.file)} are damaged: name another backup.") from error
-    told(copied, "restored", screen)
+    told(copied, moved, "restored", screen)
     screen.result(f"{new:,} threads restored.")
 
 
-def told(copied: Copied, what: str, screen: Screen) -> None:
-    """Say how many documents there are now, and which files of theirs this machine lacks."""
+def copy_all(source: Source, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
+    """Copy a library, and return the files that became uploads of a database.
+
+    These are of the server's folders for uploads: as ordinary documents all owners would see them.
+    """
+    from app.libraries import move_uploads
+
+    uploads = target.uploads
+    folders = [one.resolve() for one in settings.uploads_folders] if uploads else []
+    roots = [one for one in folders if os.fsencode(one) in source.roots().kinds]
+    copied = copy_library(source, target, progress, without=[os.fsencode(root) for root in roots])
+    return copied, {path for root in roots if uploads for path in move_uploads(uploads, root)}
+
+
+def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:
+    """Say how many documents there are now, what became of uploads, and which files this machine lacks."""
     there = f"{copied.new:,} documents {what}, {copied.known:,} were there"
     screen.result(f"{there}; their {copied.passages:,} passages are the same.")
+    left_out = set(copied.left_out) - set(moved)
+    if moved:
+        screen.note(f"{len(moved):,} uploads were stored in the database: index, or the server, reads them.")
+    if left_out:
+        screen.note(
+            f"{len(left_out):,} uploads were left out: only a library in PostgreSQL takes them, with their bytes; "
+            "send them to the server again."
+        )
     for path in copied.missing:
         screen.note(f"{shown(path)} is not on this machine: index will remove it, unless it is put there.")
 
@@ -157,7 +183,7 @@ def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
     if home is None or (home / name).exists():  # opening makes one
         with opened(url, name, settings) as store:
             roots = store.roots()
-            if roots.kinds or roots.elsewhere:
+            if roots.kinds or roots.elsewhere or (store.uploads and store.uploads.stored()):
                 yield store
                 return
     raise RequestError(f"There is nothing in the library {name!r} there: look at the store's address and the name.")

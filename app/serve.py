@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from app.postgres.runs import RunTable
     from app.server.runs import Runs
     from app.threads.tables import ThreadTables
-    from core.types import Citation
-    from retrieval.store import Surroundings
 
 HOST, PORT = "127.0.0.1", 8321
 AT_ONCE = 8
@@ -116,15 +114,9 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
         mcp_allow_write=options.mcp_allow_write,
     )
     documents = Documents(rag, library, uploads, sample)
-
-    def around(cited: Citation) -> Surroundings:
-        store, passage = documents.asked.store, cited["passage"]
-        start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
-        return store.surroundings(cited["source"], passage, start, end, page=page, row=row)
-
     threads = opened_threads(settings, screen)
     feedback = open_feedback(settings, threads)
-    sources = Sources(around, PageReader())
+    sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
     return create_app(rag, served, documents, sources, feedback, threads, table_of(threads, settings))
 
 

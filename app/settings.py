@@ -159,11 +159,18 @@ class Settings(BaseSettings):
     def uploads_folder(self) -> Path:
         """Where the server keeps what is uploaded to it, by owners of tokens in a folder of its own.
 
-        Raises `RequestError` where no home folder is known.
+        A library in a database keeps uploads itself. Raises `RequestError` where no home folder is known.
         """
+        own, of_tokens = self.uploads_folders
+        return of_tokens if self.selfrag_tokens_file else own
+
+    @property
+    def uploads_folders(self) -> tuple[Path, Path]:
+        """Where a server without tokens keeps uploads, and one with tokens."""
         from platformdirs import user_data_path
 
-        return self._home(user_data_path) / ("uploads-of-tokens" if self.selfrag_tokens_file else "uploads")
+        home = self._home(user_data_path)
+        return home / "uploads", home / "uploads-of-tokens"
 
     @property
     def feedback_folder(self) -> Path:

@@ -19,6 +19,7 @@ from retrieval.splitter import SplitSettings
 from retrieval.sync_report import Progress, Status, SyncReport, VerifyReport
 
 Search = Literal["hybrid", "vectors", "bm25"]
+UPLOADS = b"uploads:"  # the folder of all uploads in a library; no disk has it, as paths of files are absolute
 WAIT = 5.0  # seconds for another writer to finish
 MOST_AROUND = 600  # characters before a quote, and after it
 
@@ -95,8 +96,8 @@ class SplitFile:
 class Job:
     """A file that this process has taken from a queue, to read it.
 
-    ``content`` is given where the file itself is on another machine. ``deaths`` counts the processes that ended while
-    they read it.
+    ``content`` is given where the file itself is on another machine, but for an upload (`Uploads.content`). ``deaths``
+    counts the processes that ended while they read it.
     """
 
     id: int
@@ -115,7 +116,10 @@ class FileQueue(Protocol):
     machine: Machine
 
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
-        """Queue files by path, with their size and modification time; drop this machine's that are not ``present``."""
+        """Queue files by path, with their size and modification time; drop this machine's that are not ``present``.
+
+        Uploads that are not read yet are queued too.
+        """
 
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
         """Take files for ``lease`` seconds: this machine's, or with ``everywhere`` all that can be read here."""
@@ -147,6 +151,44 @@ class FileQueue(Protocol):
 
     def others(self) -> bool:
         """Return True if a worker of another machine lives."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What is known of an uploaded file, without its bytes; ``mtime_ns`` is when it was uploaded."""
+
+    sha256: str
+    size: int
+    mtime_ns: int
+
+
+class KeptFiles(Protocol):
+    """Uploaded files that are kept with a library, by a path below `UPLOADS`."""
+
+    def stored(self) -> dict[bytes, Upload]:
+        """Return what is known of every upload, by path."""
+
+    def content(self, path: bytes) -> bytes | None:
+        """Return the bytes of an upload; None if there is none."""
+
+
+class Uploads(KeptFiles, Protocol):
+    """Uploaded files that a store keeps, so that every machine can read, replace and remove them."""
+
+    def put(self, path: bytes, content: bytes) -> None:
+        """Store or replace an upload and queue it, in one transaction."""
+
+    def keep(self, path: bytes, upload: Upload, content: bytes) -> None:
+        """Store a copy of an upload, which is queued by the next sync unless its passages are copied too."""
+
+    def remove(self, path: bytes) -> bool:
+        """Remove an upload, its place in the queue and its passages, in one transaction; False if there is none."""
+
+    def waiting(self) -> set[bytes]:
+        """Return the uploads that wait in the queue, or are being read."""
+
+    def unread(self) -> bool:
+        """Return True if an upload is to be read and does not wait in the queue: `FileQueue.put` adds it."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +228,10 @@ class Store(Protocol):
     @property
     def queue(self) -> FileQueue | None:
         """The queue from which files are read, if many machines may do so; else each sync reads them itself."""
+
+    @property
+    def uploads(self) -> Uploads | None:
+        """The uploaded files, if the store keeps them; else they lie in a folder of the server's machine."""
 
     def close(self) -> None:
         """Release what the store holds open."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from app.front_door import SelfRAG
 from app.libraries import open_docs, open_served, sync
 from app.serve import questions_at_once
-from app.server.documents import INDEX_SECONDS
 from app.server.runs import Run, Runs
+from app.server.uploads import INDEX_SECONDS
 from core.files import is_below
 from graph.initial_state import require_question
 

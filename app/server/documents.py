@@ -1,12 +1,10 @@
-"""What questions are asked of, and what is uploaded: each owner's files in a folder of their own."""
+"""What questions are asked of, with what is uploaded: each owner sees the shared documents and their own uploads."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
-import secrets
 import time
 import unicodedata
 from collections.abc import AsyncIterable, Callable
@@ -16,34 +14,37 @@ from typing import Any
 
 from app.front_door import SelfRAG
 from app.libraries import add_uploads
-from app.server.errors import NotFoundError, StorageError
-from core.errors import IndexBusy, RequestError, SelfRAGError
-from core.files import is_below, make_private_folder, open_private
+from app.server.errors import StorageError
+from app.server.uploads import INDEX_SECONDS, uploads_of
+from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
+from core.files import is_below
 from core.text import clean, one_line, path_text, shortened, shown
+from core.types import Citation
 from retrieval.documents.load import SUFFIXES
 from retrieval.filters import Filter
 from retrieval.library.library import Library
+from retrieval.store import Surroundings
 from retrieval.sync_report import Source
 
 LONGEST_NAME = 200  # bytes in UTF-8, of the 255 that file systems take
-INDEX_SECONDS = 60.0  # to wait for another process that writes the index
 REFRESH_SECONDS = 60.0  # from one look at the disk to the next
 CLOSE_SECONDS = 10.0  # for what is being indexed; indexing that is cut off goes on at the next start
 log = logging.getLogger("selfrag.server")
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Documents:
-    """A library, with what is uploaded in ``uploads``; the owner of a token sees nothing that another uploaded.
+    """A library, with what is uploaded to it; the owner of a token sees nothing that another uploaded.
 
-    ``sample`` is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time.
+    Uploads are kept in the library's database, which servers may share, else in the folder ``uploads``. The ``sample``
+    is asked instead while there is nothing in the library. Indexing is done in a thread, one at a time.
     """
 
     def __init__(self, rag: SelfRAG, library: Library, uploads: Path, sample: Library | None = None) -> None:
         self.library = library
         self.indexing: set[Path] = set()
         self._rag = rag
-        self._uploads = uploads.resolve()  # as the library has the paths of its documents
+        self._folder = uploads.resolve()
+        self._uploads = uploads_of(library, uploads)
         self._sample = sample
         self._asks_sample = sample is not None
         self._rags: dict[tuple[str, bool], SelfRAG] = {}
@@ -81,7 +82,8 @@ class Documents:
         sources = await asyncio.to_thread(self.asked.sources)
         visible = self.visible_to(owner)
         listed = [self._entry(one, owner) for one in sources if not visible or visible(os.fsencode(one.path))]
-        own = [path for path in sorted(self.indexing) if path.parent == self.folder_of(owner)]
+        waiting = self.indexing | await asyncio.to_thread(self._uploads.waiting)
+        own = [path for path in sorted(waiting) if path.parent == self.folder_of(owner)]
         new = [{**self._entry(Source(path, "empty", 0, ""), owner), "status": "indexing"} for path in own]
         return new + [one for one in listed if one["source"] not in {other["source"] for other in new}]
 
@@ -92,23 +94,12 @@ class Documents:
         is stored and listed, with the reason.
         """
         path = self.folder_of(owner) / checked_name(name)
-        part = path.with_name(f".{secrets.token_hex(8)}.part")
-        try:
-            make_private_folder(path.parent)
-            with os.fdopen(open_private(part, os.O_WRONLY | os.O_EXCL), "wb") as file:
-                async for chunk in body:
-                    await asyncio.to_thread(file.write, chunk)
-            part.replace(path)
-        except OSError as error:
-            raise _unstored(path, error) from error
-        finally:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
+        await self._uploads.put(path, body)
         self.indexing.add(path)
         try:
-            sources = await self._synced()
-        except IndexBusy as error:
-            raise IndexBusy(f"{shown(path.name)} is stored, and indexed later: {error}") from error
+            sources = await self._written(lambda: self._uploads.index(path))
+        except (IndexBusy, StoreUnavailable) as error:
+            raise type(error)(f"{shown(path.name)} is stored, and indexed later: {error}") from error
         except RequestError as error:
             raise StorageError(f"{shown(path.name)} is stored, but not indexed: {error}") from error
         finally:
@@ -121,26 +112,31 @@ class Documents:
     async def remove(self, owner: str, name: str) -> None:
         """Remove a document that the owner uploaded. Raises `NotFoundError` for any other."""
         path = self.folder_of(owner) / checked_name(name)
-        try:
-            path.unlink()
-        except FileNotFoundError:
-            raise NotFoundError(
-                f"{shown(path.name)} was not uploaded here: only what was can be removed here."
-            ) from None
-        except OSError as error:
-            raise _unstored(path, error) from error
-        await self._synced()
+        await asyncio.to_thread(self._uploads.remove, path)
+        await self._written(lambda: self._uploads.index(path))
+
+    def around(self, cited: Citation) -> Surroundings:
+        """Return the text around a citation, and the file that it is from."""
+        store, passage = self.asked.store, cited["passage"]
+        start, end, page, row = cited["start"], cited["end"], cited["page"], cited["row"]
+        return store.surroundings(cited["source"], passage, start, end, page=page, row=row)
+
+    def uploaded(self, path: Path) -> bytes | None:
+        """Return the bytes of an upload that is kept in a database; None for any other file."""
+        stored = self.library.store.uploads
+        return stored.content(os.fsencode(path)) if stored else None
 
     def visible_to(self, owner: str) -> Callable[[bytes], bool] | None:
         """Tell the paths that the owner may see from others'; None where there is one owner."""
         if not owner:
             return None
-        uploads, own = os.fsencode(self._uploads), os.fsencode(self.folder_of(owner))
-        return lambda path: is_below(path, own) or not is_below(path, uploads)
+        own = os.fsencode(self.folder_of(owner))
+        uploads = [os.fsencode(self._uploads.folder), os.fsencode(self._folder)]
+        return lambda path: is_below(path, own) or not any(is_below(path, folder) for folder in uploads)
 
     def folder_of(self, owner: str) -> Path:
         """Return the folder of the owner's uploads."""
-        return self._uploads / owner if owner else self._uploads
+        return self._uploads.folder / owner if owner else self._uploads.folder
 
     async def aclose(self) -> None:
         """Close the libraries, after what is being indexed, if that is not for long."""
@@ -172,18 +168,26 @@ class Documents:
             "removable": source.path.parent == self.folder_of(owner),
         }
 
-    async def _synced(self) -> list[Source]:
-        """Bring the library in step with the disk and return what is in it."""
+    async def _synced(self) -> None:
+        """Bring the library in step with the disk."""
 
-        def sync() -> list[Source]:
-            add_uploads(self.library, self._uploads)
+        def sync() -> None:
+            add_uploads(self.library, self._folder)
             self.library.sync(seconds=INDEX_SECONDS)
+
+        await self._written(sync)
+
+    async def _written(self, write: Callable[[], None]) -> list[Source]:
+        """Change the library in a thread, one change at a time, and return what is in it then."""
+
+        def sources() -> list[Source]:
+            write()
             return self.library.sources()
 
         async with self._writing:
-            sources = await asyncio.to_thread(sync)
-            self._asks_sample = self._sample is not None and not sources
-            return sources
+            found = await asyncio.to_thread(sources)
+            self._asks_sample = self._sample is not None and not found
+            return found
 
 
 def checked_name(name: str) -> str:
@@ -206,8 +210,3 @@ def checked_name(name: str) -> str:
     if Path(name).suffix.lower() not in SUFFIXES:
         raise RequestError(f"{told} is not of a kind that can be read: send {', '.join(sorted(SUFFIXES))}.")
     return name
-
-
-def _unstored(path: Path, error: OSError) -> StorageError:
-    remedy = "make room on the server's disk" if error.errno in FULL else "look at the server's folder for uploads"
-    return StorageError(f"{shown(path.name)} cannot be stored ({error.strerror or 'an error of the disk'}): {remedy}.")

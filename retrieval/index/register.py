@@ -46,6 +46,10 @@ class Register:
         return self.database.notes
 
     @property
+    def uploads(self) -> None:
+        """None: uploads lie in a folder of this machine."""
+
+    @property
     def queue(self) -> None:
         """None: each sync reads its files itself."""
         return None

@@ -1,4 +1,4 @@
-"""A backup of a library in one file: a ZIP archive of JSON Lines and NumPy arrays, with nothing that is executed."""
+"""A backup of a library in one file: a ZIP archive of JSON Lines, NumPy arrays and uploads; nothing is executed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from langchain_core.documents import Document
 from pydantic import TypeAdapter
 
 from core.errors import RequestError
-from core.files import open_private
+from core.files import is_below, open_private
 from core.text import shown
-from retrieval.library.copying import Source, batches
-from retrieval.store import Contents, Made, Record, Roots
+from retrieval.library.copying import Source, batches, content_of
+from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, Upload
 from retrieval.sync_report import Progress, TimeEstimate
 
-FORMAT = 1
+FORMAT = 2  # 1 had no uploads
 MANIFEST = "manifest.json"
 EXTRA = "threads.jsonl"
 RECORD = TypeAdapter(Record)
@@ -49,6 +49,7 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
                 done += len(batch)
                 estimate.passages += sum(record.passages for record in batch)
                 estimate.update(done)
+            uploads = _write_uploads(archive, members, source.uploads) if source.uploads else []
             _add(archive, members, EXTRA, "".join(f"{line}\n" for line in extra).encode())
             roots = source.roots()
             manifest = {
@@ -58,6 +59,7 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
                     _name(path): kind for path, kind in (dict.fromkeys(roots.elsewhere, "folder") | roots.kinds).items()
                 },
                 "followed": [_name(path) for path in roots.followed],
+                "uploads": uploads,
                 "documents": len(records),
                 "passages": sum(record.passages for record in records.values()),
                 "members": members,
@@ -92,6 +94,17 @@ def _write_part(
     _add(archive, members, f"vectors-{number:06}.npy", array.getvalue())
 
 
+def _write_uploads(archive: zipfile.ZipFile, members: Members, files: KeptFiles) -> list[dict[str, Any]]:
+    """Write each upload as a member of its own; return what the manifest says of them."""
+    rows = []
+    for number, (path, known) in enumerate(files.stored().items()):
+        upload, content = content_of(files, path, known)
+        member = f"upload-{number:06}"
+        _add(archive, members, member, content)
+        rows.append({"path": _name(path), "member": member, "mtime_ns": upload.mtime_ns})
+    return rows
+
+
 def _add(archive: zipfile.ZipFile, members: Members, name: str, data: bytes) -> None:
     members[name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     archive.writestr(name, data)
@@ -104,6 +117,23 @@ class _Place:
     part: int
     line: int
     first: int
+
+
+@dataclass
+class SavedUploads:
+    """The uploads in a backup, by path, and the members that have their bytes."""
+
+    archive: zipfile.ZipFile
+    uploads: dict[bytes, Upload]
+    members: dict[bytes, str]
+
+    def stored(self) -> dict[bytes, Upload]:
+        """As `KeptFiles.stored`."""
+        return self.uploads
+
+    def content(self, path: bytes) -> bytes | None:
+        """As `KeptFiles.content`."""
+        return self.archive.read(self.members[path]) if path in self.members else None
 
 
 class Backup:
@@ -121,6 +151,7 @@ class Backup:
         try:
             self._manifest = self._checked()
             self._records, self._places = self._listed()
+            self.uploads = self._saved_uploads()
         except BaseException as error:
             self._archive.close()
             if isinstance(
@@ -213,6 +244,17 @@ class Backup:
             if first and vectors.shape != (first, self.made().dimension):
                 raise ValueError("dimension")
         return records, places
+
+    def _saved_uploads(self) -> SavedUploads:
+        saved = SavedUploads(self._archive, {}, {})
+        for row in self._manifest.get("uploads", []):
+            told = self._manifest["members"][row["member"]]
+            path = _path(row["path"])
+            if not is_below(path, UPLOADS):
+                raise ValueError("path")
+            saved.uploads[path] = Upload(told["sha256"], int(told["size"]), int(row["mtime_ns"]))
+            saved.members[path] = row["member"]
+        return saved
 
     def _vectors(self, part: int) -> Any:
         return np.load(io.BytesIO(self._archive.read(f"vectors-{part:06}.npy")), allow_pickle=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,9 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from core.errors import IndexBusy, RequestError
+from core.files import is_below
 from core.text import shown
 from retrieval.splitter import SplitSettings
-from retrieval.store import Contents, Made, Record, Roots, SplitFile, Store
+from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, SplitFile, Store, Upload, Uploads
 from retrieval.sync_report import Progress, TimeEstimate
 from retrieval.unit_vectors import Vectors, text_hash
 
@@ -23,6 +25,10 @@ MOST_PASSAGES = 2_000  # at a time, or one document
 
 class Source(Protocol):
     """What is copied from: a store, or a backup."""
+
+    @property
+    def uploads(self) -> KeptFiles | None:
+        """As `Store.uploads`."""
 
     def made(self) -> Made:
         """As `Store.made`."""
@@ -42,22 +48,30 @@ class Copied:
     """How many documents were copied, how many were there already, and how many passages all of them have.
 
     ``missing`` are files that were added by name and are not on this machine: the next sync takes them for removed.
+    ``left_out`` are uploads that the target does not keep, and what lies in folders that were to be left out.
     """
 
     new: int
     known: int
     passages: int
     missing: list[Path]
+    left_out: list[Path]
 
 
-def copy_library(source: Source, target: Store, progress: Progress | None = None) -> Copied:
+def copy_library(
+    source: Source, target: Store, progress: Progress | None = None, *, without: Collection[bytes] = ()
+) -> Copied:
     """Copy what the target lacks, and compare all of it with the source; the target's other documents stay.
+
+    Uploads are copied with their bytes where both keep uploads. Roots in ``without`` are left out.
 
     It may be interrupted and called again. Raises ``RequestError`` where the target is made with another model or other
     passages, or where a copy is not the same.
     """
     made = source.made()
-    records = source.records()
+    apart = [*without] if target.uploads else [*without, UPLOADS]
+    left_out = {path for path in source.records() if any(is_below(path, root) for root in apart)}
+    records = {path: record for path, record in source.records().items() if path not in left_out}
     if made.embedding and made.embedding != target.model.name:
         raise ValueError("open the target with the model of the source")
     with target.only_writer():
@@ -69,7 +83,9 @@ def copy_library(source: Source, target: Store, progress: Progress | None = None
                     "choose an empty one."
                 )
             target.clear_outdated(settings)
-        missing = _add_roots(source.roots(), target)
+        missing = _add_roots(source.roots(), target, without)
+        if source.uploads and target.uploads:
+            _copy_uploads(source.uploads, target.uploads)
         known = target.records()
         lacking = {path: record for path, record in records.items() if not _same(record, known.get(path))}
         estimate = TimeEstimate([(_path(path), record.size) for path, record in lacking.items()], progress)
@@ -81,9 +97,8 @@ def copy_library(source: Source, target: Store, progress: Progress | None = None
             estimate.update(done)
         target.settle()
         _compare(source, target, records)
-    return Copied(
-        len(lacking), len(records) - len(lacking), sum(record.passages for record in records.values()), missing
-    )
+    passages = sum(record.passages for record in records.values())
+    return Copied(len(lacking), len(records) - len(lacking), passages, missing, [_path(path) for path in left_out])
 
 
 def batches(records: Mapping[bytes, Record]) -> Iterator[list[Record]]:
@@ -98,9 +113,25 @@ def batches(records: Mapping[bytes, Record]) -> Iterator[list[Record]]:
         yield batch
 
 
-def _add_roots(roots: Roots, target: Store) -> list[Path]:
+def content_of(files: KeptFiles, path: bytes, upload: Upload) -> tuple[Upload, bytes]:
+    """Return an upload with its bytes, also if it was replaced meanwhile. Raises ``IndexBusy`` if it was removed."""
+    content = files.content(path)
+    if content is None:
+        raise IndexBusy(f"{shown(_path(path).name)} was removed while it was copied: copy again.")
+    return replace(upload, sha256=hashlib.sha256(content).hexdigest(), size=len(content)), content
+
+
+def _copy_uploads(source: KeptFiles, target: Uploads) -> None:
+    known = target.stored()
+    for path, upload in source.stored().items():
+        if known.get(path) != upload:
+            target.keep(path, *content_of(source, path, upload))
+
+
+def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[Path]:
     """Add the roots, of other machines too, without which their files would count as gone; return missing files."""
     kinds = dict.fromkeys(roots.elsewhere, "folder") | roots.kinds
+    kinds = {path: kind for path, kind in kinds.items() if path not in without}
     if kinds:
         target.add_roots(kinds, roots.followed)
     files = [_path(path) for path, kind in kinds.items() if kind == "file"]

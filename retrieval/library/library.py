@@ -17,7 +17,7 @@ from core.text import shown
 from retrieval.filters import Filter, Visible
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
-from retrieval.library.queued_sync import queue_changes, send, sync_by_queue
+from retrieval.library.queued_sync import queue_changes, read_upload, send, sync_by_queue
 from retrieval.library.sync import Sync
 from retrieval.splitter import SplitSettings
 from retrieval.store import WAIT, FileQueue, Machine, Model, Search, Store
@@ -135,6 +135,26 @@ class Library:
         queue = self.require_queue()
         queue_changes(self.store, queue, Sync(self.store, self.settings, None), self.settings, WAIT)
         return queue.waiting(), send(queue)
+
+    def read_upload(self, path: bytes, *, seconds: float = WAIT) -> None:
+        """Bring an upload into the library that was put into `Store.uploads`.
+
+        What was made with other settings is made anew first, as by `sync`, which may raise ``IndexBusy`` after
+        ``seconds``. Raises ``StoreUnavailable`` when the database cannot be reached: the upload is read later.
+        """
+        store = self.store
+        if store.queue is None or store.uploads is None:
+            raise ValueError("the store keeps no uploads")
+        if store.outdated(self.settings):
+            self.sync(seconds=seconds)
+            return
+        if not store.made().splitter:
+            with store.only_writer(seconds):
+                store.clear_outdated(self.settings)  # records the settings
+        try:
+            read_upload(store, store.queue, store.uploads, path, self.settings)
+        except OtherDimensionError:
+            self.sync(seconds=seconds)
 
     def require_queue(self) -> FileQueue:
         """Return the queue of the store. Raises ``RequestError`` where it has none."""

@@ -13,7 +13,7 @@ from core.files import read_regular
 from retrieval.library.sync import Plan, Sync
 from retrieval.library.worker import Worker
 from retrieval.splitter import SplitSettings
-from retrieval.store import FileQueue, Store
+from retrieval.store import FileQueue, Store, Uploads
 from retrieval.sync_report import Progress, SyncReport, TimeEstimate
 
 PAUSE = 0.2  # seconds until the files that others read are looked for again
@@ -30,7 +30,7 @@ def sync_by_queue(
     """
     run = Sync(store, settings, progress)
     plan = queue_changes(store, queue, run, settings, seconds)
-    if plan.changed:
+    if plan.changed or (store.uploads and store.writable and store.uploads.waiting()):
         _read(store, queue, run, plan, progress, seconds)
     if plan.gone:
         with store.only_writer(seconds):
@@ -44,7 +44,8 @@ def sync_by_queue(
 def queue_changes(store: Store, queue: FileQueue, run: Sync, settings: SplitSettings, seconds: float) -> Plan:
     """Queue the files that are new or changed, and return the plan; what is gone is not removed yet."""
     plan = run.plan()
-    if plan.changed or store.outdated(settings):
+    unread = bool(store.uploads and store.writable and store.uploads.unread())
+    if plan.changed or unread or store.outdated(settings):
         with store.only_writer(seconds):
             run.report.notes += store.clear_outdated(settings)
             plan = run.plan()
@@ -59,6 +60,16 @@ def queue_changes(store: Store, queue: FileQueue, run: Sync, settings: SplitSett
     return plan
 
 
+def read_upload(store: Store, queue: FileQueue, uploads: Uploads, path: bytes, settings: SplitSettings) -> None:
+    """Read what is queued until an upload has been read, here or by another process."""
+    with Worker(store, queue, settings, worker_name(), everywhere=False, unreachable=_raise) as worker:
+        while path in uploads.waiting():
+            if not worker.step():
+                time.sleep(PAUSE)
+    with suppress(RequestError), store.only_writer(seconds=0):
+        store.settle()
+
+
 def send(queue: FileQueue, most: int | None = None) -> int:
     """Send files to other machines, as `FileQueue.send`; return how many are too large, or cannot be read."""
 
@@ -69,6 +80,10 @@ def send(queue: FileQueue, most: int | None = None) -> int:
             return None
 
     return queue.send(read, most=most)
+
+
+def _raise(error: RequestError) -> None:
+    raise error
 
 
 def worker_name() -> str:

@@ -14,7 +14,7 @@ from retrieval.documents.load import LARGEST, documents_of
 from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.splitter import SplitSettings, split
-from retrieval.store import Record, Roots, SplitFile, Store
+from retrieval.store import UPLOADS, Record, Roots, SplitFile, Store
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.unit_vectors import BATCH
 
@@ -52,8 +52,7 @@ class Sync:
     def plan(self) -> Plan:
         """Compare the disk with the index: by size and modification time, then by content where these differ."""
         roots, known = self._store.roots(), self._store.records()
-        if roots.elsewhere:
-            known = {path: record for path, record in known.items() if not _is_elsewhere(path, roots)}
+        known = {path: record for path, record in known.items() if not _is_elsewhere(path, roots)}
         if known and not roots.kinds:
             raise damaged()  # removing a root removes its documents
         plan = Plan(find_documents(roots.kinds, roots.followed), known)
@@ -199,10 +198,9 @@ def split_file(reading: Reading, stamp: Stamp, settings: SplitSettings, id_: int
 
 
 def _is_elsewhere(path: bytes, roots: Roots) -> bool:
-    """True for a document that only another machine's roots cover."""
-    return any(is_below(path, root) for root in roots.elsewhere) and not any(
-        is_below(path, root) for root in roots.kinds
-    )
+    """True for an upload, and for a document that only another machine's roots cover."""
+    others = [UPLOADS, *roots.elsewhere]
+    return any(is_below(path, root) for root in others) and not any(is_below(path, root) for root in roots.kinds)
 
 
 def _day(stamp: Stamp) -> str:

@@ -14,12 +14,13 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from core.errors import IndexBusy, RequestError, StoreUnavailable
+from core.files import is_below
 from core.text import shown
 from retrieval.library.discovery import Stamp
 from retrieval.library.sync import split_file
 from retrieval.sandbox.pool import Readers, Reading
 from retrieval.splitter import SplitSettings
-from retrieval.store import FileQueue, Job, Record, SplitFile, Store
+from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile, Store
 from retrieval.unit_vectors import BATCH
 
 LEASE = 60.0  # seconds after which the files of a process that ended are another's
@@ -104,9 +105,23 @@ class Worker:
             if job.deaths >= MOST_DEATHS:
                 yield job, _given_up(job)
         jobs = [job for job in jobs if job.deaths < MOST_DEATHS]
-        paths = [_copy(job, folder) if job.content is not None else job.path for job in jobs]
+        paths = [self._readable(job, folder) for job in jobs]
         for job, reading in zip(jobs, self._readers.read(paths), strict=True):
             yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self._settings)
+
+    def _readable(self, job: Job, folder: Path) -> bytes:
+        """Return where a file can be read: itself, or a copy of one that was sent or uploaded.
+
+        The copy's kind is in the name's ending. One of an upload that was removed meanwhile is empty.
+        """
+        content, uploads = job.content, self._store.uploads
+        if uploads and is_below(job.path, UPLOADS):
+            content = self._persist(lambda: uploads.content(job.path)) or b""
+        if content is None:
+            return job.path
+        copy = folder / f"{job.id}{Path(os.fsdecode(job.path)).suffix}"
+        copy.write_bytes(content)
+        return os.fsencode(copy)
 
     def _finish(self, files: dict[Job, SplitFile]) -> None:
         if files:
@@ -163,13 +178,6 @@ def _together(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
         if number and size > LIGHT:
             return list(jobs[:number]), list(jobs[number:])
     return list(jobs), []
-
-
-def _copy(job: Job, folder: Path) -> bytes:
-    """Write the bytes of a file on another machine where they can be read; its kind is in the name's ending."""
-    copy = folder / f"{job.id}{Path(os.fsdecode(job.path)).suffix}"
-    copy.write_bytes(job.content or b"")
-    return os.fsencode(copy)
 
 
 def _under_its_name(reading: Reading, job: Job) -> Reading:

@@ -90,7 +90,22 @@ CREATE TABLE queue (
     "CREATE UNIQUE INDEX queue_by_path ON queue (sha256(path))",
     "CREATE TABLE workers (name text PRIMARY KEY, machine text NOT NULL, seen timestamptz NOT NULL)",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1, _VERSION_2)  # from each version to the next, from none to 1
+# Files that were uploaded, with their bytes: `retrieval.postgres.uploads`. What is mostly compressed is kept as it is.
+_VERSION_3 = (
+    """
+CREATE TABLE uploads (
+    path bytea NOT NULL,
+    sha256 text NOT NULL,
+    size bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    content bytea NOT NULL
+)
+    """,
+    "CREATE UNIQUE INDEX uploads_by_path ON uploads (sha256(path))",
+    "ALTER TABLE uploads ALTER content SET STORAGE EXTERNAL",
+)
+# From each version to the next, from none to 1.
+MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1, _VERSION_2, _VERSION_3)
 
 
 class Prepared(NamedTuple):

@@ -19,6 +19,7 @@ from retrieval.postgres.candidates import Condition, Found
 from retrieval.postgres.consistency import verify
 from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.queue import PostgresQueue, owner
+from retrieval.postgres.uploads import PostgresUploads
 from retrieval.ranking import best_passages
 from retrieval.searching_store import SearchingStore
 from retrieval.settings_changes import changes, other_dimension, other_model
@@ -61,6 +62,7 @@ class PostgresStore(SearchingStore):
         self.model = model
         self.default_search = search
         self.queue = PostgresQueue(self, machine or Machine(platform.node() or "this machine"))
+        self.uploads = PostgresUploads(self)
         self.notes: list[str] = []
 
     @classmethod

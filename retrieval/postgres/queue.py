@@ -9,6 +9,7 @@ from core.files import is_below
 from core.text import one_line
 from retrieval.postgres import rows
 from retrieval.postgres.database import Connection
+from retrieval.postgres.uploads import UNREAD
 from retrieval.settings_changes import changes
 from retrieval.splitter import SplitSettings
 from retrieval.store import Job, Machine, SplitFile
@@ -24,6 +25,10 @@ ON CONFLICT (sha256(path)) DO UPDATE
 SET machine = excluded.machine, size = excluded.size, mtime_ns = excluded.mtime_ns, content = NULL,
     version = queue.version + 1
 WHERE (queue.machine, queue.size, queue.mtime_ns) IS DISTINCT FROM (excluded.machine, excluded.size, excluded.mtime_ns)
+"""
+_PUT_UNREAD = f"""
+INSERT INTO queue (path, machine, size, mtime_ns) SELECT path, '', size, mtime_ns {UNREAD}
+ON CONFLICT (sha256(path)) DO NOTHING
 """
 # Times are the database's, so that the machines' clocks need not agree.
 _TAKE = """
@@ -83,7 +88,8 @@ class PostgresQueue:
             connection.execute("DELETE FROM queue WHERE id = ANY(%s)", (gone,))
             values = [(path, owner(path, self.machine), *stamp) for path, stamp in files.items()]
             connection.cursor().executemany(_PUT, values)
-            if files:
+            queued_uploads = connection.execute(_PUT_UNREAD.encode()).rowcount
+            if files or queued_uploads:
                 self._store.make_room(connection)
 
     def drop_below(self, connection: Connection, root: bytes) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from retrieval.library.library import open_store
+from retrieval.store import Model, Store, Upload
 from tests.command_line import Program
+from tests.unit.retrieval.fakes import BagOfWords
 
 COPIED = "2 documents copied, 0 were there; their 2 passages are the same.\n"
 
@@ -82,3 +87,74 @@ def test_an_empty_library_is_not_copied(program: Program, tmp_path: Path) -> Non
     ended = program("library", "copy", "sqlite://", f"sqlite:///{tmp_path}/there")
     assert (ended.code, ended.out) == (2, "")
     assert "There is nothing in the library" in ended.err
+
+
+@pytest.mark.postgres
+def test_a_backup_is_restored_with_what_servers_were_sent(
+    filled: Program, tmp_path: Path, docs: Path, postgres_url: str
+) -> None:
+    filled.environment["SELFRAG_STORE"] = postgres_url
+    assert filled("index", str(docs)).code == 0
+    upload(postgres_url, "library")
+    file = tmp_path / "backup.zip"
+    assert filled("index").code == 0  # it reads the upload
+    assert filled("library", "backup", str(file)).code == 0
+    ended = filled("library", "restore", str(file), "--library", "shared")
+    assert (ended.code, ended.out.splitlines()[0]) == (
+        0,
+        "3 documents restored, 0 were there; their 3 passages are the same.",
+    )
+    assert kept(postgres_url, "shared") == {b"uploads:/tea.txt": b"Tea is grown in Assam."}
+    ended = filled("library", "copy", postgres_url, f"sqlite:///{tmp_path}/there")
+    assert (ended.code, ended.out) == (0, COPIED)
+    assert "1 uploads were left out: only a library in PostgreSQL takes them" in ended.err
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("way", ["copy", "backup"])
+def test_uploads_of_a_folder_become_uploads_of_the_database(
+    filled: Program, tmp_path: Path, postgres_url: str, way: str
+) -> None:
+    folder = Path(filled.environment["SELFRAG_HOME"]) / "uploads-of-tokens"
+    (folder / "ann").mkdir(parents=True)
+    (folder / "ann" / "tea.txt").write_text("Tea is grown in Assam.")
+    assert filled("index", str(folder)).code == 0
+    if way == "copy":
+        ended = filled("library", "copy", "sqlite://", postgres_url)
+    else:
+        assert filled("library", "backup", str(tmp_path / "backup.zip")).code == 0
+        ended = filled("library", "restore", str(tmp_path / "backup.zip"), environment={"SELFRAG_STORE": postgres_url})
+    assert ended.code == 0
+    assert "1 uploads were stored in the database" in ended.err
+    assert "left out" not in ended.err
+    filled.environment["SELFRAG_STORE"] = postgres_url
+    assert "tea.txt" not in listed(filled)
+    assert filled("index").code == 0
+    assert [line.split()[0] for line in listed(filled).splitlines() if "uploads:/ann/tea.txt" in line] == ["indexed"]
+    assert str(folder) not in listed(filled)
+    assert (folder / "ann" / "tea.txt").exists()
+
+
+@pytest.mark.postgres
+def test_a_library_of_uploads_alone_is_saved(program: Program, tmp_path: Path, postgres_url: str) -> None:
+    program.environment["SELFRAG_STORE"] = postgres_url
+    upload(postgres_url, "library")
+    assert program("library", "backup", str(tmp_path / "backup.zip")).code == 0
+
+
+def store_of(url: str, library: str) -> Store:
+    return open_store(url, library, Model(BagOfWords(), "bow"))
+
+
+def upload(url: str, library: str) -> None:
+    """Store an upload as a server does."""
+    with closing(store_of(url, library)) as store:
+        assert store.uploads
+        content = b"Tea is grown in Assam."
+        store.uploads.keep(b"uploads:/tea.txt", Upload(hashlib.sha256(content).hexdigest(), len(content), 0), content)
+
+
+def kept(url: str, library: str) -> dict[bytes, bytes | None]:
+    with closing(store_of(url, library)) as store:
+        assert store.uploads
+        return {path: store.uploads.content(path) for path in store.uploads.stored()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from retrieval.library.backup import Backup, write_backup
 from retrieval.library.copying import copy_library
 from retrieval.library.library import Library, open_store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Store
+from retrieval.store import UPLOADS, Model, Store
 from tests.unit.retrieval.fakes import BagOfWords
 
 SETTINGS = SplitSettings(120, 20)
@@ -247,7 +247,7 @@ def manifest_with(**values: Any) -> Callable[[dict[str, bytes]], None]:
 
 def test_a_newer_backup_is_refused(saved: Path) -> None:
     with pytest.raises(RequestError, match="newer version"):
-        Backup(rewritten(saved, manifest_with(format=2)))
+        Backup(rewritten(saved, manifest_with(format=backup_module.FORMAT + 1)))
 
 
 @pytest.mark.parametrize(
@@ -278,3 +278,109 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         Backup(tmp_path / "none.zip")
     with pytest.raises(RequestError, match="is no backup"):
         Backup(tmp_path)
+
+
+# Uploads.
+
+NOTE = UPLOADS + b"/ann/note.txt"
+LATER = UPLOADS + b"/ann/later.txt"
+
+
+@pytest.fixture
+def with_uploads(postgres_url: str, open_at: Open, docs: Path) -> Store:
+    """A library in a database with two uploads, of which one is not read yet."""
+    store = open_at(postgres_url, BagOfWords())
+    library = Library(store, SETTINGS)
+    library.add([docs])
+    library.sync()
+    assert store.uploads
+    store.uploads.put(NOTE, b"Tea is grown in Assam.")
+    library.sync()
+    store.uploads.put(LATER, b"Coffee is grown in Brazil.")
+    return store
+
+
+@pytest.fixture
+def elsewhere(postgres_url: str) -> Iterator[Store]:
+    """Another library in a database."""
+    with closing(open_store(postgres_url, "other", Model(Unused(), "bow"))) as store:
+        yield store
+
+
+def bytes_of(store: Store | Backup) -> dict[bytes, bytes | None]:
+    assert store.uploads
+    return {path: store.uploads.content(path) for path in store.uploads.stored()}
+
+
+def require_same_uploads(store: Store, copy: Store) -> None:
+    """Require the bytes and passages of the uploads, and that what was not read is read from the copy."""
+    assert store.uploads
+    assert copy.uploads
+    assert bytes_of(copy) == bytes_of(store) == {LATER: b"Coffee is grown in Brazil.", NOTE: b"Tea is grown in Assam."}
+    assert copy.uploads.stored() == store.uploads.stored()
+    assert held(copy) == held(store)
+    copy.model = Model(BagOfWords(), "bow")
+    assert not Library(copy, SETTINGS).sync().removed
+    assert {LATER, NOTE} < copy.records().keys()
+    assert found(copy, "coffee Brazil")[0][0] == "Coffee is grown in Brazil."
+
+
+@pytest.mark.postgres
+def test_uploads_are_copied_between_databases_with_their_bytes(with_uploads: Store, elsewhere: Store) -> None:
+    assert copy_library(with_uploads, elsewhere).left_out == []
+    require_same_uploads(with_uploads, elsewhere)
+
+
+@pytest.mark.postgres
+def test_an_upload_that_was_replaced_is_copied_again(with_uploads: Store, elsewhere: Store) -> None:
+    copy_library(with_uploads, elsewhere)
+    assert with_uploads.uploads
+    with_uploads.uploads.put(NOTE, b"Tea is grown in Darjeeling.")
+    Library(with_uploads, SETTINGS).sync()
+    copy_library(with_uploads, elsewhere)
+    assert bytes_of(elsewhere)[NOTE] == b"Tea is grown in Darjeeling."
+    assert held(elsewhere) == held(with_uploads)
+
+
+@pytest.mark.postgres
+def test_a_backup_has_the_bytes_of_uploads(with_uploads: Store, elsewhere: Store, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    write_backup(with_uploads, file, [])
+    with Backup(file) as backup:
+        assert copy_library(backup, elsewhere).left_out == []
+    require_same_uploads(with_uploads, elsewhere)
+
+
+@pytest.mark.postgres
+def test_a_backup_whose_upload_was_changed_is_refused(with_uploads: Store, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    write_backup(with_uploads, file, [])
+
+    def outside(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members["manifest.json"])
+        manifest["uploads"][0]["path"] = "L2V0Yy9wYXNzd2Q="  # /etc/passwd
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    whole = file.read_bytes()
+    for change in (outside, lambda members: members.update({"upload-000000": b"other"})):
+        file.write_bytes(whole)
+        with pytest.raises(RequestError, match="is damaged"):
+            Backup(rewritten(file, change))
+
+
+@pytest.mark.postgres
+def test_uploads_are_left_out_where_no_database_keeps_them(
+    with_uploads: Store, open_at: Open, other_folder: str
+) -> None:
+    folder = open_at(other_folder)
+    copied = copy_library(with_uploads, folder)
+    assert (copied.new, copied.left_out) == (3, [Path("uploads:/ann/note.txt")])
+    assert not any(path.startswith(UPLOADS) for path in [*folder.records(), *folder.roots().kinds])
+    assert Library(folder, SETTINGS).sync().removed == []
+
+
+def test_a_folder_that_is_left_out_is_not_in_the_copy(source: Store, target: Store, docs: Path) -> None:
+    copied = copy_library(source, target, without=[bytes(docs.resolve())])
+    assert {path.name for path in copied.left_out} == {"a.txt", "b.md", "c.csv", "long.txt", "empty.txt"}
+    assert not target.records()
+    assert target.roots().kinds == {bytes((docs / "a.txt").resolve()): "file"}

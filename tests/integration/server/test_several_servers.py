@@ -28,8 +28,8 @@ from tests.integration.server.scripted_server import (
 )
 
 psycopg = pytest.importorskip("psycopg")
-from app.postgres.feedback import SharedFeedback
-from app.postgres.leases import Leases  # noqa: E402 - they need psycopg
+from app.postgres.feedback import SharedFeedback  # noqa: E402 - they need psycopg
+from app.postgres.leases import Leases  # noqa: E402
 from app.postgres.runs import RunTable  # noqa: E402
 from app.postgres.threads import SharedThreads  # noqa: E402
 from app.server import shared_runs  # noqa: E402

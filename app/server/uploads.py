@@ -1,0 +1,145 @@
+"""Where uploads are kept: in a folder of this machine, or in the database that all servers share."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import secrets
+import tempfile
+import threading
+from collections.abc import AsyncIterable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Protocol
+
+from app.libraries import add_uploads
+from app.server.errors import NotFoundError, StorageError
+from core.errors import IndexBusy, RequestError, StoreUnavailable
+from core.files import make_private_folder, open_private
+from core.text import shown
+from retrieval.library.library import Library
+from retrieval.store import UPLOADS
+from retrieval.store import Uploads as StoredUploads
+
+INDEX_SECONDS = 60.0  # to wait for another process that writes the index
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Uploads(Protocol):
+    """Keeps uploads, each at a path of the library below ``folder``."""
+
+    folder: Path
+
+    async def put(self, path: Path, body: AsyncIterable[bytes]) -> None:
+        """Store or replace an upload, whole or not at all. Raises `StorageError`."""
+
+    def index(self, path: Path) -> None:
+        """Bring the library in step with an upload that was stored or removed."""
+
+    def remove(self, path: Path) -> None:
+        """Remove an upload; `index` brings the library in step. Raises `NotFoundError` and `StorageError`."""
+
+    def waiting(self) -> set[Path]:
+        """Return the uploads that other servers stored, or an earlier process, and nobody has read yet."""
+
+
+class FolderUploads:
+    """Uploads in a folder, which is part of the library."""
+
+    def __init__(self, library: Library, folder: Path) -> None:
+        """Keep uploads in ``folder``, which is made when it is needed."""
+        self.folder = folder.resolve()  # as the library has the paths of its documents
+        self._library = library
+
+    async def put(self, path: Path, body: AsyncIterable[bytes]) -> None:
+        """Write a file beside the old one, then replace that."""
+        part = path.with_name(f".{secrets.token_hex(8)}.part")
+        try:
+            make_private_folder(path.parent)
+            with os.fdopen(open_private(part, os.O_WRONLY | os.O_EXCL), "wb") as file:
+                async for chunk in body:
+                    await asyncio.to_thread(file.write, chunk)
+            part.replace(path)
+        except OSError as error:
+            raise _unstored(path, error) from error
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def index(self, path: Path) -> None:
+        """Bring the library in step with the disk."""
+        add_uploads(self._library, self.folder)
+        self._library.sync(seconds=INDEX_SECONDS)
+
+    def remove(self, path: Path) -> None:
+        """Remove the file."""
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            raise _unknown(path) from None
+        except OSError as error:
+            raise _unstored(path, error) from error
+
+    def waiting(self) -> set[Path]:
+        """Return nothing: this process alone reads its folder."""
+        return set()
+
+
+class DatabaseUploads:
+    """Uploads in the library's database: any server may read, replace and remove them."""
+
+    folder = Path(os.fsdecode(UPLOADS))
+
+    def __init__(self, library: Library, stored: StoredUploads) -> None:
+        """Keep uploads in ``stored``, that of the library's store."""
+        self._library = library
+        self._stored = stored
+        self._storing = threading.Lock()  # so that only one is in memory
+
+    async def put(self, path: Path, body: AsyncIterable[bytes]) -> None:
+        """Receive an upload into a temporary file, then store and queue it in one transaction."""
+        try:
+            with tempfile.TemporaryFile() as file:
+                async for chunk in body:
+                    await asyncio.to_thread(file.write, chunk)
+                await asyncio.to_thread(self._store, path, file)
+        except OSError as error:
+            raise _unstored(path, error) from error
+        except (IndexBusy, StoreUnavailable):
+            raise
+        except RequestError as error:
+            raise StorageError(f"{shown(path.name)} cannot be stored: {error}") from error
+
+    def _store(self, path: Path, file: IO[bytes]) -> None:
+        with self._storing:
+            file.seek(0)
+            self._stored.put(os.fsencode(path), file.read())
+
+    def index(self, path: Path) -> None:
+        """Read what is queued until the upload has been read, here or by another process."""
+        self._library.read_upload(os.fsencode(path), seconds=INDEX_SECONDS)
+
+    def remove(self, path: Path) -> None:
+        """Remove the upload with its passages."""
+        if not self._stored.remove(os.fsencode(path)):
+            raise _unknown(path)
+
+    def waiting(self) -> set[Path]:
+        """Return the uploads that are queued."""
+        return {Path(os.fsdecode(path)) for path in self._stored.waiting()}
+
+
+def uploads_of(library: Library, folder: Path) -> Uploads:
+    """Return where a library's uploads are kept: in its store, if that keeps them, else in ``folder``."""
+    stored = library.store.uploads
+    return DatabaseUploads(library, stored) if stored else FolderUploads(library, folder)
+
+
+def _unknown(path: Path) -> NotFoundError:
+    return NotFoundError(f"{shown(path.name)} was not uploaded here: only what was can be removed here.")
+
+
+def _unstored(path: Path, error: OSError) -> StorageError:
+    remedy = "make room on the server's disk" if error.errno in FULL else "look at the server's folder for uploads"
+    return StorageError(f"{shown(path.name)} cannot be stored ({error.strerror or 'an error of the disk'}): {remedy}.")
