@@ -328,6 +328,13 @@ def test_a_root_that_another_machine_adds_is_its_own_from_then_on(open_on: Opene
     assert len(other.sync().removed) == 1
 
 
+def test_the_roots_of_another_machine_are_told_with_its_name(open_on: Opener, docs: Path) -> None:
+    owner, other = open_on("a"), open_on("b")
+    owner.add([docs])
+    assert other.roots_elsewhere() == {docs.resolve(): "a"}
+    assert owner.roots_elsewhere() == {}
+
+
 def test_a_shared_folder_is_read_by_every_machine(open_on: Opener, docs: Path) -> None:
     shared = (str(docs.resolve()).encode(),)
     owner, other = open_on("a", shared=shared), open_on("b", shared=shared)
