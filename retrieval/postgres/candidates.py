@@ -12,11 +12,10 @@ from psycopg import sql
 from retrieval.filters import Filter, Visible, matching
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import WEIGHT_OF, tokens_of_question
-from retrieval.postgres.rows import get_passages, halfvec
+from retrieval.postgres.rows import EXACT, count_passages, get_passages, halfvec
 from retrieval.question_terms import idf, terms_of
 from retrieval.unit_vectors import Vectors
 
-EXACT = 10_000  # passages up to which every vector is compared: some ten milliseconds
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
@@ -59,10 +58,11 @@ class Condition:
 
     def count(self, connection: Connection, most: int) -> int:
         """Return the number of passages that match, counted up to ``most``; of all, it is known."""
+        if not self.parameters:
+            return count_passages(connection)
         counted = sql.SQL("SELECT count(*) FROM (SELECT 1 FROM passages WHERE {} LIMIT %(most)s) AS found")
-        query = counted.format(self.sql) if self.parameters else sql.SQL(_FREQUENCIES)
-        row: Any = connection.execute(query, self.parameters | {"most": most, "words": [""]}).fetchone()
-        return int(row[0 if self.parameters else 1]) if row else 0
+        row: Any = connection.execute(counted.format(self.sql), self.parameters | {"most": most}).fetchone()
+        return int(row[0])
 
 
 class Found:
