@@ -121,7 +121,7 @@ def _make(name: str, url: str, home: Path, corpus: Corpus, passages: int) -> dic
     begun = time.monotonic()
 
     def tell(at: Advance) -> None:
-        show_progress(f"{name}: {at.passages:,} passages, {time.monotonic() - begun:.0f} s")
+        show_progress(f"{name}: {at.files:,} of {at.total:,} files, {time.monotonic() - begun:.0f} s")
 
     try:
         with Library(_open(url, known), SplitSettings()) as library:
