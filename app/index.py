@@ -13,6 +13,7 @@ from app.progress import table
 from app.screen import Screen, print_error
 from app.settings import load_settings
 from core.errors import RequestError
+from core.text import one_line, shown
 
 if TYPE_CHECKING:
     from retrieval.library.library import Library
@@ -108,9 +109,11 @@ def verify(library: Library, screen: Screen) -> int:
 
 
 def listing(library: Library, screen: Screen) -> None:
-    """Print every document, and every file that is none, with its state."""
-    sources, skipped = library.sources(), library.skipped()
-    if not sources and not skipped:
+    """Print every document, and every file that is none, with its state, and whose the roots of other machines are."""
+    sources, skipped, elsewhere = library.sources(), library.skipped(), library.roots_elsewhere()
+    if sources or skipped:
+        table(rows(sources, skipped), screen)
+    elif not elsewhere:
         screen.note("the library is empty; add to it: python -m app index PATH")
-        return
-    table(rows(sources, skipped), screen)
+    for path, machine in elsewhere.items():
+        screen.note(f"{shown(path)} belongs to the machine {one_line(machine)}, which reads it.")

@@ -36,7 +36,14 @@ class IndexBusy(RequestError):
 
 
 class StoreUnavailable(RequestError):
-    """The database of a store cannot be reached now, or has no connection left."""
+    """The database of a store cannot be reached now, or has no connection left.
+
+    ``retry_after`` is in how many seconds it is worth another try, where that is known.
+    """
+
+    def __init__(self, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class IndexDamaged(RequestError):

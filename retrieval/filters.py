@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -53,32 +54,41 @@ class Filter(BaseModel):
 
 
 Visible = Callable[[bytes], bool]  # whether the document of a path may be found at all
-_SEPARATORS = r"[\\/]" if os.sep == "\\" else "/"
 
 
 def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visible: Visible | None = None) -> list[int]:
     """Return the ids of the documents whose path is ``visible`` and matches one of the patterns, if there are any."""
-    return [
-        id_
-        for id_, path in paths
-        if (visible is None or visible(path))
-        and (not patterns or any(fits(path.decode("utf-8", "replace"), pattern) for pattern in patterns))
-    ]
+    sought = [_Pattern(pattern) for pattern in patterns]
+    found = []
+    for id_, path in paths:
+        if visible is not None and not visible(path):
+            continue
+        if sought:
+            parts = _parts(path.decode("utf-8", "replace"))
+            if not any(pattern.fits(parts) for pattern in sought):
+                continue
+        found.append(id_)
+    return found
 
 
-def fits(path: str, pattern: str) -> bool:
-    """True if a source matches a pattern of ``Filter.sources``."""
-    parts = _parts(path)
-    wanted = _parts(pattern)
-    if Path(pattern).is_absolute():
-        return len(parts) >= len(wanted) and _match(parts[: len(wanted)], wanted)
-    starts = range(len(parts) - len(wanted) + 1)
-    return any(_match(parts[start : start + len(wanted)], wanted) for start in starts)
+class _Pattern:
+    """A pattern of ``Filter.sources``, read once for all the paths of a library."""
+
+    def __init__(self, pattern: str) -> None:
+        self._absolute = Path(pattern).is_absolute()
+        # Most paths of a library share their folders.
+        self._wanted = [cache(re.compile(fnmatch.translate(part)).match) for part in _parts(pattern)]
+
+    def fits(self, parts: Sequence[str]) -> bool:
+        """True if consecutive parts of a path match, of an absolute pattern the first ones."""
+        if len(self._wanted) == 1 and not self._absolute:
+            return any(map(self._wanted[0], parts))
+        starts = len(parts) - len(self._wanted) + 1
+        return any(
+            all(match(part) for match, part in zip(self._wanted, parts[start:], strict=False))
+            for start in range(min(starts, 1) if self._absolute else starts)
+        )
 
 
 def _parts(path: str) -> list[str]:
-    return re.split(_SEPARATORS, os.path.normcase(path).rstrip(os.sep))
-
-
-def _match(parts: Sequence[str], wanted: Sequence[str]) -> bool:
-    return all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(parts, wanted, strict=True))
+    return os.path.normcase(path).rstrip(os.sep).split(os.sep)  # noqa: PTH206 - a pattern need not be a path

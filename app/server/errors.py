@@ -95,7 +95,8 @@ def refusal(
 
 def answer_to(error: Exception) -> JSONResponse:
     """The answer that reports an exception."""
-    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QueueFullError | ClosingError) else None
+    seconds = error.retry_after if isinstance(error, QueueFullError | ClosingError | StoreUnavailable) else None
+    headers = {"Retry-After": str(seconds)} if seconds else None
     return refusal(said_by(error), status_of(error), headers=headers)
 
 

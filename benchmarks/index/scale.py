@@ -1,227 +1,250 @@
-"""A library of a million passages: how fast and how well it is searched, opened and changed, and in what memory.
+"""A library of a million passages in the embedded store and in PostgreSQL: how fast and how well it is searched.
 
-    python -m benchmarks.index.scale
+    python -m benchmarks.index.scale [--store URL]... [--folder bench/scale]
     python -m benchmarks.index.scale --texts passages.jsonl --vectors folder --questions questions.json
 
-Without files of one's own the passages are drawn from topics. The library is made once, in ``bench/``, through the
-application's own ingestion with vectors looked up instead of computed; then a process of its own opens and asks it.
-Recall@10 is against exact search over the same vectors, and BM25's against a full ranking by FTS5.
+The embedded store is always measured, and beside it each ``--store``: the address of a PostgreSQL database, or
+``start`` for a server of its own. Without files of one's own the passages are drawn from topics. The libraries are made
+through the application's own ingestion, with vectors looked up instead of computed, and kept in ``--folder``; after an
+interruption it goes on with the files that are not indexed yet.
+
+The stores are asked in turn, question by question. Recall@10 is that of searching by vectors, against comparing all
+vectors; with filters, all that they let through. It writes ``bench/index_scale.json`` and ends with 1 where recall is
+below 0.95, or PostgreSQL's p95 of hybrid search above twice the embedded store's.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
+import multiprocessing
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.harness import FOLDER, aligned, end_progress, option_parser, show_progress, write_figures
-from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options, told, units
+from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, show_progress
+from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options
+from benchmarks.index.embedded_figures import MODEL, changed, keywords_found, memory
+from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest
+from benchmarks.index.recall import all_of
+from benchmarks.postgres_server import started_server
 from retrieval.filters import Filter
-from retrieval.index.keyword_search import fts_query, search_keywords
-from retrieval.index.schema import Snapshot
 from retrieval.index.store import PassageStore
-from retrieval.library.library import Library
-from retrieval.store import Search
+from retrieval.library.library import Library, open_store
+from retrieval.splitter import SplitSettings
+from retrieval.store import Machine, Model, Search, Store
+from retrieval.sync_report import Advance
 
-TOP = 10
-CANDIDATES = 50  # as the store asks for
-RANKED_WHOLLY = 30  # questions that FTS5 ranks in full, for seconds each
-MODEL = "benchmark"
+EMBEDDED = "embedded"
+LEAST_RECALL = 0.95
+MOST_TIMES = 2.0  # the p95 of hybrid search in PostgreSQL, over the embedded store's
+PASSAGES = 4  # that a question gets
+WAYS: Sequence[tuple[Search, str]] = (
+    ("bm25", "all"),
+    *((search, share) for search in ("vectors", "hybrid") for share in SHARES),
+)
 
 
 def main() -> None:
-    """Make the library if it is not there, measure it, and print the figures."""
+    """Make the libraries that are not there, ask them, and print the figures."""
     options = _options()
-    if options.measure:
-        corpus = Corpus(options.texts, options.vectors, options.questions)
-        print(json.dumps(_measured(options.measure, corpus, options.asked)))
-        return
-    home = FOLDER / f"scale-{'drawn' if not options.texts else options.texts.stem}-{options.passages}"
+    home: Path = options.folder / f"{options.texts.stem if options.texts else 'drawn'}-{options.passages}"
     corpus = corpus_of(options, home / "corpus", options.asked)
-    if not (home / "made.json").exists():
-        _make(home, corpus, options.passages)
-    made = json.loads((home / "made.json").read_text())
-    command = [sys.executable, "-m", "benchmarks.index.scale", "--measure", str(home / "index")]
-    command += ["--texts", str(corpus.texts), "--vectors", str(corpus.vectors), "--questions", str(corpus.questions)]
-    answer = subprocess.run([*command, "--asked", str(options.asked)], check=True, stdout=subprocess.PIPE, text=True)
-    figures = made | json.loads(answer.stdout)
-    figures |= _recall(corpus, options.passages, figures.pop("found"))
-    figures |= _changed(home)
-    _show(figures)
-    write_figures("index_scale", figures)
+    _write_documents(home / "documents", corpus, options.passages)
+    right = nearest(corpus, options.passages, options.asked, home / f"nearest-{options.asked}.json")
+    end_progress()
+    figures: dict[str, Any] = {"passages": options.passages, "stores": {}, "times": {}}
+    with ExitStack() as stack:
+        urls = {EMBEDDED: f"sqlite:///{(home / 'embedded').resolve()}"}
+        for number, url in enumerate(options.store, 1):
+            name = "PostgreSQL" if number == 1 else f"PostgreSQL {number}"
+            urls[name] = stack.enter_context(started_server(home / "postgres")) if url == "start" else url
+        for name, url in urls.items():
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+                made = process.submit(_make, name, url, home, corpus, options.passages).result()
+            figures["stores"][name] = made
+        measured = _measured(urls, corpus, options.asked, right)
+        for name in urls:
+            figures["stores"][name] |= measured[name]
+    for name, one in figures["stores"].items():
+        if name != EMBEDDED:
+            base = figures["stores"][EMBEDDED]["ways"]
+            figures["times"][name] = {way: found["p95"] / base[way]["p95"] for way, found in one["ways"].items()}
+    questions, vectors = corpus.asked()
+    index = home / EMBEDDED / MODEL
+    embedded = figures["stores"][EMBEDDED]
+    embedded["memory"] = memory(index, questions[: options.asked], vectors[: options.asked])
+    embedded |= keywords_found(index, questions[: options.asked]) | changed(index, home / "documents")
+    print(_table(figures))
+    end("index_scale", figures, _violated(figures))
 
 
 def _options() -> argparse.Namespace:
-    parser = option_parser(__doc__, passages=1_000_000)
-    parser.add_argument("--asked", type=int, default=300, help="questions")
+    parser = option_parser(__doc__, passages=1_000_000, asked=300, folder=FOLDER / "scale")
+    parser.add_argument("--store", metavar="URL", action="append", default=[], help="postgresql://…, or start")
     corpus_options(parser)
-    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _make(home: Path, corpus: Corpus, passages: int) -> None:
-    """Index the corpus as JSONL files of ten thousand passages each."""
-    documents = home / "documents"
-    documents.mkdir(parents=True, exist_ok=True)
-    known = Known()
-    for number, (texts, vectors) in enumerate(corpus.blocks(passages)):
-        known.know(texts, vectors)
-        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-        (documents / f"{number:05d}.jsonl").write_text(lines, encoding="utf-8")
+def _write_documents(folder: Path, corpus: Corpus, passages: int) -> None:
+    """Write the passages as ``FILES`` files of JSON lines; the last file is there when all are."""
+    if (folder / file_name(FILES - 1)).exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = (text for block, _ in corpus.blocks(passages) for text in block)
+    for number in range(FILES):
+        count = first_of(number + 1, passages) - first_of(number, passages)
+        lines = "".join(json.dumps({"text": next(texts)}) + "\n" for _ in range(count))
+        (folder / file_name(number)).write_text(lines, encoding="utf-8")
         show_progress(f"writing {number + 1} files")
-    begun = time.monotonic()
-    with Library.open(home / "index", known, embedding_name=MODEL) as library:
-        library.add([documents])
-        report = library.sync(told)
-    seconds = time.monotonic() - begun
-    end_progress()
-    size = sum(path.stat().st_size for path in (home / "index").iterdir())
-    made = {"passages": report.passages, "made_seconds": seconds, "missed": known.missed, "bytes": size}
-    (home / "made.json").write_text(json.dumps(made))
 
 
-def _measured(folder: Path, corpus: Corpus, asked: int) -> dict[str, Any]:
-    """Open the index as a new process does, and ask it."""
-    questions, vectors = corpus.asked()
-    questions, vectors = questions[:asked], vectors[:asked]
+def _open(url: str, known: Known) -> Store:
+    return open_store(url, MODEL, Model(known, MODEL), machine=Machine(MODEL))
+
+
+def _make(name: str, url: str, home: Path, corpus: Corpus, passages: int) -> dict[str, Any]:
+    """Index the documents, unless an earlier run did, and return in how many seconds; runs in its own process."""
+    kept = home / f"made-{name}.json"
+    made: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {"seconds": 0.0, "done": False}
+    if made["done"]:
+        return made
     known = Known()
-    known.know(questions, vectors)
-    before = _resident()
-    begun = time.perf_counter()
-    library = Library.open(folder, known, embedding_name=MODEL)
-    library.store.similarity_search(questions[0], k=4)
-    opened = time.perf_counter() - begun
-    store = cast("PassageStore", library.store)
-    figures: dict[str, Any] = {"opened_seconds": opened, "memory_before": before}
-    ways: tuple[Search, ...] = ("vectors", "bm25", "hybrid")
-    for search in ways:
-        figures[search] = _times(questions, partial(store.similarity_search, k=4, search=search))
-    one_file = partial(store.similarity_search, k=4, filter=Filter(sources=("00003.jsonl",)))
-    figures["one file"] = _times(questions[:RANKED_WHOLLY], one_file)
-    found = []
-    with store.database.reading() as connection:
-        snapshot = Snapshot.of(connection)
-        names = dict(connection.execute("SELECT id, text FROM passages"))
-        times = []
-        for vector in vectors:
-            begun = time.perf_counter()
-            near = store.vectors.search(snapshot, vector[np.newaxis], CANDIDATES)
-            times.append(time.perf_counter() - begun)
-            found.append([names[id_] for id_ in near])
-        figures["faiss"] = _percentiles(times)
-        figures["kind"] = type(store.vectors._index).__name__
-        del names
-        overlaps = []
-        for question in questions[-RANKED_WHOLLY:]:
-            sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
-            full = {id_ for (id_,) in connection.execute(sql, (fts_query(question), TOP))}
-            ours = [id_ for id_, _ in search_keywords(connection, question, CANDIDATES, snapshot.passages)]
-            overlaps.append(
-                (len(full & set(ours[:TOP])) / max(1, len(full)), len(full & set(ours)) / max(1, len(full)))
-            )
-    figures["bm25_top_in_top"], figures["bm25_top_in_candidates"] = np.mean(overlaps, axis=0).tolist()
-    library.close()
-    return figures | {"found": found, "memory": figures_memory(folder, known, questions)}
-
-
-def figures_memory(folder: Path, known: Known, questions: list[str]) -> int:
-    """Bytes resident at most in a process that only opens the index and asks it."""
-    code = (
-        "import sys, json, resource; from pathlib import Path; from benchmarks.index.corpus import Known; "
-        "from retrieval.library.library import Library; import numpy as np; k = Known(); q = json.load(sys.stdin); "
-        "[k.know([t], np.array([v], dtype=np.float32)) for t, v in q.items()]; "
-        f"l = Library.open(Path({str(folder)!r}), k, embedding_name={MODEL!r}); "
-        "[l.store.similarity_search(t, 4) for t in q]; "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    asked = json.dumps({question: known.vectors[question].tolist() for question in questions})
-    answer = subprocess.run([sys.executable, "-c", code], input=asked, check=True, stdout=subprocess.PIPE, text=True)
-    return int(answer.stdout) * 1024
-
-
-def _times(questions: list[str], ask: Callable[[str], object]) -> dict[str, float]:
-    times = []
-    for question in questions:
-        begun = time.perf_counter()
-        ask(question)
-        times.append(time.perf_counter() - begun)
-    return _percentiles(times)
-
-
-def _percentiles(times: list[float]) -> dict[str, float]:
-    return {"median": float(np.median(times)), "p95": float(np.percentile(times, 95))}
-
-
-def _recall(corpus: Corpus, passages: int, found: list[list[str]]) -> dict[str, float]:
-    """The share of the ten nearest that are among those found, and among the best ten of them by exact cosine."""
-    _, asked = corpus.asked()
-    asked = asked[: len(found)]
-    best: list[list[tuple[float, str]]] = [[] for _ in found]
-    cosines: list[dict[str, float]] = [{} for _ in found]
     for texts, vectors in corpus.blocks(passages):
-        places = {text: place for place, text in enumerate(texts)}
-        scores = asked @ units(vectors).T
-        for number, row in enumerate(scores):
-            top = np.argpartition(-row, TOP)[:TOP]
-            best[number] = sorted([*best[number], *((float(row[at]), texts[at]) for at in top)], reverse=True)[:TOP]
-            cosines[number].update((text, float(row[places[text]])) for text in found[number] if text in places)
-    hits = 0
-    for nearest, cosine in zip(best, cosines, strict=True):
-        ours = sorted(cosine, key=cosine.__getitem__, reverse=True)[:TOP]
-        hits += len({text for _, text in nearest} & set(ours))
-    return {"recall": hits / (TOP * len(found))}
+        known.know(texts, vectors)
+    begun = time.monotonic()
+
+    def tell(at: Advance) -> None:
+        show_progress(f"{name}: {at.files:,} of {at.total:,} files, {time.monotonic() - begun:.0f} s")
+
+    try:
+        with Library(_open(url, known), SplitSettings()) as library:
+            library.add([home / "documents"])
+            made["passages"] = library.sync(tell).passages
+            made |= {"done": True, "missed": known.missed, "bytes": _bytes(library.store)}
+    finally:
+        made["seconds"] += time.monotonic() - begun
+        kept.write_text(json.dumps(made))
+        end_progress()
+    return made
 
 
-def _changed(home: Path) -> dict[str, float]:
-    """Seconds that it takes to bring the library in step: unchanged, with one passage more, and with it gone again."""
-    extra = home / "documents" / "extra.txt"
-    extra.unlink(missing_ok=True)
-    seconds = {}
-    with Library.open(home / "index", Known(), embedding_name=MODEL) as library:
-        library.sync()
-        for name in ("unchanged", "added", "removed"):
-            if name == "added":
-                extra.write_text("One passage more, which was not there before.", encoding="utf-8")
-            extra.unlink(missing_ok=True) if name == "removed" else None
+def _bytes(store: Store) -> int:
+    """Return the size of a library on the disk."""
+    if isinstance(store, PassageStore):
+        return sum(path.stat().st_size for path in store.database.folder.iterdir())
+    with cast("Any", store).database.reading() as connection:
+        (size,) = connection.execute(
+            "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = "
+            "(SELECT relnamespace FROM pg_class WHERE oid = 'passages'::regclass)"
+        ).fetchone()
+    return int(size)
+
+
+def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Nearest) -> dict[str, dict[str, Any]]:
+    """Return what each store finds, and how fast: first each is opened and asked all, and then they are timed."""
+    questions, vectors = corpus.asked()
+    questions = questions[:asked]
+    known = Known()
+    known.know(questions, vectors[:asked])
+    figures: dict[str, dict[str, Any]] = {name: {"ways": {}, "recall": {}} for name in urls}
+    with ExitStack() as stack:
+        stores: dict[str, Store] = {}
+        for name, url in urls.items():
             begun = time.perf_counter()
-            library.sync()
-            seconds[f"{name}_seconds"] = time.perf_counter() - begun
+            stores[name] = store = _open(url, known)
+            stack.callback(store.close)
+            store.similarity_search(questions[0], PASSAGES)
+            figures[name]["opened_seconds"] = time.perf_counter() - begun
+        for share, only in SHARES.items():
+            for name, store in stores.items():
+                show_progress(f"{name}: recall, {share}         ")
+                found = [_ten(store, question, only) for question in questions]
+                figures[name]["recall"][share] = right.recall(share, found)
+                [store.similarity_search(question, PASSAGES, filter=only) for question in questions]  # warms the caches
+        for search, share in WAYS:
+            show_progress(f"timing {search}, {share}          ")
+            times = _times(stores, questions, search, SHARES[share])
+            for name, seconds in times.items():
+                median, p95 = np.percentile(seconds, (50, 95)).tolist()
+                figures[name]["ways"][f"{search}, {share}"] = {"median": median, "p95": p95}
+    end_progress()
+    return figures
+
+
+def _ten(store: Store, question: str, only: Filter | None) -> list[str]:
+    """Return the texts of the nearest passages, those that say the same again among them."""
+    with patch("retrieval.ranking.distinct", all_of):
+        return [one.page_content for one in store.similarity_search(question, TOP, search="vectors", filter=only)]
+
+
+def _times(
+    stores: Mapping[str, Store], questions: Sequence[str], search: Search, only: Filter | None
+) -> dict[str, list[float]]:
+    """Return the seconds of each question, asked of all stores in turn; each store is the first as often."""
+    seconds: dict[str, list[float]] = {name: [] for name in stores}
+    names = list(stores)
+    for number, question in enumerate(questions):
+        for name in names if number % 2 else reversed(names):
+            begun = time.perf_counter()
+            stores[name].similarity_search(question, PASSAGES, search=search, filter=only)
+            seconds[name].append(time.perf_counter() - begun)
     return seconds
 
 
-def _resident() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _show(figures: dict[str, Any]) -> None:
-    raw = figures["passages"] * DIMENSION * 4
-    ms = {name: f"{1000 * figures[name]['median']:.1f} / {1000 * figures[name]['p95']:.1f} ms" for name in _SEARCHES}
-    rows = [
-        ("passages", f"{figures['passages']:,} ({figures['missed']} without their vector), {figures['kind']}"),
-        ("made in", f"{figures['made_seconds']:.0f} s without embedding; {figures['bytes'] / 1e9:.2f} GB on disk"),
-        ("opened, and the first result", f"{figures['opened_seconds']:.2f} s"),
-        *((f"{name}, median / p95", ms[name]) for name in _SEARCHES),
-        ("recall@10 of the vectors", f"{figures['recall']:.3f}"),
-        (
-            "BM25's ten: in our ten, in our 50",
-            f"{figures['bm25_top_in_top']:.2f}, {figures['bm25_top_in_candidates']:.2f}",
-        ),
-        ("memory over raw vectors", f"{figures['memory'] / raw:.2f} ({figures['memory'] / 1e9:.2f} GB)"),
-        *((f"sync, {name}", f"{figures[f'{name}_seconds']:.2f} s") for name in ("unchanged", "added", "removed")),
+def _violated(figures: Mapping[str, Any]) -> list[str]:
+    wrong = [
+        f"{name} finds {recall:.3f} of the nearest ten of {share}"
+        for name, one in figures["stores"].items()
+        for share, recall in one["recall"].items()
+        if recall < LEAST_RECALL
     ]
-    print(aligned(rows))
+    return wrong + [
+        f"{name} takes {times:.2f} times as long: {way}"
+        for name, ways in figures["times"].items()
+        for way, times in ways.items()
+        if way == "hybrid, all" and times > MOST_TIMES
+    ]
 
 
-_SEARCHES = ("faiss", "vectors", "bm25", "hybrid", "one file")
+def _table(figures: Mapping[str, Any]) -> str:
+    stores: Mapping[str, Any] = figures["stores"]
+
+    def row(of: Callable[..., str]) -> str:
+        return "".join(f"{of(name, one):>24}" for name, one in stores.items())
+
+    rows = [("", row(lambda name, _: name))]
+    rows.append(("passages", row(lambda _, one: f"{one['passages']:,}")))
+    rows.append(("without their vector", row(lambda _, one: f"{one['missed']:,}")))
+    rows.append(("made in", row(lambda _, one: f"{one['seconds']:.0f} s")))
+    rows.append(("on the disk", row(lambda _, one: f"{one['bytes'] / 1e9:.2f} GB")))
+    rows.append(("opened, first result", row(lambda _, one: f"{one['opened_seconds']:.2f} s")))
+    for share in SHARES:
+        rows.append((f"recall@10, {share}", row(lambda _, one, share=share: f"{one['recall'][share]:.3f}")))
+    for search, share in WAYS:
+        way = f"{search}, {share}"
+        rows.append((f"{way}, p50 / p95", row(lambda name, one, way=way: _cell(figures, name, one, way))))
+    embedded = stores[EMBEDDED]
+    ours, candidates = embedded["bm25_top_in_top"], embedded["bm25_top_in_candidates"]
+    raw = embedded["passages"] * DIMENSION * 4
+    rows.append(("BM25's ten: in our ten, in our 50", f"{ours:>15.2f}, {candidates:.2f}"))
+    rows.append(("memory over raw vectors", f"{embedded['memory'] / raw:>21.2f}"))
+    rows += [(f"sync, {what}", f"{embedded[f'{what}_seconds']:>19.2f} s") for what in ("unchanged", "added", "removed")]
+    return aligned(rows)
+
+
+def _cell(figures: Mapping[str, Any], name: str, one: Mapping[str, Any], way: str) -> str:
+    """Return the median and the p95, and the p95 over the embedded store's."""
+    found = one["ways"][way]
+    times = f" ({figures['times'][name][way]:.2f})" if name != EMBEDDED else ""
+    return f"{1000 * found['median']:.1f} / {1000 * found['p95']:.1f} ms{times}"
+
 
 if __name__ == "__main__":
     main()

@@ -176,6 +176,10 @@ class Library:
         roots = self.store.roots()
         return {Path(os.fsdecode(path)): path in roots.followed for path in roots.kinds}
 
+    def roots_elsewhere(self) -> dict[Path, str]:
+        """Return the files and folders that another machine added and reads, with its name."""
+        return {Path(os.fsdecode(path)): machine for path, machine in self.store.roots().elsewhere.items()}
+
     def sources(self) -> list[Source]:
         """Return every document with its status, including those that cannot be read."""
         return [

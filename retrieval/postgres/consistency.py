@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrieval.postgres.database import Connection, Database
-from retrieval.postgres.rows import index_vectors, made_with, read_again
+from retrieval.postgres.rows import index_vectors, lacks_index, read_again
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import text_hash
 
@@ -27,9 +27,6 @@ WHERE (kept.passages, kept.tokens) IS DISTINCT FROM (counted.passages, counted.t
 """  # noqa: S608 - constants
 
 
-_VALID_INDEX = "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('passages_by_vector') AND indisvalid"
-
-
 def verify(
     database: Database, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
 ) -> VerifyReport:
@@ -40,7 +37,7 @@ def verify(
         miscounted = bool(_number(connection, _MISCOUNTED_WORDS))
         passages = _number(connection, "SELECT count(*) FROM passages")
         documents = _number(connection, "SELECT count(*) FROM documents")
-        without_index = bool(made_with(connection).dimension) and not _number(connection, _VALID_INDEX)
+        without_index = lacks_index(connection)
     found = {
         f"{len(wrong)} documents did not match their passages: they were read again.": bool(wrong),
         "The words' frequencies did not match the passages: they were counted anew.": miscounted,
@@ -60,7 +57,8 @@ def verify(
         with database.only_writer(), database.writing() as connection:
             connection.execute("TRUNCATE frequencies, frequency_changes")
             connection.execute(f"INSERT INTO frequencies {_COUNTED}".encode())
-            index_vectors(connection, made_with(connection).dimension)
+            if lacks_index(connection):
+                index_vectors(connection)
     return VerifyReport(passages, documents, repairs + faults, [])
 
 

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import platform
+import re
 import sys
 import threading
 import time
@@ -26,6 +27,17 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is raised as well
 CONNECTIONS = 10  # of a process: a question holds one only while it searches; PostgreSQL allows 100 in all
 _SECONDS = 10  # to connect
+# Why a server refuses a connection is known by its words alone, which are English unless it is told otherwise.
+_FULL = re.compile("too many (connections|clients)|remaining connection slots")
+_RETRY = 5  # seconds after which a connection may be free
+# A connection that a firewall or a machine that died has cut is noticed in a minute, that of the writer's lock too.
+_KEEPALIVES = {
+    "keepalives": 1,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 _SHORT = 200  # characters of the server's message that are shown
 _NO_URL = (
     "SELFRAG_STORE is no address of a database: write postgresql://user@host/database, "
@@ -174,10 +186,13 @@ def _translated(error: psycopg.Error, place: str) -> RequestError:
     said = shortened(error.diag.message_primary or str(error), _SHORT)
     if isinstance(error, PoolTimeout):
         return StoreUnavailable(
-            f"No connection for the {place} was free in {WAIT:g} seconds: look whether its server runs, or try again."
+            f"No connection for the {place} was free in {WAIT:g} seconds: look whether its server runs, or try again.",
+            retry_after=_RETRY,
         )
-    if state == "53300":
-        return StoreUnavailable(f"The server of the {place} has no connection left: try again, or allow it more.")
+    if state == "53300" or _FULL.search(said):
+        return StoreUnavailable(
+            f"The server of the {place} has no connection left: try again, or allow it more.", retry_after=_RETRY
+        )
     if state == "53100":
         return RequestError(f"The server of the {place} has no space left on its disk: free some, then try again.")
     if state in ("42501", "25006"):
@@ -211,7 +226,7 @@ def parameters_of(url: str) -> dict[str, Any]:
         raise RequestError(_NO_URL)
     command = " ".join([Path(sys.argv[0]).name if sys.argv else "python", *sys.argv[1:2]])
     process = f"Process {os.getpid()} on {platform.node()[:20]} ({one_line(command)[:20]})"
-    own = {"connect_timeout": _SECONDS, "application_name": process, "client_encoding": "UTF8"}
+    own = _KEEPALIVES | {"connect_timeout": _SECONDS, "application_name": process, "client_encoding": "UTF8"}
     return own | given | {"autocommit": True, "prepare_threshold": None}
 
 

@@ -11,7 +11,6 @@ from retrieval.passage_columns import PassageColumns
 from retrieval.question_terms import WEIGHTS
 
 _TEXT, _TITLE, _HEADING, _PAIRS = WEIGHTS
-WEIGHT_OF = {"A": _HEADING, "B": _TITLE, "D": _TEXT}  # of an occurrence, by PostgreSQL's label; pairs count as text
 _WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"[^\W_]+")
 _DIACRITIC = re.compile("[\u0300-\u036f]")
@@ -21,7 +20,7 @@ _LAST = 16_383  # PostgreSQL counts positions up to here, and 255 of a token
 
 
 def tsvector_of(passage: PassageColumns) -> tuple[str, int]:
-    """Return a passage's tokens as a tsvector's text, labelled by ``WEIGHT_OF``, and their number."""
+    """Return a passage's tokens as a tsvector's text, labelled A in a heading and B in a title, and their number."""
     places: dict[str, list[str]] = {}
     number = 0
     for label, tokens in (
@@ -42,6 +41,20 @@ def tsvector_of(passage: PassageColumns) -> tuple[str, int]:
 def tokens_of_question(terms: Iterable[str]) -> list[str]:
     """Return the distinct tokens by which the terms of a question are found."""
     return list(dict.fromkeys(token[:_LONGEST] for token in _tokens(terms)))
+
+
+def frequency_in(words: str, token: str) -> float:
+    """Return how often a tsvector's text has a token, each time with the weight of its label."""
+    name = f"'{token}':"
+    start = words.find(name)
+    if start < 0:
+        return 0.0
+    start += len(name)
+    end = words.find(" ", start)
+    places = words[start : end if end >= 0 else None]
+    headings, titles = places.count("A"), places.count("B")
+    texts = places.count(",") + 1 - headings - titles
+    return headings * _HEADING + titles * _TITLE + texts * _TEXT
 
 
 def tokens_of(text: str) -> list[str]:

@@ -45,6 +45,13 @@ INSERT INTO roots (path, kind, followed, machine) VALUES (%s, %s, %s, %s)
 ON CONFLICT (sha256(path)) DO UPDATE
 SET kind = excluded.kind, followed = excluded.followed, machine = excluded.machine
 """
+# The last says whether nobody reads files, or only a tenth as many as are read still wait.
+_UNSETTLED = """
+SELECT EXISTS (SELECT FROM spare_vectors), EXISTS (SELECT FROM frequency_changes), greatest(reltuples, 0),
+    NOT EXISTS (SELECT FROM queue WHERE taken_until > clock_timestamp())
+    OR 10 * (SELECT count(*) FROM queue) < (SELECT count(*) FROM documents)
+FROM pg_class WHERE oid = 'passages'::regclass
+"""
 
 
 class PostgresStore(SearchingStore):
@@ -177,20 +184,22 @@ class PostgresStore(SearchingStore):
             rows.touch(connection, stamps)
 
     def settle(self) -> None:
-        """Drop vectors of no passage, add up the words' frequencies, and tell the planner of many new passages."""
+        """Drop vectors of no passage, add up the words' frequencies, tell the planner of many new passages, and make
+        the vectors' index once the library is filled.
+        """
         with self.database.reading() as connection:
-            (spare, changed, grown) = connection.execute(
-                "SELECT EXISTS (SELECT FROM spare_vectors), EXISTS (SELECT FROM frequency_changes), "
-                "(SELECT coalesce(sum(passages), 0) FROM frequencies) > 1.2 * greatest(reltuples, 0) "
-                "FROM pg_class WHERE oid = 'passages'::regclass"
-            ).fetchone() or (False, False, False)
-        if not spare and not changed:
-            return
-        with self.database.writing() as connection:
-            connection.execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT FROM queue)")
-            rows.fold_frequencies(connection)
-            if grown:
-                connection.execute("ANALYZE passages")
+            (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)
+            grown = rows.count_passages(connection) > 1.2 * analyzed
+            unindexed = filled and rows.lacks_index(connection)
+        if spare or changed:
+            with self.database.writing() as connection:
+                connection.execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT FROM queue)")
+                rows.fold_frequencies(connection)
+                if grown:
+                    connection.execute("ANALYZE passages")
+        if unindexed:
+            with self.database.writing() as connection:
+                rows.index_vectors(connection)
 
     def start_over(self) -> None:
         """Refuse: what many share is not moved aside by one."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.errors import RequestError
+from core.errors import IndexBusy, RequestError
 from core.files import is_below
 from core.text import one_line
 from retrieval.postgres import rows
@@ -13,6 +13,7 @@ from retrieval.postgres.uploads import UNREAD
 from retrieval.settings_changes import changes
 from retrieval.splitter import SplitSettings
 from retrieval.store import Job, Machine, SplitFile
+from retrieval.unit_vectors import Vectors, text_hash
 
 if TYPE_CHECKING:
     from retrieval.postgres.postgres_store import PostgresStore
@@ -126,8 +127,20 @@ class PostgresQueue:
                 connection.execute(_GIVE_BACK, _keys(jobs))
 
     def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]:
-        """Embed and write files; raises ``RequestError`` where the library is made with other settings."""
-        vectors = self._store.embedded([one.page_content for file in files.values() for one in file.passages])
+        """Embed and write files; raises ``RequestError`` where the library is made with other settings.
+
+        Raises ``IndexBusy`` where another process keeps the lock; what was embedded is kept until it is tried again.
+        """
+        texts = [one.page_content for file in files.values() for one in file.passages]
+        vectors = self._store.embedded(texts)
+        try:
+            return self._write(files, vectors, settings)
+        except IndexBusy:
+            if vectors is not None:
+                self._store.keep_vectors(dict(zip(map(text_hash, texts), vectors, strict=True)))
+            raise
+
+    def _write(self, files: Mapping[Job, SplitFile], vectors: Vectors | None, settings: SplitSettings) -> list[Job]:
         with self._database.writing_with_others() as connection:
             made = rows.made_with(connection)
             if changes(made.embedding, made.dimension, made.splitter, self._store.model, settings):

@@ -26,7 +26,7 @@ from tests.unit.retrieval.fakes import BagOfWords
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
 from psycopg import conninfo, sql  # noqa: E402
 
-from retrieval.postgres import candidates, database, migrations  # noqa: E402
+from retrieval.postgres import candidates, database, migrations, rows  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 SECRET = "s3cr3t-w0rd"
@@ -336,6 +336,7 @@ def test_a_pool_that_is_used_up_says_so(store: Any, monkeypatch: pytest.MonkeyPa
             store.roots()
         monkeypatch.undo()
     one_sentence(error)
+    assert error.value.retry_after
     assert store.roots().kinds == {}
 
 
@@ -343,9 +344,20 @@ def test_a_server_without_connections_says_so(
     store: Store, admin: psycopg.Connection[Any], role: str, postgres_url: str
 ) -> None:
     admin.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT 0").format(sql.Identifier(role)))
-    with pytest.raises(StoreUnavailable, match="too many connections") as error:
+    with pytest.raises(StoreUnavailable, match="has no connection left") as error:
         open_(as_role(postgres_url, role))
     one_sentence(error)
+    assert error.value.retry_after
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("", "30"), ("&keepalives_idle=7", "7")])
+def test_a_connection_that_is_cut_is_noticed_as_soon_as_the_address_says(
+    postgres_url: str, given: str, seconds: str
+) -> None:
+    url = url_of(postgres_url) + given
+    with closing(open_(url)) as store, store.only_writer(), store.database.writing() as connection:
+        both = [one.info.get_parameters() for one in (store.database._lock, connection)]
+    assert [(one["keepalives_idle"], one["tcp_user_timeout"]) for one in both] == [(seconds, "60000")] * 2
 
 
 def test_nothing_outlives_a_transaction(store: Any, postgres_url: str) -> None:
@@ -375,6 +387,8 @@ def test_the_vectors_graph_finds_what_comparing_all_finds(
     exact = store.similarity_search(question, k=20, search="vectors")
     few = store.similarity_search(question, k=20, search="vectors", filter=only)
     monkeypatch.setattr(candidates, "EXACT", 0)
+    monkeypatch.setattr(rows, "EXACT", 0)
+    store.settle()
     with store.database.writing() as connection:
         connection.execute("ANALYZE passages")
     found = store.similarity_search(question, k=20, search="vectors")
@@ -387,7 +401,30 @@ def test_the_vectors_graph_finds_what_comparing_all_finds(
         assert giving_up.similarity_search(question, k=20, search="vectors", filter=only) == few
 
 
-def test_frequencies_that_are_wrong_are_counted_anew(store: Store, admin: psycopg.Connection[Any]) -> None:
+def test_the_vectors_graph_is_made_when_many_are_there_and_none_is_being_read(
+    store: Any, admin: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made() -> bool:
+        return bool(admin.execute("SELECT to_regclass('passages_by_vector') IS NOT NULL").fetchone() == (True,))
+
+    store.settle()
+    assert not made()  # the few are compared one by one
+    monkeypatch.setattr(rows, "EXACT", 2)
+    store.queue.put({b"/d/b.txt": (1, 1)}, lambda _: True)
+    store.queue.take("another", 1, 60, everywhere=False)
+    store.settle()
+    assert not made()
+    admin.execute("UPDATE queue SET taken_until = NULL")
+    store.settle()
+    assert made()
+    store.settle()
+
+
+def test_frequencies_that_are_wrong_are_counted_anew(
+    store: Store, admin: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "EXACT", 2)
+    store.settle()
     before = [one.metadata["score"] for one in store.similarity_search("aspirin Paris", k=9, search="bm25")]
     admin.execute("UPDATE frequencies SET passages = 2 WHERE word = 'aspirin'")
     admin.execute("DROP INDEX passages_by_vector")

@@ -24,6 +24,8 @@ from retrieval.store import Job, Machine, Model
 from tests.unit.retrieval.fakes import BagOfWords
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
+from psycopg import sql  # noqa: E402
+
 pytestmark = pytest.mark.postgres
 LEASE = 60.0
 Opener = Callable[..., Library]
@@ -80,6 +82,13 @@ def read_all(library: Library, name: str = "w") -> int:
         while taken := worker.step():
             done += taken
     return done
+
+
+def read_waiting(library: Library, told: threading.Event) -> None:
+    """Read what is queued; ``told`` is set when another process keeps the lock."""
+    with worker_of(library, unreachable=lambda _: told.set()) as worker:
+        while worker.step():
+            pass
 
 
 def take(library: Library, most: int = 100, name: str = "dead") -> list[Job]:
@@ -326,6 +335,29 @@ def test_a_root_that_another_machine_adds_is_its_own_from_then_on(open_on: Opene
     (docs / "a.txt").unlink()
     assert not owner.sync().removed
     assert len(other.sync().removed) == 1
+
+
+def test_what_waits_for_the_lock_is_embedded_once(open_on: Opener, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, told = BagOfWords(), threading.Event()
+    owner, other = open_on("a", model), open_on("a")
+    queue_all(owner, docs)
+    writing = owner.store.database._writing  # type: ignore[attr-defined]
+    shorter = sql.SQL("{}; SET LOCAL lock_timeout = '50ms'").format(writing)
+    monkeypatch.setattr(owner.store.database, "_writing", shorter)  # type: ignore[attr-defined]
+    with other.store.only_writer():
+        thread = threading.Thread(target=lambda: read_waiting(owner, told))
+        thread.start()
+        assert told.wait(30)
+    thread.join()
+    assert sources(owner) == sources(other) != {}
+    assert len(model.texts) == len(set(model.texts)) > 0
+
+
+def test_the_roots_of_another_machine_are_told_with_its_name(open_on: Opener, docs: Path) -> None:
+    owner, other = open_on("a"), open_on("b")
+    owner.add([docs])
+    assert other.roots_elsewhere() == {docs.resolve(): "a"}
+    assert owner.roots_elsewhere() == {}
 
 
 def test_a_shared_folder_is_read_by_every_machine(open_on: Opener, docs: Path) -> None:

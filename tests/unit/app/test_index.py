@@ -32,6 +32,7 @@ class Shelf:
     report: SyncReport = field(default_factory=SyncReport)
     found: VerifyReport = field(default_factory=lambda: VerifyReport(3, 2))
     done: list[Any] = field(default_factory=list)
+    elsewhere: dict[Path, str] = field(default_factory=dict)
 
     def add(self, paths: list[Path], *, follow_links: bool | None) -> None:
         links = {None: "", True: " with links", False: " without links"}[follow_links]
@@ -58,6 +59,9 @@ class Shelf:
 
     def skipped(self) -> list[Skipped]:
         return self.left
+
+    def roots_elsewhere(self) -> dict[Path, str]:
+        return self.elsewhere
 
 
 @pytest.fixture
@@ -168,3 +172,13 @@ def test_an_empty_library_is_listed_as_such(shelf: Shelf, capsys: pytest.Capture
     shelf.held, shelf.left = [], []
     assert main(["index", "--list"]) == 0
     assert capsys.readouterr() == ("", "note: the library is empty; add to it: python -m app index PATH\n")
+
+
+def test_the_list_names_the_machine_of_what_is_read_elsewhere(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf.elsewhere = {Path("/srv/papers"): "reader-2"}
+    for held in ([GOOD], []):
+        shelf.held, shelf.left = held, []
+        assert main(["index", "--list"]) == 0
+        out, err = capsys.readouterr()
+        assert ("good.md" in out) is bool(held)
+        assert err == "note: /srv/papers belongs to the machine reader-2, which reads it.\n"

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from retrieval.filters import Filter, fits
+from retrieval.filters import Filter, matching
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -94,4 +94,4 @@ async def test_a_retriever_takes_a_filter_for_each_call(store: PassageStore) -> 
     ],
 )
 def test_a_pattern_is_that_of_a_shell_on_the_end_of_the_path(path: str, pattern: str, fit: bool) -> None:
-    assert fits(path, pattern) is fit
+    assert matching([(1, path.encode())], [pattern]) == ([1] if fit else [])
