@@ -87,17 +87,17 @@ def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> Non
         copied, moved = copy_all(source, target, settings, progress)
         threads = copy_threads(options.source, options.target, settings)
     told(copied, moved, "copied", screen)
-    if threads is not None:
+    if threads:
         screen.result(f"{threads:,} threads copied.")
 
 
-def copy_threads(source: str, target: str, settings: Settings) -> int | None:
-    """Copy the threads to where those of the target are kept; return how many are new there, None for one place."""
+def copy_threads(source: str, target: str, settings: Settings) -> int:
+    """Copy the threads to where those of the target are kept; return how many are new there."""
     from app.threads.opening import open_threads
     from retrieval.library.library import names_database
 
     if not names_database(source) and not names_database(target):
-        return None
+        return 0  # both are kept in one folder
     with (
         closing(open_threads(settings, source, expire=False)) as here,
         closing(open_threads(settings, target, expire=False)) as there,

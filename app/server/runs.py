@@ -138,8 +138,8 @@ class Run:
             self._keeping = asyncio.create_task(self._keep(self.journal))
 
     def tell(self, events: Sequence[RunEvent]) -> None:
-        """Wake those who follow with events that are kept."""
-        self.events += events
+        """Wake those who follow with events that are kept; those that they know are left out."""
+        self.events += [event for event in events if event.number > len(self.events)]
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -41,9 +41,14 @@ def test_a_library_is_copied_into_another_folder(filled: Program, tmp_path: Path
 
 @pytest.mark.postgres
 def test_a_library_is_copied_into_postgresql_and_back(filled: Program, tmp_path: Path, postgres_url: str) -> None:
+    """With the threads, which are in one folder for all embedded stores."""
     back = f"sqlite:///{tmp_path}/back"
-    assert filled("library", "copy", "sqlite://", postgres_url).out == COPIED
+    threads = filled("threads").out
+    assert filled("library", "copy", "sqlite://", postgres_url).out == f"{COPIED}1 threads copied.\n"
     assert filled("library", "copy", postgres_url, back).out == COPIED
+    filled.environment["SELFRAG_STORE"] = postgres_url
+    assert filled("threads").out == threads
+    del filled.environment["SELFRAG_STORE"]
     assert listed(filled, SELFRAG_STORE=postgres_url) == listed(filled, SELFRAG_STORE=back) == listed(filled)
 
 
