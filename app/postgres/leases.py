@@ -31,6 +31,7 @@ INSERT INTO leases VALUES (%(name)s, %(process)s, nextval('lease_tokens'))
 ON CONFLICT (name) DO UPDATE SET process = excluded.process, token = excluded.token WHERE NOT {ALIVE}
 RETURNING token
 """  # noqa: S608 - of constants
+RELEASE = "DELETE FROM leases WHERE name = %s AND token = %s"
 # A row that is shared cannot be taken over before the transaction ends.
 HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR SHARE"
 
@@ -51,6 +52,10 @@ class Lease:
     def release(self) -> None:
         """Let others have it at once."""
         self._leases.release(self)
+
+    def forget(self) -> None:
+        """Hold it no more, without a word to the database: another process has it, or a transaction deleted it."""
+        self._leases.forget(self)
 
     def __enter__(self) -> Lease:
         return self
@@ -85,12 +90,16 @@ class Leases:
 
     def release(self, lease: Lease) -> None:
         """Let others have a lease at once; where the database cannot be reached, as soon as it can."""
-        self._held.discard(lease.token)
+        self.forget(lease)
         try:
             with self._database.transaction() as connection:
-                connection.execute("DELETE FROM leases WHERE name = %s AND token = %s", (lease.name, lease.token))
+                connection.execute(RELEASE, (lease.name, lease.token))
         except RequestError as error:
             log.warning("%s", error)
+
+    def forget(self, lease: Lease) -> None:
+        """Hold a lease no more, which is released or lost."""
+        self._held.discard(lease.token)
 
     def close(self) -> None:
         """Let others have all that this process holds."""

@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from app.postgres.checkpoints import REMOVE, SharedSaver
 from app.postgres.database import Marked, SharedDatabase
-from app.postgres.leases import ALIVE, Lease, Leases
+from app.postgres.leases import ALIVE, RELEASE, Lease, Leases
 from core.text import as_json, clean
 
 KEPT_HOURS = 24  # of an ended run of a thread, whose turn keeps its answer
@@ -114,7 +114,10 @@ class RunTable:
         return self._leases.take(f"run {id_}")
 
     def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent], ending: Ending | None) -> None:
-        """Keep events and, with the last, how the run ended. Raises `LeaseLostError` if another process has it."""
+        """Keep events; with the last, how the run ended, which releases it.
+
+        Raises `LeaseLostError` if another process has it.
+        """
         with self._database.transaction() as connection:
             lease.require(Marked(connection))
             rows = [(id_, one.number, one.kind, as_json(one.data)) for one in events]
@@ -123,6 +126,9 @@ class RunTable:
                 connection.execute(END, (ending.state, ending.outcome, ending.message and clean(ending.message), id_))
                 for statement in REMOVE:
                     connection.execute(statement.encode(), ([id_],))
+                connection.execute(RELEASE, (lease.name, lease.token))
+        if ending:
+            lease.forget()
 
     def get(self, id_: str, owner: str) -> KeptRun | None:
         """Return a run of the owner's."""

@@ -148,7 +148,7 @@ class SharedRuns:
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 if ending:
-                    await self._call(self._leases.pop(run.id).release)
+                    self._leases.pop(run.id, None)
                 return True
         return False
 
@@ -161,8 +161,11 @@ class SharedRuns:
         run.journal = self
 
     def _lose(self, run: Run) -> None:
-        self._leases.pop(run.id, None)
+        if lease := self._leases.pop(run.id, None):
+            lease.forget()
         self._watched[run.id] = run
+        if self._service.threads:
+            self._service.threads.answers.leave(run.id)
         run.leave(partial(self._ask_to_end, run.id))
 
     def _ask_to_end(self, id_: str) -> None:
@@ -193,6 +196,8 @@ class SharedRuns:
         return lambda: check_events(lambda progress: rag.acheck(asked["text"], headings=headings, progress=progress))
 
     async def _poll(self) -> None:
+        if self._service.runs.closing:  # and clients are still waited for
+            await self._hand_over_waiting()
         watched = {id_: len(run.events) for id_, run in self._watched.items() if not run.ended}
         if watched:
             for event in await self._call(partial(self._table.events, watched)):
@@ -268,12 +273,19 @@ class SharedRuns:
 
     async def _drain(self) -> None:
         """Leave what waits to the other servers at once, and what is being answered if it does not end in time."""
-        here = [run for id_ in list(self._leases) if (run := self._service.runs.answered_here(id_))]
-        await asyncio.gather(*(self._hand_over(run) for run in here if run.state == "queued"))
+        await self._hand_over_waiting()
+        here = self._answered_here()
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
-                await asyncio.gather(*(run.wait() for run in here if not run.elsewhere))
+                await asyncio.gather(*(run.wait() for run in here))
         await asyncio.gather(*(self._hand_over(run) for run in here if not run.ended and not run.elsewhere))
+
+    def _answered_here(self) -> list[Run]:
+        return [run for id_ in list(self._leases) if (run := self._service.runs.answered_here(id_))]
+
+    async def _hand_over_waiting(self) -> None:
+        waiting = [run for run in self._answered_here() if run.state == "queued" and run.outlives]
+        await asyncio.gather(*(self._hand_over(run) for run in waiting))
 
     async def _hand_over(self, run: Run) -> None:
         lease = self._leases.get(run.id)

@@ -51,6 +51,7 @@ class ThreadAnswers:
         self._locks: dict[str, Lock] = {}
         self._not_kept: dict[str, tuple[ThreadTurn, Result, str]] = {}  # by thread
         self._leaving = False
+        self._left: set[str] = set()
 
     def begin(
         self,
@@ -152,7 +153,7 @@ class ThreadAnswers:
             self._end(turn, "failed", str(error) if isinstance(error, SelfRAGError) else INTERNAL)
             raise
         except BaseException:  # it was closed, or its task cancelled
-            if not self._leaving:
+            if not self._leaves(turn.run):
                 self._end(turn, "cancelled")
             raise
         finally:
@@ -164,13 +165,19 @@ class ThreadAnswers:
     def cancel(self, turn: ThreadTurn) -> None:
         """End a question that was begun and is not being answered, unless the process is leaving."""
         if turn.run in self._locks:
-            if not self._leaving:
+            if not self._leaves(turn.run):
                 self._end(turn, "cancelled")
             self._release(turn)
 
-    def leave(self) -> None:
-        """Leave the questions that are closed from now on unfinished, to the next process."""
-        self._leaving = True
+    def leave(self, run: str | None = None) -> None:
+        """Leave a question, or all that are closed from now on, unfinished to another process."""
+        if run is None:
+            self._leaving = True
+        elif run in self._locks:
+            self._left.add(run)
+
+    def _leaves(self, run: str) -> bool:
+        return self._leaving or run in self._left
 
     async def _answer(self, rag: SelfRAG, turn: ThreadTurn, owner: str, *, tokens: bool) -> AsyncGenerator[Event, None]:
         context = Context.model_validate(turn.options) if turn.options else None
@@ -207,5 +214,6 @@ class ThreadAnswers:
             log.warning("%s", error)
 
     def _release(self, turn: ThreadTurn) -> None:
+        self._left.discard(turn.run)
         if lock := self._locks.pop(turn.run, None):
             lock.release()

@@ -34,6 +34,7 @@ from app.postgres.runs import RunTable  # noqa: E402
 from app.postgres.threads import SharedThreads  # noqa: E402
 from app.server import shared_runs  # noqa: E402
 from app.threads.answering import ThreadAnswers  # noqa: E402
+from app.threads.thread import LeaseLostError, ThreadBusyError  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
@@ -122,7 +123,12 @@ def gate() -> Models:
 
 async def fall_silent(server: Server) -> None:
     """Let a server look dead to the others, as when its machine is paused; it goes on without knowing."""
-    server.threads.leases._closing.set()  # by which its signs of life end
+
+    def busy(_: str) -> None:
+        raise ThreadBusyError
+
+    server.threads.leases._closing.set()  # by which its signs of life end; to take a lease is one, too
+    server.threads.leases.take = busy  # type: ignore[method-assign, assignment]
     with server.threads.database.transaction() as connection:
         connection.execute("UPDATE processes SET seen = '2020-01-01' WHERE name = %s", (server.threads.leases.process,))
 
@@ -154,7 +160,7 @@ async def test_a_run_is_ended_from_another_server(serves: Serves) -> None:
     run = await first.start()
     await until(lambda: first.models.calls)
     assert (await second.client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
-    assert (await first.client.get(f"/api/runs/{run}")).json()["state"] == "cancelled"
+    await first.finished(run, "cancelled")
     assert (await first.events(run))[-1][1] == "cancelled"
 
 
@@ -268,6 +274,31 @@ async def test_a_server_that_ends_leaves_what_waits_at_once_and_ends_what_it_ans
     assert Counter(second.models.calls) == CALLS, "the second one did not answer it again"
 
 
+async def test_what_waits_is_left_to_others_while_clients_hold_the_end_up(serves: Serves) -> None:
+    first, second = await serves(gate(), at_once=1), await serves()
+    answered, waiting = await first.start(), await first.start()
+    await until(lambda: first.models.calls)
+    following = asyncio.create_task(first.events(waiting))
+    first.app.state.service.runs.closing = True  # as SIGTERM does, before the server has ended
+    assert (await second.finished(waiting))["result"]["answer"] == GOOD
+    assert (await following)[-1][1] == "finished", "who follows it at the first server is told"
+    assert (await second.finished(answered, "running"))["result"] is None
+    await first.models.open()
+    await second.finished(answered)
+
+
+async def test_a_question_of_a_thread_that_waits_is_left_to_others(serves: Serves) -> None:
+    first, second = await serves(gate(), at_once=1), await serves()
+    await first.start()
+    await until(lambda: first.models.calls)
+    thread = (await first.client.post("/api/threads", json={})).json()["id"]
+    waiting = (await first.client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+    first.app.state.service.runs.closing = True
+    assert (await second.finished(waiting))["result"]["answer"] == GOOD
+    assert [turn.state for turn in second.threads.turns(thread)] == ["finished"]
+    await first.models.open()
+
+
 async def test_a_server_that_ends_leaves_what_takes_too_long_to_another(serves: Serves) -> None:
     first, second = await serves(gate()), await serves()
     run = await first.start()
@@ -357,7 +388,6 @@ async def test_owners_see_their_own_runs_alone_in_every_server(serves: Serves) -
 
 def test_a_lease_is_of_one_process_until_it_is_silent_for_too_long(postgres_url: str) -> None:
     from app.postgres.database import Marked
-    from app.threads.thread import LeaseLostError, ThreadBusyError
 
     with ExitStack() as stack:
         one, two = (SharedThreads(postgres_url, silence=60) for _ in range(2))
