@@ -6,36 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from app.result import Result, result_of
 from app.threads.tables import ThreadTables
-from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadTurn, UnknownThreadError
+from app.threads.thread import NotLastTurnError, ThreadBusyError, UnknownThreadError
 from core.errors import RequestError
-from tests.scripted import candidate_of, claim, draft, state
+from tests.turns import QUESTION, answered, asked, result
 
-QUESTION = "Why is the sky blue?"
 Opener = Callable[..., ThreadTables]
 
 
 @pytest.fixture
 def threads(open_threads: Opener) -> ThreadTables:
     return open_threads()
-
-
-def result(question: str = QUESTION, answer: str = "Air scatters blue light.") -> Result:
-    best = candidate_of(draft(answer, [answer]), [claim(answer, within=answer)])
-    return result_of(state(question, best=best, outcome="grounded", stop_reason="accepted", answer=answer, seconds=1.0))
-
-
-def asked(threads: ThreadTables, thread: str, question: str = QUESTION, replaces: str | None = None) -> ThreadTurn:
-    return threads.begin(thread, question, replaces=replaces)
-
-
-def answered(
-    threads: ThreadTables, thread: str, question: str = QUESTION, answer: str = "So.", replaces: str | None = None
-) -> ThreadTurn:
-    turn = asked(threads, thread, question, replaces)
-    threads.finish(turn, result(question, answer), f"{answer} [1]")
-    return turn
 
 
 def questions_before(threads: ThreadTables, thread: str, number: int | None = None) -> list[str]:

@@ -11,37 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from app.result import Result, result_of
 from app.threads.store import NAME, Threads
 from app.threads.thread import (
     ThreadStorageError,
-    ThreadTurn,
 )
-from tests.scripted import candidate_of, claim, draft, state
-
-QUESTION = "Why is the sky blue?"
+from tests.turns import answered, asked, result
 
 
 @pytest.fixture
 def threads(tmp_path: Path) -> Threads:
     return Threads(tmp_path / "threads")
-
-
-def result(question: str = QUESTION, answer: str = "Air scatters blue light.") -> Result:
-    best = candidate_of(draft(answer, [answer]), [claim(answer, within=answer)])
-    return result_of(state(question, best=best, outcome="grounded", stop_reason="accepted", answer=answer, seconds=1.0))
-
-
-def asked(threads: Threads, thread: str, question: str = QUESTION, replaces: str | None = None) -> ThreadTurn:
-    return threads.begin(thread, question, replaces=replaces)
-
-
-def answered(
-    threads: Threads, thread: str, question: str = QUESTION, answer: str = "So.", replaces: str | None = None
-) -> ThreadTurn:
-    turn = asked(threads, thread, question, replaces)
-    threads.finish(turn, result(question, answer), f"{answer} [1]")
-    return turn
 
 
 def questions_before(threads: Threads, thread: str, number: int | None = None) -> list[str]:
