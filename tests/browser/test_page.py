@@ -208,13 +208,13 @@ def test_a_document_is_shown_while_it_is_indexed(
     page, _ = open_page()
     page.goto(world.address)
     page.get_by_role("button", name="Documents", exact=True).click()
-    sync = documents._synced
+    written = documents._written
 
-    async def synced() -> Any:
+    async def held(write: Any) -> Any:
         await asyncio.to_thread(go_on.wait, 30)
-        return await sync()
+        return await written(write)
 
-    monkeypatch.setattr(documents, "_synced", synced)
+    monkeypatch.setattr(documents, "_written", held)
     page.get_by_label("Add documents").set_input_files(
         [{"name": "mill.txt", "mimeType": "text/plain", "buffer": b"The mill was built in 1821."}]
     )
