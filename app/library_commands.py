@@ -59,12 +59,12 @@ def library(options: argparse.Namespace) -> int:
 def export_labels(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
     from app.feedback import examples_of
-    from app.threads.opening import open_feedback, open_threads
+    from app.threads.opening import opened_feedback
     from core.files import write_private
 
     require_writable_file(options.file)
-    with closing(open_threads(settings, expire=False)) as threads:
-        rows = examples_of(open_feedback(settings, threads).labels())
+    with opened_feedback(settings) as feedback:
+        rows = examples_of(feedback.labels())
     if not rows:
         raise RequestError("There is no feedback yet: judge answers in the page, in a chat, or over the server's API.")
     try:

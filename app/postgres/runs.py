@@ -83,11 +83,11 @@ class KeptRun:
     asked: str
     began: datetime
     outlives: bool
-    state: str
-    outcome: str | None
-    message: str | None
-    cancelled: bool
-    events: int
+    state: str = "unfinished"
+    outcome: str | None = None
+    message: str | None = None
+    cancelled: bool = False
+    events: int = 0
 
 
 class RunTable:

@@ -20,6 +20,7 @@ from app.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
 from app.result import Result
 from app.server.errors import said_by
 from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
+from app.server.threads import EXPIRE_SECONDS
 from app.text_to_check import TextToCheck
 from app.threads.checkpoints import answered, can_resume
 from app.threads.thread import LeaseLostError, ThreadBusyError
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
 TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
-EXPIRE_SECONDS = 3_600.0
 END_SECONDS = 10.0  # to wait for another server that is to end a run
 DRAIN_SECONDS = 20.0  # in which what is being answered may end when the server does
 RETRY_SECONDS = 1.0  # before events are kept again that could not be
@@ -76,10 +76,8 @@ class SharedRuns:
     async def start(self, run: Run, asked: dict[str, Any], ask: Callable[[Lease], Ask]) -> None:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
         with self._service.runs.room():
-            kept = KeptRun(
-                run.id, run.owner, run.kind, run.thread, run.question, as_json(asked), run.began, run.outlives,
-                "unfinished", None, None, cancelled=False, events=0,
-            )  # fmt: skip
+            given = (run.id, run.owner, run.kind, run.thread, run.question, as_json(asked), run.began)
+            kept = KeptRun(*given, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
             self._answer(run, lease, ask(lease))
 
@@ -174,10 +172,9 @@ class SharedRuns:
         asking.add_done_callback(self._asking.discard)
 
     def _question(self, run: Run, asked: dict[str, Any], lease: Lease) -> Ask:
-        rag, tokens = self._service.rag_of(run.owner), False
+        rag = self._service.rag_of(run.owner)
         context = Context.model_validate(asked["context"]) if asked["context"] else None
-        if run.outlives:
-            tokens = self._service.streams_drafts((asked["context"] or {}).get("strategy"))
+        tokens = run.outlives and self._service.streams_drafts((asked["context"] or {}).get("strategy"))
 
         async def ask() -> AsyncGenerator[Event, None]:
             given = question_after(run.question, asked["conversation"], asked["standalone"])
@@ -231,7 +228,7 @@ class SharedRuns:
                 log.warning("%s", error)
                 return
             raise
-        if run.ended:  # its end was kept, and its server died before it said so in the table
+        if run.ended:  # since the table was looked at
             await self._call(lease.release)
         elif again:
             ask, on_end = again

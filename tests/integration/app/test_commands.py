@@ -198,3 +198,4 @@ def test_labels_are_exported_as_a_question_set(program: Program) -> None:
     assert (ended_well.code, ended_well.out) == (0, "Labels written into labels.jsonl: 1\n")
     (row,) = map(json.loads, (program.folder / "labels.jsonl").read_text().splitlines())
     assert (row["answerable"], row["feedback"]) == (False, "right")
+    assert not (Path(program.environment["SELFRAG_HOME"]) / "threads").exists(), "labels in a folder need no threads"
