@@ -14,7 +14,7 @@ from psycopg_pool import ConnectionPool
 
 from core.errors import RequestError
 from retrieval.postgres.database import CONNECTIONS, Connection, parameters_of, place_of, translated
-from retrieval.postgres.migrations import lock_migration
+from retrieval.postgres.migrations import lock_migration, schema_exists
 from retrieval.store import WAIT
 
 SCHEMA = "selfrag"  # those of libraries have an underscore after it
@@ -132,8 +132,8 @@ class SharedDatabase:
             with connection.transaction():
                 lock_migration(connection, SCHEMA)
                 ours, theirs = self._versions(connection)  # another process may have done it meanwhile
-                if not ours:
-                    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
+                if not ours and not schema_exists(connection, SCHEMA):
+                    connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
                 connection.execute(_USE)
                 for statements in MIGRATIONS[ours:]:
                     for statement in statements:

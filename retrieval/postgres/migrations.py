@@ -198,7 +198,7 @@ def _migrate(connection: psycopg.Connection[Any], schema: str, extensions: str, 
             lock_migration(connection, schema)
             version = _version(connection, schema, place)  # another process may have done it meanwhile
             name = sql.Identifier(schema)
-            if not version and not _exists(connection, schema):
+            if not version and not schema_exists(connection, schema):
                 connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
             connection.execute(sql.SQL("SET LOCAL search_path = {}, {}").format(name, sql.Identifier(extensions)))
             for statements in MIGRATIONS[version:]:
@@ -215,7 +215,8 @@ def _migrate(connection: psycopg.Connection[Any], schema: str, extensions: str, 
         ) from None
 
 
-def _exists(connection: psycopg.Connection[Any], schema: str) -> bool:
+def schema_exists(connection: psycopg.Connection[Any], schema: str) -> bool:
+    """Tell whether there is such a schema: ``CREATE SCHEMA IF NOT EXISTS`` is refused to who may make none."""
     return connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is not None
 
 

@@ -1,0 +1,190 @@
+"""The schema that servers share in a real PostgreSQL: who makes it, what is refused, and what a crash leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from typing import Any
+
+import pytest
+
+from core.errors import RequestError, StoreUnavailable
+from tests.turns import QUESTION, answered
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
+from psycopg import sql  # noqa: E402
+
+from app.postgres import database  # noqa: E402
+from app.postgres.database import SharedDatabase  # noqa: E402
+from app.postgres.threads import SharedThreads  # noqa: E402
+from retrieval.postgres.database import CONNECTIONS  # noqa: E402
+from tests.integration.retrieval.test_postgres import SECRET, as_role, one_sentence, role  # noqa: E402, F401
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def admin(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SET search_path = selfrag, public")
+        yield connection
+
+
+@pytest.fixture
+def threads(postgres_url: str) -> Iterator[SharedThreads]:
+    with closing(SharedThreads(postgres_url)) as threads:
+        yield threads
+
+
+def refused(url: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says) as error:
+        SharedThreads(url)
+    one_sentence(error)
+
+
+def tables(admin: psycopg.Connection[Any]) -> int:
+    row = admin.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'selfrag'").fetchone()
+    return int(row[0]) if row else 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE SCHEMA selfrag; CREATE TABLE selfrag.threads (id int)",
+        "CREATE SCHEMA selfrag; CREATE VIEW selfrag.threads AS SELECT 1",
+        "CREATE SCHEMA selfrag; CREATE TABLE selfrag.meta (key text, value text); CREATE TABLE selfrag.leases (x int)",
+    ],
+)
+def test_anothers_schema_is_left_alone(admin: psycopg.Connection[Any], postgres_url: str, statement: str) -> None:
+    admin.execute(statement.encode())
+    before = tables(admin)
+    refused(postgres_url, "The schema selfrag is not of this program")
+    assert tables(admin) == before
+
+
+@pytest.mark.parametrize("key", ["format", "checkpoints"])
+def test_a_newer_schema_is_left_alone(
+    threads: SharedThreads, admin: psycopg.Connection[Any], postgres_url: str, key: str
+) -> None:
+    """LangGraph's tables as well: a newer program may have moved them on."""
+    admin.execute("UPDATE meta SET value = '99' WHERE key = %s", (key,))
+    refused(postgres_url, "made by a newer version of this program: update the program")
+
+
+def test_a_role_that_may_make_no_schemas_is_given_one(
+    admin: psycopg.Connection[Any],
+    role: str,  # noqa: F811
+    postgres_url: str,
+) -> None:
+    admin.execute(sql.SQL("CREATE SCHEMA selfrag AUTHORIZATION {}").format(sql.Identifier(role)))
+    with closing(SharedThreads(as_role(postgres_url, role))) as threads:
+        thread = threads.create().id
+        answered(threads, thread)
+        assert threads.get(thread).turns == 1
+
+
+def test_a_migration_that_is_cut_leaves_nothing(
+    admin: psycopg.Connection[Any], postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = database.MIGRATIONS
+    cut = (*whole[0][:6], "SELECT pg_terminate_backend(pg_backend_pid())")
+    monkeypatch.setattr(database, "MIGRATIONS", (cut,))
+    refused(postgres_url, "cannot be reached")
+    assert tables(admin) == 0
+    monkeypatch.setattr(database, "MIGRATIONS", whole)
+    with closing(SharedThreads(postgres_url)) as threads:
+        thread = threads.create().id
+        answered(threads, thread)
+    column = "ALTER TABLE turns ADD COLUMN new int"
+    monkeypatch.setattr(database, "MIGRATIONS", (*whole, (column, "SELECT 1 / 0")))
+    refused(postgres_url, "division by zero")
+    monkeypatch.setattr(database, "MIGRATIONS", (*whole, (column,)))
+    with closing(SharedThreads(postgres_url)) as threads:
+        assert [turn.question for turn in threads.turns(thread)] == [QUESTION]
+    assert admin.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (str(len(whole) + 1),)
+
+
+def test_servers_that_begin_at_once_make_it_once(postgres_url: str) -> None:
+    with ThreadPoolExecutor(6) as pool, ExitStack() as stack:
+        made = list(pool.map(lambda _: SharedThreads(postgres_url), range(6)))
+        for one in made:
+            stack.callback(one.close)
+        thread = made[0].create().id
+        assert [[kept.id for kept in one.list()] for one in made] == [[thread]] * 6
+
+
+def test_a_role_without_rights_is_told(
+    threads: SharedThreads,
+    admin: psycopg.Connection[Any],
+    role: str,  # noqa: F811
+    postgres_url: str,
+) -> None:
+    refused(as_role(postgres_url, role), "may be read only|permission")
+    admin.execute("DROP SCHEMA selfrag CASCADE")
+    refused(as_role(postgres_url, role), "this role may not make them")
+
+
+def test_a_server_that_only_reads_is_told(
+    threads: SharedThreads, admin: psycopg.Connection[Any], postgres_url: str
+) -> None:
+    """As a replica."""
+    (name,) = admin.execute("SELECT current_database()").fetchone() or ("",)
+    read_only = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(sql.Identifier(name))
+    admin.execute(read_only)
+    refused(postgres_url, "threads and runs .* may be read only")
+    with psycopg.connect(postgres_url, autocommit=True) as writer:
+        writer.execute("SET default_transaction_read_only = off")
+        writer.execute("DROP SCHEMA selfrag CASCADE")
+    refused(postgres_url, "this role may not make them")
+
+
+def test_what_is_said_in_a_thread_is_never_syntax(threads: SharedThreads) -> None:
+    odd = "a\"b'; DROP SCHEMA selfrag CASCADE; --%s{}?\\"
+    thread = threads.create(odd, odd).id
+    turn = threads.begin(thread, odd, odd)
+    threads.end(turn, "failed", odd)
+    (kept,) = threads.turns(thread, odd)
+    assert (kept.question, kept.message, threads.get(thread, odd).title) == (odd, odd, odd)
+
+
+def test_a_zero_byte_is_kept_out_of_the_database(threads: SharedThreads) -> None:
+    thread = threads.create().id
+    turn = threads.begin(thread, "Why\0 is it \ud800blue?")
+    threads.end(turn, "failed", "no\0pe")
+    (kept,) = threads.turns(thread)
+    assert "\0" not in kept.question + (kept.message or "")
+
+
+def test_a_pool_that_is_used_up_says_so(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(SharedDatabase(postgres_url)) as shared, ExitStack() as stack:
+        for _ in range(CONNECTIONS):
+            stack.enter_context(shared.transaction())
+        monkeypatch.setattr(shared._pool, "timeout", 0.01)
+        with (
+            pytest.raises(StoreUnavailable, match="No connection for the threads and runs") as error,
+            shared.transaction(),
+        ):
+            pass
+    one_sentence(error)
+    assert error.value.retry_after
+
+
+def test_a_lost_connection_is_replaced(threads: SharedThreads, admin: psycopg.Connection[Any]) -> None:
+    thread = threads.create().id
+    admin.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    )
+    assert threads.get(thread).id == thread
+
+
+def test_nothing_outlives_a_transaction(threads: SharedThreads, postgres_url: str) -> None:
+    """As a pooler in transaction mode demands: the next transaction may be in another connection."""
+    for _ in range(7):  # psycopg prepares what it is given five times, unless it is told otherwise
+        answered(threads, threads.create().id)
+    with threads.database._pool.connection() as connection, psycopg.connect(postgres_url) as new:
+        for setting in ("search_path", "lock_timeout", "transaction_isolation"):
+            name = sql.SQL("SHOW {}").format(sql.Identifier(setting))
+            assert connection.execute(name).fetchone() == new.execute(name).fetchone(), setting
+        assert connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
