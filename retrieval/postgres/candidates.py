@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from psycopg import sql
 
 from retrieval.filters import Filter, Visible, matching
+from retrieval.postgres import bm25_index
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import frequency_in, tokens_of_question
 from retrieval.postgres.rows import EXACT, count_passages, get_passages, halfvec
@@ -96,7 +97,9 @@ class Found:
         return [id_ for (id_,) in self._connection.execute(query.format(self._only.sql), parameters)]
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
-        """Return the best passages by BM25 of those that have the question's rarest words."""
+        """Return the best passages by BM25 of those that have the question's rarest words, or of the best that
+        pg_textsearch lists: its index leaves a filter to be applied afterwards, which may leave none.
+        """
         if not self._words:
             return []
         rows = self._connection.execute(_FREQUENCIES, {"words": ["", *self._words]})
@@ -106,7 +109,10 @@ class Found:
         if not known or not tokens:
             return []
         weights = {word: idf(passages, total) for passages, word in known}
-        scores = self._ranked(self._with_rare_words(known, weights), weights, tokens / total)
+        listed = None if self._only.parameters else bm25_index.listed(self._connection, list(weights), _RANKED)
+        if listed is None:
+            listed = self._with_rare_words(known, weights)
+        scores = self._ranked(listed, weights, tokens / total)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrieval.postgres.database import Connection, Database
-from retrieval.postgres.rows import index_vectors, lacks_index, read_again
+from retrieval.postgres.rows import make_indexes, missing_indexes, read_again
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import text_hash
 
@@ -30,19 +30,18 @@ WHERE (kept.passages, kept.tokens) IS DISTINCT FROM (counted.passages, counted.t
 def verify(
     database: Database, sync: Callable[[Progress | None], SyncReport], progress: Progress | None
 ) -> VerifyReport:
-    """Check counts, texts, words and the vectors' index; documents that are wrong are read again with ``sync``."""
+    """Check counts, texts, words and the indexes; documents that are wrong are read again with ``sync``."""
     repairs: list[str] = []
     with database.reading() as connection:
         wrong = _wrong_documents(connection, progress)
         miscounted = bool(_number(connection, _MISCOUNTED_WORDS))
         passages = _number(connection, "SELECT count(*) FROM passages")
         documents = _number(connection, "SELECT count(*) FROM documents")
-        without_index = lacks_index(connection)
+        missing = missing_indexes(connection)
     found = {
         f"{len(wrong)} documents did not match their passages: they were read again.": bool(wrong),
         "The words' frequencies did not match the passages: they were counted anew.": miscounted,
-        "The vectors had no index: it was made anew.": without_index,
-    }
+    } | {f"The {what} had no index: it was made anew.": True for what in missing}
     faults = [sentence for sentence, is_so in found.items() if is_so]
     if faults and not database.writable:
         problems = [f"{fault.partition(':')[0]}, and this role may only read." for fault in faults]
@@ -53,12 +52,11 @@ def verify(
         report = sync(progress)
         repairs += report.notes
         passages = report.passages
-    if miscounted or without_index:
+    if miscounted or missing:
         with database.only_writer(), database.writing() as connection:
             connection.execute("TRUNCATE frequencies, frequency_changes")
             connection.execute(f"INSERT INTO frequencies {_COUNTED}".encode())
-            if lacks_index(connection):
-                index_vectors(connection)
+            make_indexes(connection, missing_indexes(connection).values())
     return VerifyReport(passages, documents, repairs + faults, [])
 
 

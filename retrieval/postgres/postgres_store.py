@@ -185,21 +185,21 @@ class PostgresStore(SearchingStore):
 
     def settle(self) -> None:
         """Drop vectors of no passage, add up the words' frequencies, tell the planner of many new passages, and make
-        the vectors' index once the library is filled.
+        the indexes that many passages need once the library is filled.
         """
         with self.database.reading() as connection:
             (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)
             grown = rows.count_passages(connection) > 1.2 * analyzed
-            unindexed = filled and rows.lacks_index(connection)
+            missing = rows.missing_indexes(connection) if filled else {}
         if spare or changed:
             with self.database.writing() as connection:
                 connection.execute("DELETE FROM spare_vectors WHERE NOT EXISTS (SELECT FROM queue)")
                 rows.fold_frequencies(connection)
                 if grown:
                     connection.execute("ANALYZE passages")
-        if unindexed:
+        if missing:
             with self.database.writing() as connection:
-                rows.index_vectors(connection)
+                rows.make_indexes(connection, missing.values())
 
     def start_over(self) -> None:
         """Refuse: what many share is not moved aside by one."""
