@@ -17,6 +17,7 @@ from retrieval.store import FileQueue, Store, Uploads
 from retrieval.sync_report import Progress, SyncReport, TimeEstimate
 
 PAUSE = 0.2  # seconds until the files that others read are looked for again
+PATIENCE = 30.0  # seconds to wait for a database that cannot be reached, as at its restart
 MOST_SENT = 32  # files that wait in the database for other machines, while this one feeds them
 LARGEST_SENT = 50_000_000  # bytes of a file that is sent; a larger one is read by its own machine
 
@@ -96,7 +97,7 @@ def _read(store: Store, queue: FileQueue, run: Sync, plan: Plan, progress: Progr
     files = [(Path(os.fsdecode(path)), plan.found.files[path].size) for path in plan.changed]
     estimate = TimeEstimate(files, progress)
     before = sum(record.passages for record in store.records().values())
-    with Worker(store, queue, run.settings, worker_name(), everywhere=False) as worker:
+    with Worker(store, queue, run.settings, worker_name(), everywhere=False, patience=PATIENCE) as worker:
         while waiting := queue.waiting():
             estimate.update(max(0, len(files) - waiting))
             if queue.others():

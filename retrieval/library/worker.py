@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import threading
@@ -47,11 +48,13 @@ class Worker:
         *,
         everywhere: bool = True,
         lease: float = LEASE,
+        patience: float = math.inf,
         unreachable: Callable[[RequestError], None] = lambda error: None,
     ) -> None:
         """Read this machine's files, or with ``everywhere`` other machines' too, whose bytes were sent.
 
-        ``unreachable`` is called when the database cannot be reached; what was read waits until it can.
+        ``unreachable`` is called when the database cannot be reached; what was read waits until it can, ``patience``
+        seconds at most.
         """
         self._store = store
         self._queue = queue
@@ -60,6 +63,7 @@ class Worker:
         self._name = name
         self._everywhere = everywhere
         self._lease = lease
+        self._patience = patience
         self._unreachable = unreachable
         self._taken: list[Job] = []
         self._unsettled = False
@@ -141,10 +145,13 @@ class Worker:
 
     def _persist(self, act: Callable[[], T]) -> T:
         """Act on the queue, again and again while its database cannot be reached or is being changed."""
+        ends = time.monotonic() + self._patience
         while True:
             try:
                 return act()
             except (StoreUnavailable, IndexBusy) as error:
+                if isinstance(error, StoreUnavailable) and time.monotonic() >= ends:
+                    raise
                 self._unreachable(error)
                 time.sleep(PAUSE)
 

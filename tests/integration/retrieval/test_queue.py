@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from core.errors import IndexBusy, RequestError
+from core.errors import IndexBusy, RequestError, StoreUnavailable
+from retrieval.library import queued_sync
 from retrieval.library import worker as worker_module
 from retrieval.library.discovery import Stamp
 from retrieval.library.library import Library, open_store
@@ -264,6 +265,28 @@ def test_who_asks_does_not_wait_for_others(open_on: Opener, docs: Path) -> None:
     take(library, name="Process 7 on b")
     with pytest.raises(IndexBusy, match=r"^Process 7 on b is indexing"):
         asker.sync(seconds=0)
+
+
+def test_who_asks_does_not_wait_for_ever_for_a_database(
+    open_on: Opener, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a server that refreshes its documents, and is to end meanwhile."""
+    tried = []
+
+    def away(*_: Any, **__: Any) -> Any:
+        tried.append(1)
+        if len(tried) > 10:
+            pytest.fail("it waits for ever")
+        raise StoreUnavailable("The database is away.")
+
+    library = open_on()
+    library.add([docs])
+    monkeypatch.setattr(worker_module, "PAUSE", 0.01)
+    monkeypatch.setattr(queued_sync, "PATIENCE", 0.03)
+    monkeypatch.setattr(type(library.require_queue()), "take", away)
+    with pytest.raises(StoreUnavailable):
+        library.sync()
+    assert len(tried) > 1
 
 
 def test_another_machine_reads_what_it_is_sent(open_on: Opener, docs: Path, tmp_path: Path) -> None:
