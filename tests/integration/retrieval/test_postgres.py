@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -338,6 +341,42 @@ def test_a_pool_that_is_used_up_says_so(store: Any, monkeypatch: pytest.MonkeyPa
     one_sentence(error)
     assert error.value.retry_after
     assert store.roots().kinds == {}
+
+
+@pytest.fixture
+def small_disk(admin: psycopg.Connection[Any]) -> Iterator[Path]:
+    """A file system of four megabytes, on which the database keeps its tables."""
+    (data,) = admin.execute("SHOW data_directory").fetchone() or ("",)
+    folder = Path(tempfile.mkdtemp(dir=Path(data).parent))
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "small", folder], check=False).returncode:  # noqa: S607
+        pytest.skip("no file system can be mounted here: it takes root")
+    name = sql.Identifier(folder.name)
+    try:
+        os.chown(folder, Path(data).stat().st_uid, -1)
+        admin.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(name, sql.Literal(str(folder))))
+        kept = sql.SQL("ALTER DATABASE {} SET default_tablespace = {}")
+        admin.execute(kept.format(sql.Identifier(admin.info.dbname), name))
+        yield folder
+        admin.execute("DROP SCHEMA selfrag_library CASCADE")
+        admin.execute("CHECKPOINT")  # frees the files of what was dropped
+        admin.execute(sql.SQL("DROP TABLESPACE {}").format(name))
+    finally:
+        subprocess.run(["umount", folder], check=True)  # noqa: S607
+        folder.rmdir()
+
+
+def test_a_disk_that_is_full_is_told_and_nothing_is_half_there(small_disk: Path, postgres_url: str) -> None:
+    with closing(open_(postgres_url)) as store:
+        put(store, file("/d/a.txt", TEXTS))
+        large = file("/d/large.txt", [f"{number} " + "word " * 100 for number in range(10_000)])
+        with pytest.raises(RequestError, match="has no space left on its disk: free some, then try again") as error:
+            put(store, large)
+        one_sentence(error)
+        assert set(store.records()) == {b"/d/a.txt"}
+        assert [one.page_content for one in store.similarity_search("aspirin", k=1)] == [TEXTS[1]]
+        subprocess.run(["mount", "-o", "remount,size=1g", small_disk], check=True)  # noqa: S607
+        put(store, large)
+        assert store.records()[b"/d/large.txt"].passages == 10_000
 
 
 def test_a_server_without_connections_says_so(
