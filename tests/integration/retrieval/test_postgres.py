@@ -464,6 +464,7 @@ def test_words_are_listed_by_pg_textsearch_where_the_database_has_it(
 ) -> None:
     if not admin.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_textsearch'").fetchone():
         pytest.skip("this server has no pg_textsearch: see docs/deployment.md")
+    admin.execute("DROP EXTENSION IF EXISTS pg_textsearch CASCADE")
     admin.execute('CREATE SCHEMA "odd; schema"; CREATE EXTENSION pg_textsearch SCHEMA "odd; schema"')
     monkeypatch.setattr(rows, "EXACT", 500)
     many = [f"word{number % 7} of word{number % 50} and C{number} in \u6771\u4eac\u90fd" for number in range(600)]
