@@ -86,4 +86,5 @@ stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
 audit: ## known vulnerabilities in what the requirements install, as PyPI knows them; fails if the package index has no such data
 	$(PYTHON) -m pip_audit --strict --requirement requirements.txt
 
-check: test lint type test-browser test-postgres test-model stress-smoke ## all that CI runs
+check: export POSTGRES_REQUIRED = 1
+check: test lint type test-browser test-model stress-smoke ## all that CI runs
