@@ -1,6 +1,6 @@
-"""The BM25 index of pg_textsearch over passages, on a server that has it: of a question's words it lists the best.
+"""The BM25 index of pg_textsearch over passages, on a server that has it: the best by all words of a question.
 
-It counts a passage's words once each, and does not weigh headings: `candidates` ranks what it lists.
+It does not weigh headings and titles: `candidates` ranks what it lists.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,18 @@ from psycopg import sql
 from retrieval.postgres.database import Connection
 
 NAME = "passages_by_bm25"
-_WORDS = "(regexp_replace(words::text, ':[^ ]*', '', 'g'))"  # of a tsvector's text, each in quotes
-MAKE = f"CREATE INDEX {NAME} ON passages USING bm25 ({_WORDS}) WITH (text_config = 'pg_catalog.simple')"
+# The words of a passage as often as they are in it, for the index reads texts.
+MAKE = f"""
+CREATE OR REPLACE FUNCTION repeated(words tsvector) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql AS $$
+    SELECT coalesce(string_agg(repeat(lexeme || ' ', cardinality(positions)), ''), '') FROM unnest(words)
+$$;
+CREATE INDEX {NAME} ON passages USING bm25 (repeated(words)) WITH (text_config = 'pg_catalog.simple')
+"""  # noqa: S608 - of constants
 _SCHEMA = """
 SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_textsearch'
 """
 _BEST = (
-    f"SELECT id FROM passages ORDER BY {_WORDS} OPERATOR({{schema}}.<@>) "  # noqa: S608 - of constants
+    "SELECT id FROM passages ORDER BY repeated(words) OPERATOR({schema}.<@>) "  # noqa: S608 - of constants
     f"{{schema}}.to_bm25query({{words}}, '{NAME}') LIMIT {{count}}"
 )
 
@@ -33,7 +38,7 @@ def listed(connection: Connection, words: Sequence[str], count: int) -> list[int
         return None
     query = sql.SQL(_BEST).format(
         schema=sql.Identifier(row[0]),
-        words=sql.Literal(" ".join(f"'{word}'" for word in words)),  # values that are bound are not pushed to it
+        words=sql.Literal(" ".join(words)),  # the index is not asked for values that are bound
         count=sql.Literal(count),
     )
     return [id_ for (id_,) in connection.execute(query)]

@@ -20,6 +20,7 @@ from retrieval.unit_vectors import Vectors
 _BREADTH = 200  # candidates of a search in the vectors' graph: of a million, 0.95 and more of the nearest are found
 _LISTED = 20_000  # matches of a question's rarest words that are listed
 _RANKED = 1_000  # of these are ranked by all words
+_SPARE = 4  # times the passages wanted are ranked of what an index lists that weighs no headings
 _K1, _B = 1.2, 0.75  # as in FTS5
 
 _FREQUENCIES = """
@@ -109,7 +110,7 @@ class Found:
         if not known or not tokens:
             return []
         weights = {word: idf(passages, total) for passages, word in known}
-        listed = None if self._only.parameters else bm25_index.listed(self._connection, list(weights), _RANKED)
+        listed = None if self._only.parameters else bm25_index.listed(self._connection, list(weights), _SPARE * count)
         if listed is None:
             listed = self._with_rare_words(known, weights)
         scores = self._ranked(listed, weights, tokens / total)
