@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 import threading
@@ -23,26 +22,20 @@ from retrieval.filters import Filter
 from retrieval.library.library import Library, library_name, open_store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Store
+from tests.integration.postgres_server import SECRET, as_role, one_sentence, url_of
 from tests.integration.retrieval.test_contract import TEXTS, file, put
 from tests.unit.retrieval.fakes import BagOfWords
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
-from psycopg import conninfo, sql  # noqa: E402
+from psycopg import sql  # noqa: E402
 
 from retrieval.postgres import candidates, database, migrations, rows  # noqa: E402
 
 pytestmark = pytest.mark.postgres
-SECRET = "s3cr3t-w0rd"
 
 
 def open_(url: str, library: str = "library") -> Any:
     return open_store(url, library, Model(BagOfWords(), "bow"))
-
-
-def url_of(url: str, **parameters: str) -> str:
-    given = conninfo.conninfo_to_dict(url) | parameters
-    password = f":{given['password']}" if "password" in given else ""
-    return f"postgresql://{given['user']}{password}@/{given['dbname']}?host={given['host']}"
 
 
 @pytest.fixture
@@ -57,27 +50,6 @@ def store(postgres_url: str) -> Iterator[Store]:
     with closing(open_(postgres_url)) as store:
         put(store, file("/d/a.txt", TEXTS))
         yield store
-
-
-@pytest.fixture
-def role(admin: psycopg.Connection[Any], postgres_url: str) -> Iterator[str]:
-    """A role that owns nothing."""
-    name = f"r'\";x{postgres_url[-40:].rpartition('_')[2][:12]}"
-    admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(SECRET)))
-    yield name
-    admin.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(name)))
-    admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
-
-
-def as_role(url: str, role: str) -> str:
-    return url_of(url, user=quote(role, safe=""))
-
-
-def one_sentence(error: pytest.ExceptionInfo[Exception]) -> str:
-    said = str(error.value)
-    assert re.fullmatch(r"[A-Z][^\n]*\.", said)
-    assert SECRET not in said
-    return said
 
 
 def test_the_libraries_of_the_application_are_schemas(
