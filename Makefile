@@ -19,7 +19,7 @@ lint: ## what the linters say, of the layers too
 type: ## what the type checker says
 	$(PYTHON) -m mypy
 
-test: ## the unit and integration tests, and one real question to the embedded model: about five minutes
+test: ## the unit and integration tests, and one real question to the embedded model: about seven minutes
 	$(PYTHON) -m pytest -n 2 --dist worksteal
 
 test-model: ## the tests that run the embedded model
@@ -71,7 +71,7 @@ stress: ## break things on purpose, in full: faults, kills, bit flips, critics, 
 	$(PYTHON) -m tests.stress.bit_flips
 	$(PYTHON) -m tests.stress.hostile
 
-stress-smoke: ## a little of each stress run, by fixed seeds: about two minutes
+stress-smoke: ## a little of each stress run, by fixed seeds: about three minutes
 	$(PYTHON) -m tests.stress.critics --questions 20 --most 500
 	$(PYTHON) -m tests.stress.faults --questions 80
 	$(PYTHON) -m tests.stress.graph_kills --kills 4
