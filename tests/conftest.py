@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.postgres_server import postgres_server, postgres_url, role
+from tests.integration.postgres_server import admin, postgres_server, postgres_url, role
 
-__all__ = ["postgres_server", "postgres_url", "role"]
+__all__ = ["admin", "postgres_server", "postgres_url", "role"]
 FOREIGN = ("OPENAI_", "SELFRAG_", "ANTHROPIC_", "GOOGLE_", "MISTRAL_", "LANGSMITH_", "LANGCHAIN_")
 _connect = socket.socket.connect
 

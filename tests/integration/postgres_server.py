@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -52,6 +53,16 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
         parameters = conninfo.conninfo_to_dict(postgres_server)
         yield f"postgresql://{parameters['user']}@/{name}?host={parameters['host']}"
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def admin(postgres_url: str) -> Iterator[Any]:
+    """A connection of the database's owner, to the tables of the library "library" and to those that servers share."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SET search_path = selfrag_library, selfrag, public")
+        yield connection
 
 
 @pytest.fixture

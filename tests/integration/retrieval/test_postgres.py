@@ -39,13 +39,6 @@ def open_(url: str, library: str = "library") -> Any:
 
 
 @pytest.fixture
-def admin(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("SET search_path = selfrag_library, public")
-        yield connection
-
-
-@pytest.fixture
 def store(postgres_url: str) -> Iterator[Store]:
     with closing(open_(postgres_url)) as store:
         put(store, file("/d/a.txt", TEXTS))

@@ -51,13 +51,6 @@ def open_on(postgres_url: str) -> Iterator[Opener]:
 
 
 @pytest.fixture
-def admin(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("SET search_path = selfrag_library, public")
-        yield connection
-
-
-@pytest.fixture
 def many(tmp_path: Path) -> Path:
     folder = tmp_path / "many"
     folder.mkdir()

@@ -25,13 +25,6 @@ pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture
-def admin(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("SET search_path = selfrag, public")
-        yield connection
-
-
-@pytest.fixture
 def threads(postgres_url: str) -> Iterator[SharedThreads]:
     with closing(SharedThreads(postgres_url)) as threads:
         yield threads
