@@ -41,8 +41,9 @@ def verify(
     found = {
         f"{len(wrong)} documents did not match their passages: they were read again.": bool(wrong),
         "The words' frequencies did not match the passages: they were counted anew.": miscounted,
-    } | {f"The {what} had no index: it was made anew.": True for what in missing}
+    }
     faults = [sentence for sentence, is_so in found.items() if is_so]
+    faults += [f"The {what} had no index: it was made." for what in missing]
     if faults and not database.writable:
         problems = [f"{fault.partition(':')[0]}, and this role may only read." for fault in faults]
         return VerifyReport(passages, documents, [], problems)

@@ -159,7 +159,7 @@ def put_spare_vectors(connection: Connection, vectors: Mapping[bytes, Vectors]) 
 
 
 def make_room_for(connection: Connection, embedding: str, dimension: int) -> None:
-    """Record the embedding model of a library without passages; `missing_indexes` has the index once it has many."""
+    """Record the embedding model of a library without passages; its indexes are made once it has many."""
     if dimension > _LONGEST_KEPT:
         raise RequestError(f"PostgreSQL keeps vectors of up to {_LONGEST_KEPT:,} numbers, not {dimension:,}.")
     connection.execute("DROP INDEX IF EXISTS passages_by_vector")
@@ -186,7 +186,7 @@ def missing_indexes(connection: Connection) -> dict[str, str]:
     if 0 < made_with(connection).dimension <= _LONGEST_INDEXED:
         wanted.append(("vectors", "passages_by_vector", _INDEX_VECTORS))
     if bm25_index.installed(connection):
-        wanted.append(("words", bm25_index.NAME, bm25_index.MAKE))
+        wanted.append(("words for pg_textsearch", bm25_index.NAME, bm25_index.MAKE))
     query = "SELECT to_regclass(%s)"
     return {what: made for what, name, made in wanted if connection.execute(query, (name,)).fetchone() == (None,)}
 
