@@ -2,10 +2,12 @@
 
     python -m benchmarks.conflicts --data RAMDocs_test.jsonl --most 60
     python -m benchmarks.conflicts --data nq.json --set poisonedrag --most 60
+    python -m benchmarks.conflicts --data squad2.json --set squad --systems self-rag
 
 A library is made of each question's documents, and asked by plain retrieve-and-generate, by Self-RAG, and by Self-RAG
 without the comparison. Documents disagree if two of those that the first search found are labelled with different
-answers. ``--half tuning`` takes the questions that rules and prompts may be fitted to. Replies are kept by prompt in
+answers; the paragraphs of one SQuAD article, each a document, never do, so that each conflict shown is false. ``--half
+tuning`` takes the questions that rules and prompts may be fitted to. Replies are kept by prompt in
 ``--replies`` and answers in ``bench/conflicts.jsonl``: an interrupted run goes on, and a changed rule costs only the
 prompts that it changes.
 """
@@ -35,6 +37,7 @@ from benchmarks.injection.attack_sources import poisonedrag
 from benchmarks.injection.targets import Opens, Target, libraries
 from benchmarks.sample import open_docs
 from core.errors import RequestError, SelfRAGError
+from evaluation.datasets.question_set import load as load_questions
 from evaluation.fingerprint import digest
 from evaluation.measures.scores import contains
 from evaluation.measures.statistics import ratio
@@ -47,7 +50,7 @@ from graph.context import Context, Services
 from retrieval.splitter import SplitSettings
 
 PLAIN, OURS, WITHOUT = SYSTEMS = ("plain", "self-rag", "without")
-SETS = ("ramdocs", "poisonedrag")
+SETS = ("ramdocs", "poisonedrag", "squad")
 HALVES = ("tuning", "reporting")
 
 
@@ -103,10 +106,30 @@ def attacked(path: Path) -> list[Case]:
     ]
 
 
-def chosen(cases: Sequence[Case], half: str, most: int | None, seed: int) -> list[Case]:
-    """Every other question, and of these at most so many; a larger draw begins with the smaller one."""
-    drawn = sorted(cases[HALVES.index(half) :: 2], key=lambda one: digest(str(seed), one.name))
-    return drawn[:most]
+def coherent(path: Path, half: str) -> list[Case]:
+    """The answerable questions on the first or second half of a SQuAD article's paragraphs, all of which agree."""
+    with TemporaryDirectory() as folder:
+        article = load_questions(path, Path(folder))
+        texts = {one.name: one.read_text(encoding="utf-8") for one in sorted(Path(folder).glob("paragraph-*.txt"))}
+    middle = len(texts) // 2
+    own = list(texts)[:middle] if half == HALVES[0] else list(texts)[middle:]
+    return [
+        Case(f"squad {one.id}", one.question, texts, dict.fromkeys(texts))
+        for one in article.examples
+        if one.answerable and Path(one.gold[0].source).name in own
+    ]
+
+
+def read(set_: str, path: Path, half: str) -> list[Case]:
+    """The questions of a set's half: of SQuAD by paragraphs, of the others every other question."""
+    if set_ == "squad":
+        return coherent(path, half)
+    return (ramdocs if set_ == "ramdocs" else attacked)(path)[HALVES.index(half) :: 2]
+
+
+def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
+    """At most so many questions; a larger draw begins with the smaller one."""
+    return sorted(cases, key=lambda one: digest(str(seed), one.name))[:most]
 
 
 def systems(services: Services, context: Context, replies: Replies, opens: Opens, surroundings: Any) -> list[System]:
@@ -217,8 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     screen = Screen()
     try:
-        read = ramdocs if options.set == "ramdocs" else attacked
-        cases = chosen(read(options.data), options.half, options.most, options.seed)
+        cases = chosen(read(options.set, options.data, options.half), options.most, options.seed)
         records = asked(cases, options.systems.split(","), Replies(options.replies), screen)
     except SelfRAGError as error:
         print_error(str(error))

@@ -56,7 +56,7 @@ def libraries(
 
     @contextmanager
     def opens(example: Example) -> Iterator[RetrieverLike]:
-        folder = home / digest(example.id)[:24]
+        folder = home / digest(*(f"{file}\0{text}" for file, text in sorted(documents[example.id].items())))[:24]
         files = folder / "documents"
         files.mkdir(parents=True, exist_ok=True)
         for file, text in documents[example.id].items():

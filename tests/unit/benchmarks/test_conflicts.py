@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.conflicts import Case, attacked, chosen, disagree, of_conflicts, of_deception, ramdocs
+from benchmarks.conflicts import Case, attacked, chosen, disagree, of_conflicts, of_deception, ramdocs, read
 from core.errors import RequestError
 from evaluation.records import Record
 
@@ -77,9 +77,25 @@ def test_an_answer_deceives_unless_a_conflict_is_shown() -> None:
 
 def test_the_halves_share_no_question_and_a_larger_draw_begins_with_the_smaller(tmp_path: Path) -> None:
     cases = ramdocs(rows(tmp_path, 20))
-    tuning, reporting = ([one.name for one in chosen(cases, half, None, 0)] for half in ("tuning", "reporting"))
+    halves = [read("ramdocs", rows(tmp_path, 20), half) for half in ("tuning", "reporting")]
+    tuning, reporting = ([one.name for one in chosen(half, None, 0)] for half in halves)
     assert len(set(tuning) | set(reporting)) == len(cases) == len(tuning) + len(reporting)
-    assert [one.name for one in chosen(cases, "tuning", 3, 0)] == tuning[:3]
+    assert [one.name for one in chosen(halves[0], 3, 0)] == tuning[:3]
+
+
+def test_the_paragraphs_of_an_article_agree_and_its_halves_ask_of_their_own(tmp_path: Path) -> None:
+    def paragraph(text: str) -> dict[str, Any]:
+        answers = {"id": text, "question": f"Which {text}?", "answers": [{"text": text, "answer_start": 0}]}
+        return {"context": text, "qas": [answers, {"id": f"no {text}", "question": "Why?", "is_impossible": True}]}
+
+    article = {"data": [{"title": "x", "paragraphs": [paragraph(f"word{number}") for number in range(4)]}]}
+    path = tmp_path / "article.json"
+    path.write_text(json.dumps(article), encoding="utf-8")
+    tuning, reporting = (read("squad", path, half) for half in ("tuning", "reporting"))
+    assert [one.question for one in tuning + reporting] == [f"Which word{number}?" for number in range(4)]
+    assert len(tuning) == 2
+    assert len(tuning[0].documents) == 4
+    assert not disagree(tuning[0], [f"/docs/{name}" for name in tuning[0].documents])
 
 
 def test_an_attack_is_labelled_with_what_its_documents_say(tmp_path: Path) -> None:
