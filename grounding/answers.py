@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from core.types import Passage, Quote
 from grounding.amounts import plain_figures, plain_text
@@ -12,7 +13,7 @@ from grounding.language import language_of
 from grounding.names import DENIAL, lexicon_of
 from grounding.numbers import missing_figures
 from grounding.quotes import find_quote
-from grounding.stems import stems
+from grounding.stems import WORD, fold, stemmed, stems
 
 LONGEST_ANSWER = 120  # characters of a short answer
 ALIKE = 0.67  # share of words that two answers have in common if they are one in other words
@@ -28,6 +29,15 @@ OPEN = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+ASKS_FOR = re.compile(
+    r"\b(?:who|whom|whose|what|which|when|where|how\s+(?:many|much|long|old|often|far))\b", re.IGNORECASE
+)
+CHOICE = re.compile(r"\b(?:or|and|between)\b|,", re.IGNORECASE)  # between things that the question names
+# Stop words that may be an answer: Both of them moved. You sign it. It is below the pump.
+TELLING = frozenset(
+    """above after all before below between both down each few here i more most no nor not now off on once out over
+    same there through under up we you""".split()
+)
 YEAR = re.compile(r"1\d{3}|20\d\d")
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
 
@@ -40,6 +50,21 @@ def asks_for_one_fact(question: str) -> bool:
 def own_words(answer: str, question: str) -> set[str]:
     """Return the stems of an answer that the question does not have."""
     return stems(answer) - stems(question)
+
+
+def repeats_question(draft: str, question: str) -> bool:
+    """True if an English question asks for something, and the draft has no word that the question has not.
+
+    A word that it has more often is its own: the second *Luxembourg* in *The capital of Luxembourg is Luxembourg*.
+    """
+    if not ASKS_FOR.search(question) or CHOICE.search(question):
+        return False
+    return not _content(draft) - _content(question)
+
+
+def _content(text: str) -> Counter[str]:
+    words = (match.group() for match in WORD.finditer(fold(text)))
+    return Counter(stem for word in words for stem in stemmed(word) or {word} & TELLING)
 
 
 def gives(passage: Passage, claim: str, question: str) -> bool:

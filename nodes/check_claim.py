@@ -11,6 +11,7 @@ from graph.candidates import LEVELS
 from graph.context import Context, Services
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
+from grounding.subjects import absent_subject
 from models.calibration import support_features
 from nodes.concurrency import off_loop
 from nodes.reasons import explained, of_support
@@ -50,8 +51,8 @@ async def check_claim(
 ) -> Claim:
     """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
-    If a fact of the claim is in no passage, or no quote fits, there is no call. With ``criticise`` the critic says what
-    is wrong with a claim that is not fully supported.
+    If a fact of the claim is in no passage, no quote fits, or the quote is about another subject than the question,
+    there is no call. With ``criticise`` the critic says what is wrong with a claim that is not fully supported.
     """
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
@@ -68,25 +69,29 @@ async def check_claim(
     verdict = await support_of(asked, evidence.grades, services, context)
     if context.explain:
         whole = with_lead_in(one.text, one.context)
-        known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled, passages)
+        known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled[0], passages)
         verdict = await explained(services.critic, SUPPORT, verdict, known, otherwise=otherwise, **asked)
     elif criticise and SUPPORT.leaning(verdict) != "fully supported":
         verdict = await services.critic.explain(SUPPORT, verdict, prompt=CRITICISE, **asked)
-    checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled)
-    if verdict["label"] not in LEVELS:
-        return checked
-    second = await off_loop(size, find_second_quote, one.text, passages, ruled)
-    return {**checked, "second_quote": second} if second else checked
+    checked = Claim(text=one.text, context=one.context, verdict=verdict, quote=ruled[0])
+    both = verdict["label"] in LEVELS and len(ruled) > 1
+    return {**checked, "second_quote": ruled[1]} if both else checked
 
 
-def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> Quote | str:
-    """Return the quote that supports the statement, or the reason why none can."""
+def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: Sequence[Passage]) -> list[Quote] | str:
+    """Return the one or two quotes that support the statement, or the reason why none can."""
     if len(one.context) + len(one.text) > LONGEST_CLAIM:
         return "The statement is too long to check."
     missing = missing_facts(with_lead_in(one.text, one.context), passages, question, elsewhere=elsewhere)
     if missing:
         return f"{', '.join(missing)} stands in no passage."
-    return find_quote(one.text, passages, question, one.context) or "No passage says this."
+    quote = find_quote(one.text, passages, question, one.context)
+    if quote is None:
+        return "No passage says this."
+    second = find_second_quote(one.text, passages, quote)
+    quotes = [quote, second] if second else [quote]
+    absent = absent_subject(question, passages, quotes)
+    return f"“{absent}” stands in no passage that says this." if absent else quotes
 
 
 async def support_of(

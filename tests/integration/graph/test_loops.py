@@ -36,6 +36,16 @@ async def test_the_redraft_names_the_claims_that_failed_and_why() -> None:
     generator.done()
 
 
+async def test_an_answer_that_only_repeats_the_question_is_redrafted_with_that_said_and_then_withheld() -> None:
+    question, said = "Which of the clubs moved in May?", "The club moved in May."
+    generator = ScriptedGenerator(drafts=[said], mended=["A club moved in May."])
+    retriever = ScriptedRetriever({question: [said]})
+    final = await ask(generator, critic({said: "relevant"}), retriever, question=question, limits=Limits(rewrites=0))
+    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
+    assert generator.inputs("mend")[0]["failed"] == f"- {said} (It only repeats the question.)"
+    generator.done()
+
+
 async def test_an_answer_that_is_not_useful_is_asked_to_be_fuller() -> None:
     generator = ScriptedGenerator(drafts=[GOOD], improved=[FULLER])
     final = await ask(

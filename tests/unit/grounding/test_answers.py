@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.answers import agree, asks_for_one_fact, gives, quoted_answer
+from grounding.answers import agree, asks_for_one_fact, gives, quoted_answer, repeats_question
 from tests.scripted import passage
 
 WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"
@@ -87,3 +87,26 @@ def test_an_answer_counts_if_all_its_words_stand_in_one_span(answer: str, quoted
     text = "A bridge was built there. It is stone and has four lanes for cars. The bridge dates from 1911."
     found = quoted_answer(answer, passage(text), WHEN)
     assert (text[found["start"] : found["end"]] if found else None) == quoted
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "repeated"),
+    [
+        ("Which of the clubs moved in May?", "The club moved in May.", True),
+        ("When is the fee due?", "The fee is due.", True),
+        ("How often does the board meet?", "The board meets.", True),
+        ("Where is the hall located?", "It is located in the hall.", True),
+        ("Which of the clubs moved in May?", "Both clubs moved in May.", False),
+        ("Which of the clubs moved in May?", "No club moved in May.", False),
+        ("When is the fee due?", "The fee is due before delivery.", False),
+        ("How many seats are there?", "There are two seats.", False),
+        ("What is the capital of Luxembourg?", "The capital of Luxembourg is Luxembourg.", False),
+        ("Which is larger, the lion or the tiger?", "The tiger is larger.", False),
+        ("Which of Smith and Jones moved in May?", "Smith moved in May.", False),
+        ("Did the club move in May?", "The club moved in May.", False),
+    ],
+)
+def test_a_draft_repeats_the_question_if_it_adds_no_word_that_may_answer(
+    question: str, draft: str, repeated: bool
+) -> None:
+    assert repeats_question(draft, question) is repeated

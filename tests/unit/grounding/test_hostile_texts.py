@@ -20,6 +20,7 @@ from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
 from grounding.refusals import declines
 from grounding.stems import fold
+from grounding.subjects import another_subject
 from models.chat import MAX_CHARACTERS_PER_TOKEN
 from models.critic import by_reply
 from prompts.generate import MAX_TOKENS
@@ -97,6 +98,9 @@ def letters(number: int) -> str:
         pytest.param(
             lambda: [find_quote(f"It is so {n}.", [passage(repeated("It is so. "))]) for n in range(100)],
             id="quotes of many claims",
+        ),
+        pytest.param(
+            lambda: another_subject("The a-a 1 Team plan", repeated("a-a-1 "), repeated("A b. ")), id="subjects"
         ),
         pytest.param(lambda: by_reply(SUPPORT, repeated("{", 4 * LONGEST_TEXT)), id="braces"),
         pytest.param(lambda: CITED.sub("", repeated(" ", PASSAGES) + "x"), id="white space of an answer"),
