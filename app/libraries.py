@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from retrieval.sync_report import SyncReport
 
 log = logging.getLogger("selfrag.library")
-SAMPLE = Path(__file__).resolve().parent.parent / "data" / "library"
+_INSTALLED = Path(__file__).resolve().with_name("sample")  # what a wheel has in place of a checkout's data/library
+SAMPLE = _INSTALLED if _INSTALLED.is_dir() else _INSTALLED.parents[1] / "data" / "library"
 
 
 def open_library(name: str, settings: Settings, screen: Screen) -> Library:
@@ -89,10 +90,10 @@ def library_to_ask(
     sample = open_docs([SAMPLE], settings, screen)
     if sample.empty:  # it is asked for the first time
         screen.note(
-            "your library is empty, so this asks the sample in data/library; add yours: python -m app index PATH"
+            f"your library is empty, so this asks the sample in {shown(SAMPLE)}; add yours: python -m app index PATH"
         )
     else:
-        screen.remark("asking the sample in data/library")
+        screen.remark(f"asking the sample in {shown(SAMPLE)}")
     return _in_step(sample, screen, within, complete)
 
 
@@ -114,7 +115,7 @@ def open_served(settings: Settings, screen: Screen, uploads: Path) -> tuple[Libr
         return library, None
     from retrieval.library.library import library_name
 
-    screen.note("your library is empty, so the sample in data/library is asked until you upload a document.")
+    screen.note(f"your library is empty, so the sample in {shown(SAMPLE)} is asked until you upload a document.")
     sample = _open(library_name([SAMPLE]), settings, library.store.model, library.settings)
     sample.add([SAMPLE])
     sync(sample, screen, complete=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.libraries import SAMPLE
 from tests.command_line import Program
 from tests.integration.app.contract import NODES, SPENT, keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
@@ -198,7 +199,7 @@ def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
     ended = program("what are points on a mortgage")
     assert ended.code == 0
     assert "Points on a mortgage" in ended.out
-    assert ended.err.startswith("note: your library is empty, so this asks the sample in data/library")
+    assert ended.err.startswith(f"note: your library is empty, so this asks the sample in {SAMPLE}; ")
 
 
 def test_quiet_prints_the_answer_and_nothing_else(program: Program, docs: Path) -> None:

@@ -143,7 +143,7 @@ def test_libraries_may_be_kept_elsewhere(program: Program, docs: Path, tmp_path:
 
 def test_documents_asked_alone_do_not_enter_the_library(small_sample: Program, docs: Path) -> None:
     small_sample(RENT, "--docs", str(docs), "--quiet")
-    assert "the sample in data/library" in small_sample("what are points on a mortgage").err
+    assert f"the sample in {docs}" in small_sample("what are points on a mortgage").err
 
 
 def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(

@@ -69,7 +69,7 @@ def test_an_empty_library_is_the_sample_and_says_so(asked: Asked, capsys: pytest
     assert "your library is empty" in capsys.readouterr().err
     assert SAMPLE.is_dir()
     assert asked() == ["sample.txt"]
-    assert capsys.readouterr().err == "asking the sample in data/library\n"
+    assert capsys.readouterr().err == f"asking the sample in {libraries.SAMPLE}\n"
 
 
 def test_documents_named_are_asked_alone(asked: Asked, docs: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The stamp names what an answer was made with, and no secret."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -64,8 +63,3 @@ def test_without_services_the_version_and_the_prompts_are_known() -> None:
     assert (result.stamp, result.calibration) == (bare_stamp(), None)
     assert (result.stamp.version, result.stamp.chat_model, result.stamp.index) == (VERSION, None, None)
     assert len(result.stamp.prompts) == 12
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    project = Path(__file__).resolve().parents[3] / "pyproject.toml"
-    assert tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"] == VERSION

@@ -1,0 +1,75 @@
+"""A wheel, installed where there is no checkout: it holds the whole product with its sample, and answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import VERSION
+from app.libraries import SAMPLE
+from tests.command_line import ROOT, Program
+
+PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "training"}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a wheel is built from: the build leaves files where it runs."""
+    folder = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "requirements.txt"):
+        shutil.copy(ROOT / name, folder)
+    for name in (*PACKAGES, "data/library"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which pip put the wheel, without its dependencies and without a network."""
+    folder = tmp_path_factory.mktemp("installed")
+    offline = ("--no-index", "--no-deps", "--no-build-isolation", "--no-compile", "--disable-pip-version-check")
+    ended = subprocess.run(
+        [sys.executable, "-m", "pip", "install", *offline, "--target", str(folder), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+def test_a_wheel_holds_the_product_the_sample_and_nothing_else(source: Path, installed: Path) -> None:
+    assert {path.name for path in installed.iterdir()} == {*PACKAGES, "bin", f"self_rag-{VERSION}.dist-info"}
+    held, expected = (
+        {f"{name}/{path}": content for name in PACKAGES for path, content in files_of(folder / name).items()}
+        for folder in (installed, source)
+    )
+    expected |= {f"app/sample/{path}": content for path, content in files_of(SAMPLE).items()}
+    assert set(held) == set(expected)
+    assert held == expected
+
+
+def test_a_wheel_answers_from_its_sample(installed: Path, program: Program) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", installed / "bin" / "self-rag", "what are points on a mortgage", "--json"],
+        cwd=program.folder,
+        env={**program.environment, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["outcome"] == "grounded"
+    assert [citation["source"] for citation in result["citations"]] == [
+        str(installed / "app" / "sample" / "mortgage-guide.html")
+    ]
