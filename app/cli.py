@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from app import VERSION
-from app.options import file_path, first_day, last_day, probability, span, weights
+from app.options import file_path, first_day, last_day, pattern, probability, span, weights
 
 EPILOG = """commands:
   ask QUESTION     ask; the word may be left out unless the question is itself a command's name
@@ -135,14 +135,6 @@ def _parser(usage: str, description: str, *, epilog: str | None = None) -> argpa
     return parser
 
 
-def _pattern(word: str) -> str:
-    """A pattern of files; one that begins at the working folder or its parent, as shells write it, is made whole."""
-    if not word.strip():
-        raise argparse.ArgumentTypeError("a pattern is empty")
-    path = os.path.normpath(word)
-    return os.path.abspath(path) if path == "." or path.startswith("..") else path  # noqa: PTH100 - keeps to links
-
-
 def _ask() -> argparse.ArgumentParser:
     parser = _parser(
         'python -m app [ask] "QUESTION" [options]  |  python -m app COMMAND [options]',
@@ -165,7 +157,7 @@ def _add_asking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         action="append",
-        type=_pattern,
+        type=pattern,
         metavar="PATTERN",
         help="search only files whose name or path fits, such as 'lease*.pdf'; quote it; repeatable",
     )

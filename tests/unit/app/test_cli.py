@@ -126,6 +126,8 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
         ["why", "--k", "1.5"],
         ["why", "--docs", ""],
         ["why", "--source", " "],
+        ["index", "--exclude", ""],
+        ["index", "--include", " "],
         ["why", "--page", "0"],
         ["why", "--page", "5-3"],
         ["why", "--since", "2024-13"],
