@@ -5,33 +5,41 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import NoReturn
 
 from app import VERSION
-from app.options import file_path, first_day, last_day, probability, span, weights
+from app.options import file_path, first_day, last_day, pattern, probability, span, weights
 
 EPILOG = """commands:
-  ask QUESTION     ask; the word may be left out unless the question is itself a command's name
-  chat             ask questions that follow each other; the thread is kept
-  threads          list the threads that are kept; show, rename, export, delete one
-  index PATH...    add files or folders to the library, and bring it in step with the disk
-  worker           read files that wait to be indexed into PostgreSQL, beside other machines
-  check FILE       hold a text against the documents, claim by claim
-  serve            serve a page, a JSON API, OpenAI's API and MCP, on this machine
-  mcp              serve one agent on stdin and stdout, which starts this command itself
-  eval DATASET     ask a question set through several systems and score what they say
-  compare QUESTION show Self-RAG and plain retrieve-and-generate side by side; --set FILE for a question set
-  library          copy, back up or restore a library; export-labels: what people said of answers, as a question set
-  pull             fetch the embedded models ahead of time
-  graph            print or draw the graph
+  ask QUESTION  ask; needed only before a question that is a command's name
+  chat          ask questions that follow each other; the thread is kept
+  threads       list, show, rename, export or delete the threads that are kept
+  index PATH    add files or folders to the library, and bring it up to date
+  worker        read files that wait to be indexed into PostgreSQL
+  check FILE    hold a text against the documents, claim by claim
+  serve         serve a page, a JSON API, OpenAI's API and MCP on this machine
+  mcp           serve an agent that starts this itself, on stdin and stdout
+  eval DATASET  ask a question set through several systems, and score them
+  compare       show Self-RAG and plain retrieve-and-generate side by side
+  library       copy, back up or restore a library; export labels of answers
+  pull          fetch the embedded models ahead of time
+  graph         print or draw the graph
 
-exit codes: 0 an outcome was reached; 1 a claim failed with check --strict; 2 the request is wrong;
-3 the model cannot be reached; 130 interrupted"""
+exit codes:
+  0    an outcome was reached
+  1    a claim failed with check --strict
+  2    the request is wrong
+  3    the model cannot be reached
+  130  interrupted
+
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,108 +128,138 @@ class _Parser(argparse.ArgumentParser):
 
         raise RequestError(f"{message}; see {self.prog} --help.")
 
+    def format_help(self) -> str:
+        """List all options but those of groups with a title, which --help-all lists too."""
+        groups = self._action_groups
+        self._action_groups = groups[:2]
+        try:
+            return super().format_help()
+        finally:
+            self._action_groups = groups
 
-def _parser(usage: str, description: str, *, epilog: str | None = None) -> argparse.ArgumentParser:
-    parser = _Parser(
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        parser._print_message(argparse.ArgumentParser.format_help(parser), sys.stdout)
+        parser.exit()
+
+
+class _Formatter(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap each line by itself, in a table under the beginning of its second column."""
+        gaps = [(line, re.match(r" +\S.*?  +", line)) for line in text.splitlines()]
+        return "\n".join(fill(line, width, subsequent_indent=" " * (gap.end() if gap else 0)) for line, gap in gaps)
+
+
+def _parser(usage: str, description: str, example: str, *, epilog: str = "") -> argparse.ArgumentParser:
+    return _Parser(
         prog="python -m app",
         usage=usage,
         description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"{epilog}example:\n  python -m app {example}",
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
-    parser.add_argument("--debug", action="store_true", help="show the log, and a traceback when something goes wrong")
-    return parser
 
 
-def _pattern(word: str) -> str:
-    """A pattern of files; one that begins at the working folder or its parent, as shells write it, is made whole."""
-    if not word.strip():
-        raise argparse.ArgumentTypeError("a pattern is empty")
-    path = os.path.normpath(word)
-    return os.path.abspath(path) if path == "." or path.startswith("..") else path  # noqa: PTH100 - keeps to links
+def _with_common(make: Callable[[], argparse.ArgumentParser]) -> Callable[[], argparse.ArgumentParser]:
+    """Add what every command has; ``--help-all`` where there are groups that ``--help`` does not list."""
+
+    def made() -> argparse.ArgumentParser:
+        parser = make()
+        parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
+        parser.add_argument("--debug", action="store_true", help="show the log, and a traceback if something fails")
+        if len(parser._action_groups) > 2:
+            parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="list all options, and exit")
+        return parser
+
+    return made
 
 
 def _ask() -> argparse.ArgumentParser:
     parser = _parser(
-        'python -m app [ask] "QUESTION" [options]  |  python -m app COMMAND [options]',
-        "Ask a question of your documents: an answer with its evidence, or an honest no.",
+        'python -m app [ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
+        "Ask your documents a question: an answer with its evidence, or an honest no.",
+        '"How long is the notice period?" --docs lease.pdf',
         epilog=EPILOG,
     )
     parser.add_argument("question", nargs="+", help="the question")
-    _add_asking(parser)
+    shown = _add_asking(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
-    parser.add_argument("--version", action="version", version=f"self-rag {VERSION}")
+    shown.add_argument("--version", action="version", version=f"self-rag {VERSION}", help="print the version, and exit")
     return parser
 
 
-def _add_asking(parser: argparse.ArgumentParser) -> None:
-    """Which documents are asked, how, and what is shown of it."""
+def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Which documents are asked, how, and what is shown of it; return the group of the last."""
     parser.add_argument(
         "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
     parser.add_argument(
         "--source",
         action="append",
-        type=_pattern,
+        type=pattern,
         metavar="PATTERN",
         help="search only files whose name or path fits, such as 'lease*.pdf'; quote it; repeatable",
     )
-    parser.add_argument("--page", type=span, metavar="N[-M]", help="search only this page, or these pages")
-    parser.add_argument(
+    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
+    asked = parser.add_argument_group("which passages to search")
+    asked.add_argument("--page", type=span, metavar="N[-M]", help="search only this page, or these pages")
+    asked.add_argument(
         "--since",
         type=first_day,
         metavar="DAY",
         help="search only what is dated DAY (2024-05-31, 2024-05, 2024) or later",
     )
-    parser.add_argument("--until", type=last_day, metavar="DAY", help="search only what is dated DAY or earlier")
+    asked.add_argument("--until", type=last_day, metavar="DAY", help="search only what is dated DAY or earlier")
     _add_settings(parser)
-    parser.add_argument("--explain", action="store_true", help="give a reason with each verdict")
-    parser.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
-    parser.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
+    shown = parser.add_argument_group("what to show")
+    shown.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
+    shown.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
+    return shown
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     """The options that beat a setting."""
-    parser.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
-    parser.add_argument(
+    group = parser.add_argument_group("how to search, draft and judge")
+    group.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
+    group.add_argument(
         "--strategy", choices=("combined", "per-passage"), help="one draft from all passages, or one for each"
     )
-    parser.add_argument("--k", type=int, metavar="N", help="passages to retrieve (4)")
-    parser.add_argument(
+    group.add_argument("--k", type=int, metavar="N", help="passages to retrieve (4)")
+    group.add_argument(
         "--fallback",
         choices=("abstain", "direct", "passages"),
         help="when nothing found is relevant: abstain, answer without documents, or draft from the best passages",
     )
-    parser.add_argument(
+    group.add_argument(
         "--retrieve-threshold", type=probability, metavar="P", help="the least P(retrieve) with which to search"
     )
-    parser.add_argument(
+    group.add_argument(
         "--relevance-threshold", type=probability, metavar="P", help="the least P(relevant) of a passage that is read"
     )
-    parser.add_argument(
+    group.add_argument(
         "--support-threshold",
         type=probability,
         metavar="P",
         help="the least P(full) + P(partial) of a claim that holds",
     )
-    parser.add_argument(
+    group.add_argument(
         "--scoring",
         choices=("paper", "support-first"),
         help="what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--weights", type=weights, metavar="REL,SUP,USE", help="the weights of the paper's score (1,1,0.5)"
     )
-    parser.add_argument(
+    group.add_argument(
         "--constraints",
         choices=("soft", "hard"),
         help="hard: give no answer with an unsupported claim, or of little use (soft)",
     )
-    parser.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
-    parser.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
+    group.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
+    group.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
 
 
 def _chat() -> argparse.ArgumentParser:
@@ -230,6 +268,7 @@ def _chat() -> argparse.ArgumentParser:
     parser = _parser(
         "python -m app chat [options]",
         "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
+        "chat --docs lease.pdf",
     )
     _add_asking(parser)
     add_options(parser)
@@ -240,8 +279,9 @@ def _threads() -> argparse.ArgumentParser:
     from app.thread_commands import add_options
 
     parser = _parser(
-        "python -m app threads [list | show ID | rename ID NAME | export ID FILE | delete ID]",
+        "python -m app threads [ACTION] [options]",
         "The threads that are kept, of chat and of the page of a server without tokens.",
+        "threads export 3f2a answers.md",
     )
     add_options(parser)
     return parser
@@ -253,6 +293,7 @@ def _index() -> argparse.ArgumentParser:
     parser = _parser(
         "python -m app index [PATH ...] [options]",
         "Add files or folders to the library, and bring everything in it in step with the disk.",
+        "index ~/contracts notes.md --exclude '*draft*'",
     )
     add_options(parser)
     return parser
@@ -264,6 +305,7 @@ def _worker() -> argparse.ArgumentParser:
     parser = _parser(
         "python -m app worker [options]",
         "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
+        "worker --once",
     )
     add_options(parser)
     return parser
@@ -276,6 +318,7 @@ def _check() -> argparse.ArgumentParser:
         "python -m app check FILE [options]",
         "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
         "What was checked before is not checked again.",
+        "check draft.md --docs contracts/ --strict",
     )
     add_options(parser)
     return parser
@@ -288,6 +331,7 @@ def _serve() -> argparse.ArgumentParser:
         "python -m app serve [options]",
         "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
         "SELFRAG_TOKENS_FILE names the tokens of those who may.",
+        "serve --open",
     )
     add_options(parser)
     return parser
@@ -299,6 +343,7 @@ def _mcp() -> argparse.ArgumentParser:
     parser = _parser(
         "python -m app mcp [options]",
         "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
+        "mcp --docs lease.pdf",
     )
     add_options(parser)
     return parser
@@ -311,6 +356,7 @@ def _eval() -> argparse.ArgumentParser:
         "python -m app eval DATASET [options]",
         "Ask a question set through several systems, score what they say, and write tables and a report. "
         "What was asked before is not asked again.",
+        "eval questions.jsonl --docs contracts/ --most 50",
     )
     add_options(parser)
     return parser
@@ -320,9 +366,10 @@ def _compare() -> argparse.ArgumentParser:
     from app.compare import add_options
 
     parser = _parser(
-        'python -m app compare "QUESTION" [options]  |  python -m app compare --set FILE [options]',
+        'python -m app compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
         "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
         "which the chat model prefers. What was asked before is not asked again.",
+        'compare "How long is the notice period?" --docs lease.pdf',
     )
     add_options(parser)
     _add_settings(parser)
@@ -333,37 +380,32 @@ def _library() -> argparse.ArgumentParser:
     from app.library_commands import add_options
 
     parser = _parser(
-        "python -m app library ACTION [options]", "Copy, save and restore a library and what is kept beside it."
+        "python -m app library ACTION [options]",
+        "Copy, save and restore a library and what is kept beside it.",
+        "library backup selfrag.zip",
     )
     add_options(parser)
     return parser
 
 
 def _pull() -> argparse.ArgumentParser:
-    return _parser("python -m app pull [options]", "Fetch the embedded models, for a machine without a network.")
+    return _parser(
+        "python -m app pull [options]", "Fetch the embedded models, for a machine without a network.", "pull"
+    )
 
 
 def _graph() -> argparse.ArgumentParser:
-    parser = _parser("python -m app graph [options]", "Print the compiled graph as Mermaid text, or draw it.")
+    parser = _parser(
+        "python -m app graph [options]",
+        "Print the compiled graph as Mermaid text, or draw it.",
+        "graph --output graph.svg",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="draw into FILE: .svg, .png or .mmd")
     return parser
 
 
-PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
-    "ask": _ask,
-    "chat": _chat,
-    "threads": _threads,
-    "index": _index,
-    "worker": _worker,
-    "check": _check,
-    "serve": _serve,
-    "mcp": _mcp,
-    "eval": _eval,
-    "compare": _compare,
-    "library": _library,
-    "pull": _pull,
-    "graph": _graph,
-}
+_MADE = (_ask, _chat, _threads, _index, _worker, _check, _serve, _mcp, _eval, _compare, _library, _pull, _graph)
+PARSERS = {make.__name__.removeprefix("_"): _with_common(make) for make in _MADE}
 FUNCTIONS = {
     "ask": "app.ask:ask",
     "chat": "app.chat:chat",

@@ -31,10 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--output", type=file_path, metavar="FILE", help="write into FILE too: .md, .html or .csv")
-    parser.add_argument(
+    how = parser.add_argument_group("how to ask")
+    how.add_argument(
         "--out", type=file_path, metavar="FOLDER", help="where the answers are kept (eval/SET, or eval/compare)"
     )
-    parser.add_argument(
+    how.add_argument(
         "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
     )
     parser.set_defaults(systems=("self-rag", "plain"), variant=[])

@@ -36,26 +36,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--systems", type=_systems, metavar="NAME,…", default=("self-rag", "plain"), help=f"of {', '.join(BUILT_IN)}"
     )
-    parser.add_argument(
+    parser.add_argument("--most", type=count, metavar="N", help="ask N questions, drawn by --seed")
+    parser.add_argument("--out", type=file_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
+    parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
+    which = parser.add_argument_group("which questions to ask")
+    which.add_argument("--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs")
+    which.add_argument("--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones")
+    which.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
+    how = parser.add_argument_group("how to ask them")
+    how.add_argument(
         "--variant",
         action="append",
         default=[],
         metavar="NAME:k=8,…",
         help="self-rag with other settings, such as relevant=0.5,mode=always,drafts=1; repeatable",
     )
-    parser.add_argument(
-        "--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs"
-    )
-    parser.add_argument("--most", type=count, metavar="N", help="ask N questions, drawn by --seed")
-    parser.add_argument(
-        "--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
-    parser.add_argument("--out", type=file_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
-    parser.add_argument(
+    how.add_argument(
         "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
     )
-    parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
 
 
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.inventory import checked, left_out, rows, summary
 from app.libraries import open_own
-from app.options import file_path
+from app.options import file_path, pattern
 from app.progress import table
 from app.screen import Screen, print_error
 from app.settings import load_settings
 from core.errors import RequestError
 from core.text import one_line, shown
+from retrieval.filters import excluded_by
 
 if TYPE_CHECKING:
     from retrieval.library.library import Library
@@ -25,7 +27,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", type=file_path, metavar="PATH", help="a file or folder")
     parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
     parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
-    parser.add_argument("--remove", action="append", type=file_path, metavar="PATH", help="take it out of the library")
+    parser.add_argument(
+        "--remove",
+        action="append",
+        type=file_path,
+        metavar="PATH",
+        help="take out what was added, or delete what was uploaded: uploads:/NAME",
+    )
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        type=pattern,
+        metavar="PATTERN",
+        help="leave out a file or folder of the library, or what fits, as '*draft*'; quote it; remembered; repeatable",
+    )
+    parser.add_argument(
+        "--include", action="append", type=pattern, metavar="PATTERN", help="take back what was excluded; repeatable"
+    )
     parser.add_argument(
         "--follow-links",
         action=argparse.BooleanOptionalAction,
@@ -41,15 +60,19 @@ def index(options: argparse.Namespace) -> int:
     if options.follow_links is not None and not options.paths:
         raise RequestError("--follow-links holds for the folders that are named with it: name them.")
     with open_own(load_settings(), screen) as library:
+        if options.include:
+            library.include(options.include)
         for path in options.remove or ():
             library.remove(path)
         if options.paths:
             library.add(options.paths, follow_links=options.follow_links)
+        if options.exclude:
+            exclude(library, options.exclude, screen)
         if options.no_wait:
             enqueue(library, screen)
-        elif options.paths or not (options.list or options.verify):
+        elif options.paths or options.include or not (options.list or options.verify):
             sources = sync(library, screen)
-            if options.paths or not options.remove:
+            if options.paths or not (options.remove or options.exclude):
                 library.require_passages()
             holds(sources, screen)
         if options.verify:
@@ -57,6 +80,17 @@ def index(options: argparse.Namespace) -> int:
         if options.list:
             listing(library, screen)
     return code
+
+
+def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
+    """Leave files out, and say how many documents that took away, and which pattern nothing fits now."""
+    removed = library.exclude(words)
+    skipped = {one.reason for one in library.skipped()}
+    for pattern_, documents in removed.items():
+        if documents:
+            screen.note(f"{documents:,} documents left the library, {excluded_by(pattern_)}.")
+        elif excluded_by(pattern_) not in skipped:
+            screen.note(f"nothing in the library fits {shlex.quote(pattern_)} now; what comes and fits is excluded.")
 
 
 def sync(library: Library, screen: Screen) -> list[Source]:
@@ -109,7 +143,7 @@ def verify(library: Library, screen: Screen) -> int:
 
 
 def listing(library: Library, screen: Screen) -> None:
-    """Print every document, and every file that is none, with its state, and whose the roots of other machines are."""
+    """Print every document and every file that is none, with its state, patterns, and the roots of other machines."""
     sources, skipped, elsewhere = library.sources(), library.skipped(), library.roots_elsewhere()
     if sources or skipped:
         table(rows(sources, skipped), screen)
@@ -117,3 +151,6 @@ def listing(library: Library, screen: Screen) -> None:
         screen.note("the library is empty; add to it: python -m app index PATH")
     for path, machine in elsewhere.items():
         screen.note(f"{shown(path)} belongs to the machine {one_line(machine)}, which reads it.")
+    for pattern_ in sorted(library.excluded()):
+        quoted = shlex.quote(pattern_)
+        screen.note(f"{quoted} is excluded; take it back: python -m app index --include {quoted}")

@@ -128,7 +128,7 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
     It is one of its own: what others upload never enters the library, which the command line asks.
     """
     with open_own(settings, screen) as own:
-        shared = own.roots() or {SAMPLE.resolve(): False}
+        shared, excluded = own.roots() or {SAMPLE.resolve(): False}, own.excluded()
         library = _open("shared", settings, own.store.model, own.settings)  # shares the model: it is large
     known = library.roots()
     for path in known.keys() - shared.keys() - {uploads.resolve()}:
@@ -136,6 +136,9 @@ def open_shared(settings: Settings, screen: Screen, uploads: Path) -> Library:
     for path, follow_links in shared.items():
         if known.get(path) != follow_links and path.exists():  # one that is not mounted now is kept as it was
             library.add([path], follow_links=follow_links)
+    if library.excluded() != excluded:
+        with library.store.only_writer():
+            library.store.set_excluded(excluded, ())
     add_uploads(library, uploads)
     sync(library, screen, complete=False)
     return library

@@ -69,6 +69,14 @@ def file_path(word: str) -> Path:
     return Path(word)
 
 
+def pattern(word: str) -> str:
+    """A pattern of files; one that begins at the working folder or its parent, as shells write it, is made whole."""
+    if not word.strip():
+        raise ArgumentTypeError("a pattern is empty")
+    path = os.path.normpath(word)
+    return os.path.abspath(path) if path == "." or path.startswith("..") else path  # noqa: PTH100 - keeps to links
+
+
 def as_text(word: str) -> str:
     """A word of the command line as text: bytes that are none come as surrogates, which nothing can be written with."""
     return word.encode("utf-8", "replace").decode().strip()

@@ -71,6 +71,28 @@ def matching(paths: Iterable[tuple[int, bytes]], patterns: Sequence[str], visibl
     return found
 
 
+def exclusion(patterns: Iterable[str], roots: Iterable[bytes]) -> Callable[[bytes], str]:
+    """Return what says by which pattern a path is excluded, as a reason; "" if by none.
+
+    Patterns are as in ``Filter.sources``, but fit only what is below the files and folders in ``roots``, and not the
+    folders above; a pattern of several parts may begin with the name of a root.
+    """
+    sought = {excluded_by(pattern): _Pattern(pattern) for pattern in sorted(patterns)}
+    known = {tuple(_parts(root.decode("utf-8", "replace"))) for root in roots if sought}
+
+    def reason(path: bytes) -> str:
+        parts = _parts(path.decode("utf-8", "replace")) if sought else []
+        below = next((end for end in range(1, len(parts)) if tuple(parts[:end]) in known), len(parts) - 1)
+        return next((reason for reason, pattern in sought.items() if pattern.fits(parts, below)), "")
+
+    return reason
+
+
+def excluded_by(pattern: str) -> str:
+    """Return the reason why what fits a pattern is left out, with the pattern as a shell takes it."""
+    return f"excluded by {shlex.quote(pattern)}"
+
+
 class _Pattern:
     """A pattern of ``Filter.sources``, read once for all the paths of a library."""
 
@@ -79,14 +101,17 @@ class _Pattern:
         # Most paths of a library share their folders.
         self._wanted = [cache(re.compile(fnmatch.translate(part)).match) for part in _parts(pattern)]
 
-    def fits(self, parts: Sequence[str]) -> bool:
-        """True if consecutive parts of a path match, of an absolute pattern the first ones."""
+    def fits(self, parts: Sequence[str], below: int = 0) -> bool:
+        """True if consecutive parts of a path match, of an absolute pattern the first ones.
+
+        One part is to match after the first ``below``, several from the last of these on.
+        """
         if len(self._wanted) == 1 and not self._absolute:
-            return any(map(self._wanted[0], parts))
+            return any(map(self._wanted[0], parts[below:]))
         starts = len(parts) - len(self._wanted) + 1
         return any(
             all(match(part) for match, part in zip(self._wanted, parts[start:], strict=False))
-            for start in range(min(starts, 1) if self._absolute else starts)
+            for start in (range(min(starts, 1)) if self._absolute else range(max(below - 1, 0), starts))
         )
 
 

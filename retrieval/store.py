@@ -44,12 +44,14 @@ class Machine:
 class Roots:
     """The files and folders that were added: "file" or "folder" by path, and those whose links are followed.
 
-    ``elsewhere`` are those that another machine reads, with its name.
+    ``elsewhere`` are those that another machine reads, with its name. ``excluded`` are the patterns of files that are
+    left out of all of them.
     """
 
     kinds: dict[bytes, str]
     followed: set[bytes]
     elsewhere: dict[bytes, str] = field(default_factory=dict)
+    excluded: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,9 @@ class Store(Protocol):
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
         """Remove a root, and documents by id."""
+
+    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
+        """Replace the patterns of files that are left out, and remove documents by id."""
 
     def records(self) -> dict[bytes, Record]:
         """Return every file's record, by path."""

@@ -104,9 +104,10 @@ class Documents:
             raise StorageError(f"{shown(path.name)} is stored, but not indexed: {error}") from error
         finally:
             self.indexing.discard(path)
-        found = next(
-            (one for one in sources if one.path == path), Source(path, "failed", 0, "It was removed meanwhile.")
-        )
+        found = next((one for one in sources if one.path == path), None)
+        if found is None:
+            excluded = await asyncio.to_thread(self.library.exclusion_of, path)
+            found = Source(path, "failed", 0, f"It was {excluded or 'removed meanwhile'}.")
         return self._entry(found, owner)
 
     async def remove(self, owner: str, name: str) -> None:

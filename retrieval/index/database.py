@@ -15,7 +15,16 @@ from core.text import shown
 from retrieval.index.manifest import read_manifest, unquoted
 from retrieval.index.migration import migrate_if_older
 from retrieval.index.recovery import recover
-from retrieval.index.schema import FORMAT, add_roots, create, expected_objects, get_meta, has_meta_table, objects_of
+from retrieval.index.schema import (
+    FORMAT,
+    add_roots,
+    create,
+    expected_objects,
+    get_meta,
+    has_meta_table,
+    objects_of,
+    set_excluded,
+)
 from retrieval.index.sqlite_files import (
     BUSY_CODES,
     DAMAGE_CODES,
@@ -177,6 +186,7 @@ class Database:
         if manifest and manifest.roots:
             roots = {unquoted(path): kind for path, kind in manifest.roots.items()}
             add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
+            set_excluded(connection, manifest.excluded)
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
     def _check(self) -> None:

@@ -37,7 +37,7 @@ class Manifest(BaseModel):
     """A copy of the database's metadata and roots, readable when the database is damaged.
 
     Paths in ``roots`` are quoted as in a URL, as a file's name need not be text. Links in the roots in
-    ``follow_links`` are followed wherever they lead.
+    ``follow_links`` are followed wherever they lead. ``excluded`` are patterns of files that are left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -50,6 +50,7 @@ class Manifest(BaseModel):
     splitter: dict[str, int]
     roots: dict[str, str]
     follow_links: list[str] = []
+    excluded: list[str] = []
     vectors: Vectors | None = None
     words: Words | None = None
 

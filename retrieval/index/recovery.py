@@ -15,10 +15,12 @@ from retrieval.index.schema import (
     LARGEST,
     add_roots,
     are_plain,
+    get_excluded,
     get_followed,
     get_meta,
     get_roots,
     objects_of,
+    set_excluded,
     set_meta,
 )
 from retrieval.index.sqlite_files import connect
@@ -64,10 +66,11 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
 def _copy_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
     """Copy the roots, which the manifest lacks; those of an older format have no checksums."""
     try:
-        roots, followed = get_roots(old), get_followed(old)
+        roots, followed, excluded = get_roots(old), get_followed(old), get_excluded(old)
     except sqlite3.OperationalError:
-        roots, followed = dict(old.execute("SELECT path, kind FROM roots")), set()
+        roots, followed, excluded = dict(old.execute("SELECT path, kind FROM roots")), set(), set()
     add_roots(connection, roots, followed)
+    set_excluded(connection, excluded)
 
 
 def _continue_ids(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:

@@ -19,7 +19,15 @@ from retrieval.index.document_rows import (
 )
 from retrieval.index.embedding import clear_outdated, embed_once, outdated_reasons, record_model
 from retrieval.index.manifest import remove_partial_files
-from retrieval.index.schema import Snapshot, add_roots, get_followed, get_roots, remove_root
+from retrieval.index.schema import (
+    Snapshot,
+    add_roots,
+    get_excluded,
+    get_followed,
+    get_roots,
+    remove_root,
+    set_excluded,
+)
 from retrieval.index.sqlite_files import lock_holder
 from retrieval.index.surroundings import find_passage, surroundings, text_of
 from retrieval.index.vector_file import VectorIndex, save_derived, save_roots
@@ -62,7 +70,7 @@ class Register:
     def roots(self) -> Roots:
         """Return the files and folders that were added."""
         with self.database.reading() as connection:
-            return Roots(get_roots(connection), get_followed(connection))
+            return Roots(get_roots(connection), get_followed(connection), excluded=get_excluded(connection))
 
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
         """Add or replace roots, in the manifest too, so that they survive damage to the database."""
@@ -74,6 +82,13 @@ class Register:
         """Remove a root, and documents by id."""
         with self.database.writing() as connection:
             remove_root(connection, root)
+            remove_records(connection, documents)
+        save_derived(self.database, self.vectors)
+
+    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
+        """Replace the patterns of files that are left out, in the manifest too, and remove documents by id."""
+        with self.database.writing() as connection:
+            set_excluded(connection, patterns)
             remove_records(connection, documents)
         save_derived(self.database, self.vectors)
 

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -169,9 +169,10 @@ def are_plain(objects: list[Object]) -> bool:
 
 _META = ("format", "index", "generation", "embedding", "dimension", "chunk_size", "overlap")
 LARGEST = 1 << 16  # numbers in a vector
-# Prefix of a key of meta, before a root's path in hexadecimal: the root's links are followed. A column in the table
-# of roots would be another format, for which every index would have to be rebuilt.
+# Prefixes of keys of meta, before bytes in hexadecimal: a root's path, whose links are followed, and a pattern of
+# files that are excluded. A column or table of their own would be another format.
 _FOLLOW = "follow_links "
+_EXCLUDE = "exclude "
 
 
 class Reached(BaseModel):
@@ -260,16 +261,36 @@ def get_roots(connection: sqlite3.Connection) -> dict[bytes, str]:
 
 def get_followed(connection: sqlite3.Connection) -> set[bytes]:
     """Return the roots whose links are followed wherever they lead."""
-    followed = set()
-    for key, seal in connection.execute("SELECT key, value FROM meta WHERE key GLOB ?", (f"{_FOLLOW}*",)):
+    return _get_marked(connection, _FOLLOW)
+
+
+def get_excluded(connection: sqlite3.Connection) -> set[str]:
+    """Return the patterns of files that are left out."""
+    return {pattern.decode() for pattern in _get_marked(connection, _EXCLUDE)}
+
+
+def set_excluded(connection: sqlite3.Connection, patterns: Collection[str]) -> None:
+    """Replace the patterns of files that are left out."""
+    connection.execute("DELETE FROM meta WHERE key GLOB ?", (f"{_EXCLUDE}*",))
+    _mark(connection, _EXCLUDE, [pattern.encode() for pattern in patterns])
+
+
+def _get_marked(connection: sqlite3.Connection, mark: str) -> set[bytes]:
+    """Return the bytes in the keys of meta that begin with a mark."""
+    marked = set()
+    for key, seal in connection.execute("SELECT key, value FROM meta WHERE key GLOB ?", (f"{mark}*",)):
         try:
-            path = bytes.fromhex(key.removeprefix(_FOLLOW))
+            value = bytes.fromhex(key.removeprefix(mark))
         except ValueError as error:
             raise damaged() from error
-        if seal != str(_seal(path, _FOLLOW)):
+        if seal != str(_seal(value, mark)):
             raise damaged()
-        followed.add(path)
-    return followed
+        marked.add(value)
+    return marked
+
+
+def _mark(connection: sqlite3.Connection, mark: str, values: Iterable[bytes]) -> None:
+    set_meta(connection, **{mark + value.hex(): _seal(value, mark) for value in values})
 
 
 def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed: Collection[bytes] = ()) -> None:
@@ -277,7 +298,7 @@ def add_roots(connection: sqlite3.Connection, roots: dict[bytes, str], followed:
     rows = [(path, kind, _seal(path, kind)) for path, kind in roots.items()]
     connection.executemany("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", rows)
     connection.executemany("DELETE FROM meta WHERE key = ?", [(_FOLLOW + path.hex(),) for path in roots])
-    set_meta(connection, **{_FOLLOW + path.hex(): _seal(path, _FOLLOW) for path in roots if path in followed})
+    _mark(connection, _FOLLOW, roots.keys() & followed)
 
 
 def remove_root(connection: sqlite3.Connection, path: bytes) -> None:

@@ -16,7 +16,7 @@ from retrieval.index.database import Database
 from retrieval.index.keyword_search import keyword_index_seal
 from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically, write_manifest
 from retrieval.index.manifest import Vectors as VectorsEntry
-from retrieval.index.schema import FORMAT, Reached, Snapshot, get_followed, get_roots
+from retrieval.index.schema import FORMAT, Reached, Snapshot, get_excluded, get_followed, get_roots
 from retrieval.index.sqlite_files import translated
 from retrieval.index.vector_rows import (
     METRIC,
@@ -201,7 +201,8 @@ def save_roots(database: Database) -> None:
         old = read_manifest(database.folder)
         manifest = _manifest(snapshot)
         if old and old.index == snapshot.index:  # the rest describes files that are unchanged
-            manifest = old.model_copy(update={"roots": manifest.roots, "follow_links": manifest.follow_links})
+            copied = manifest.model_dump(include={"roots", "follow_links", "excluded"})
+            manifest = old.model_copy(update=copied)
         write_manifest(database.folder, manifest)
 
 
@@ -215,6 +216,7 @@ def _manifest(snapshot: Snapshot, *, vectors: VectorsEntry | None = None, words:
         splitter=snapshot.splitter,
         roots={quoted(path): kind for path, kind in get_roots(snapshot.connection).items()},
         follow_links=sorted(map(quoted, get_followed(snapshot.connection))),
+        excluded=sorted(get_excluded(snapshot.connection)),
         vectors=vectors,
         words=words,
     )

@@ -59,6 +59,7 @@ def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Pro
                     _name(path): kind for path, kind in (dict.fromkeys(roots.elsewhere, "folder") | roots.kinds).items()
                 },
                 "followed": [_name(path) for path in roots.followed],
+                "excluded": sorted(roots.excluded),
                 "uploads": uploads,
                 "documents": len(records),
                 "passages": sum(record.passages for record in records.values()),
@@ -173,7 +174,8 @@ class Backup:
     def roots(self) -> Roots:
         """As `Store.roots`."""
         kinds = {_path(name): str(kind) for name, kind in self._manifest["roots"].items()}
-        return Roots(kinds, {_path(name) for name in self._manifest["followed"]})
+        excluded = set(self._manifest.get("excluded", ()))
+        return Roots(kinds, {_path(name) for name in self._manifest["followed"]}, excluded=excluded)
 
     def records(self) -> dict[bytes, Record]:
         """As `Store.records`."""

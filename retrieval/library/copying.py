@@ -134,6 +134,8 @@ def _add_roots(roots: Roots, target: Store, without: Collection[bytes]) -> list[
     kinds = {path: kind for path, kind in kinds.items() if path not in without}
     if kinds:
         target.add_roots(kinds, roots.followed)
+    if new := roots.excluded - target.roots().excluded:
+        target.set_excluded(target.roots().excluded | new, ())
     files = [_path(path) for path, kind in kinds.items() if kind == "file"]
     return [path for path in files if not path.exists()]
 

@@ -2,11 +2,12 @@
 
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from core.files import is_below
 from retrieval.documents.load import SUFFIXES
+from retrieval.filters import exclusion
 
 HIDDEN = "hidden"
 OTHER_KIND = "not a supported file type"
@@ -54,15 +55,18 @@ class _Root:
     path: bytes
     real: bytes
     follow_links: bool
+    excluded: Callable[[bytes], str]
 
 
-def find_documents(roots: Mapping[bytes, str], followed: Collection[bytes] = ()) -> Found:
-    """Walk the roots; report each file once, under its real path.
+def find_documents(
+    roots: Mapping[bytes, str], followed: Collection[bytes] = (), patterns: Collection[str] = ()
+) -> Found:
+    """Walk the roots; report each file once, under its real path; what fits one of ``patterns`` is skipped.
 
     Links to files are followed if they stay within their root, or if the root is in ``followed``. Links to folders
     are not followed: they may form cycles or lead to the whole disk.
     """
-    found = Found()
+    found, excluded = Found(), exclusion(patterns, roots)
     for root, kind in sorted(roots.items()):
         try:
             status = os.lstat(root)
@@ -77,8 +81,10 @@ def find_documents(roots: Mapping[bytes, str], followed: Collection[bytes] = ())
         real = os.path.realpath(root)
         if is_system(real):
             found.skipped.append((root, SYSTEM))
+        elif kind == "file" and (reason := excluded(root)):
+            found.skipped.append((root, reason))
         elif kind == "folder" and stat.S_ISDIR(status.st_mode):
-            _walk(_Root(root, real, root in followed), found)
+            _walk(_Root(root, real, root in followed, excluded), found)
         elif kind == "file" and stat.S_ISREG(status.st_mode):
             found.files[root] = Stamp(status.st_size, status.st_mtime_ns)
         else:
@@ -109,7 +115,8 @@ def _visit(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None
     """Record a file or why it is skipped, or return a folder to walk."""
     hidden = entry.name.startswith(b".")
     try:
-        if entry.is_dir(follow_symlinks=False) and not hidden and not is_system(entry.path):
+        excluded = root.excluded(entry.path)
+        if entry.is_dir(follow_symlinks=False) and not hidden and not is_system(entry.path) and not excluded:
             return entry.path
         path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
         status = os.lstat(path)
@@ -117,7 +124,7 @@ def _visit(entry: os.DirEntry[bytes], root: _Root, found: Found) -> bytes | None
         reason = LINK_TO_NOTHING if entry.is_symlink() else GONE
         found.skipped.append((entry.path, reason))
         return None
-    if reason := _skip_reason(entry, path, status.st_mode, hidden):
+    if reason := excluded or root.excluded(path) or _skip_reason(entry, path, status.st_mode, hidden):
         found.skipped.append((entry.path, reason))
     elif path != entry.path and not root.follow_links and not is_below(path, root.real):
         found.skipped.append((entry.path, LINK_OUTSIDE))

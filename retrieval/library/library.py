@@ -1,7 +1,9 @@
 """The library: the files and folders a user has added, and the index kept up to date with them."""
 
+import glob
 import hashlib
 import os
+import shlex
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -14,13 +16,13 @@ from langchain_core.embeddings import Embeddings
 from core.errors import IndexDamaged, RequestError
 from core.files import is_below
 from core.text import shown
-from retrieval.filters import Filter, Visible
+from retrieval.filters import Filter, Visible, exclusion
 from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
 from retrieval.library.queued_sync import queue_changes, read_upload, send, sync_by_queue
 from retrieval.library.sync import Sync
 from retrieval.splitter import SplitSettings
-from retrieval.store import WAIT, FileQueue, Machine, Model, Search, Store
+from retrieval.store import UPLOADS, WAIT, FileQueue, Machine, Model, Roots, Search, Store
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError
 
@@ -96,7 +98,10 @@ class Library:
                 self.store.add_roots(changed, followed)
 
     def remove(self, path: str | Path) -> None:
-        """Remove a root and its passages, except those that another root covers."""
+        """Remove a root and its passages, except those that another root covers; or delete uploads from the store."""
+        if is_below(os.fsencode(path), UPLOADS):
+            self._delete_uploads(os.fsencode(path))
+            return
         with self.store.only_writer():
             known = self.store.roots()
             roots = known.kinds | known.elsewhere
@@ -111,6 +116,57 @@ class Library:
                 if is_below(file, target) and not any(is_below(file, other) for other in others)
             ]
             self.store.remove_root(target, below)
+
+    def _delete_uploads(self, path: bytes) -> None:
+        uploads = self.store.uploads
+        named = [one for one in uploads.stored() if is_below(one, path)] if uploads else []
+        if not uploads or not named:
+            raise RequestError(f"Nothing was uploaded to {shown(os.fsdecode(path))}: index --list shows what was.")
+        for one in named:
+            uploads.remove(one)
+
+    def exclude(self, words: Iterable[str]) -> dict[str, int]:
+        """Leave files out from now on: a path of the library, or what fits a pattern as in ``Filter.sources``.
+
+        Returns the patterns that are kept for them, with the number of documents that each removed.
+        """
+        with self.store.only_writer():
+            roots = self.store.roots()
+            removed: dict[str, list[int]] = {_pattern(word, roots): [] for word in words}
+            for pattern, ids in removed.items():
+                excluded = exclusion([pattern], roots.kinds | roots.elsewhere)
+                ids += [
+                    record.id
+                    for path, record in self.store.records().items()
+                    if not is_below(path, UPLOADS) and excluded(path)
+                ]
+            self.store.set_excluded(roots.excluded | removed.keys(), {id_ for ids in removed.values() for id_ in ids})
+        return {pattern: len(ids) for pattern, ids in removed.items()}
+
+    def include(self, words: Iterable[str]) -> None:
+        """Take back what `exclude` was given; the next sync reads the files. Raises ``RequestError`` for another."""
+        with self.store.only_writer():
+            roots = self.store.roots()
+            taken = set()
+            for word in words:
+                known = {word, _pattern(word, roots)} & roots.excluded
+                if not known:
+                    if reason := self.exclusion_of(os.path.realpath(word)):
+                        raise RequestError(f"{shown(word)} is {reason}: name that pattern.")
+                    raise RequestError(
+                        f"No pattern {shlex.quote(shown(word))} is excluded: index --list names those that are."
+                    )
+                taken |= known
+            self.store.set_excluded(roots.excluded - taken, ())
+
+    def excluded(self) -> set[str]:
+        """Return the patterns of files that are left out."""
+        return self.store.roots().excluded
+
+    def exclusion_of(self, path: str | Path) -> str:
+        """Return by which pattern a path is excluded, as a reason; "" if by none."""
+        roots = self.store.roots()
+        return exclusion(roots.excluded, roots.kinds | roots.elsewhere)(os.fsencode(path))
 
     def sync(self, progress: Progress | None = None, *, seconds: float = WAIT) -> SyncReport:
         """Bring the index up to date with the disk, reading only files that changed.
@@ -190,7 +246,7 @@ class Library:
     def skipped(self) -> list[Skipped]:
         """Return what is in the library's folders now that is not a document."""
         roots = self.store.roots()
-        found = find_documents(roots.kinds, roots.followed)
+        found = find_documents(roots.kinds, roots.followed, roots.excluded)
         return [Skipped(Path(os.fsdecode(path)), reason) for path, reason in found.skipped]
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:
@@ -258,6 +314,16 @@ def _root(path: str | Path) -> tuple[bytes, str]:
     raise RequestError(f"{shown(path)} is neither a file nor a folder: name one.")
 
 
+def _pattern(word: str, roots: Roots) -> str:
+    """Return the pattern that a word stands for: what is there in the library is meant alone, by its whole path."""
+    if is_below(os.fsencode(word), UPLOADS):
+        raise RequestError(f"{shown(word)} is an upload: index --remove deletes it.")
+    real = os.fsencode(os.path.realpath(word))
+    if os.path.lexists(real) and any(is_below(real, root) for root in roots.kinds):
+        word = glob.escape(real.decode("utf-8", "replace"))
+    return os.fsencode(word).decode("utf-8", "replace")
+
+
 def _require_documents(folder: bytes, followed: Collection[bytes]) -> None:
     found = find_documents({folder: "folder"}, followed)
     if found.files:
@@ -277,7 +343,8 @@ def _not_a_root(path: bytes, roots: Iterable[bytes]) -> str:
     name = shown(os.fsdecode(path))
     for root in roots:
         if is_below(path, root):
-            return f"{name} is in the library with its folder {shown(os.fsdecode(root))}: move it out of there."
+            folder = shown(os.fsdecode(root))
+            return f"{name} is in the library with its folder {folder}: index --exclude leaves it out."
     return f"{name} is not in the library: name a file or folder that was added."
 
 

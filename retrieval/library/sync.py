@@ -55,7 +55,7 @@ class Sync:
         known = {path: record for path, record in known.items() if not _is_elsewhere(path, roots)}
         if known and not roots.kinds:
             raise damaged()  # removing a root removes its documents
-        plan = Plan(find_documents(roots.kinds, roots.followed), known)
+        plan = Plan(find_documents(roots.kinds, roots.followed, roots.excluded), known)
         for path, stamp in plan.found.files.items():
             self._compare(path, stamp, plan)
         plan.gone = [path for path in known if path not in plan.found.files and not plan.found.is_unreachable(path)]

@@ -1,5 +1,6 @@
 """The store of a library in PostgreSQL: see `retrieval.store.Store`."""
 
+import json
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -89,12 +90,14 @@ class PostgresStore(SearchingStore):
     def roots(self) -> Roots:
         """Return the files and folders that were added."""
         with self.database.reading() as connection:
-            found = connection.execute("SELECT path, kind, followed, machine FROM roots ORDER BY path").fetchall()
+            found = rows.get_roots(connection)
+            excluded = rows.get_excluded(connection)
         own = {path for path, _, _, machine in found if machine in ("", self.queue.machine.name)}
         return Roots(
             {path: kind for path, kind, _, _ in found if path in own},
             {path for path, _, followed, _ in found if followed and path in own},
             {path: machine for path, _, _, machine in found if path not in own},
+            excluded,
         )
 
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
@@ -108,6 +111,13 @@ class PostgresStore(SearchingStore):
         with self.database.writing() as connection:
             connection.execute("DELETE FROM roots WHERE path = %s", (root,))
             self.queue.drop_below(connection, root)
+            rows.remove_documents(connection, documents)
+            rows.fold_frequencies(connection)
+
+    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
+        """Replace the patterns of files that are left out, and remove documents by id."""
+        with self.database.writing() as connection:
+            rows.set_meta(connection, excluded=json.dumps(sorted(patterns)))
             rows.remove_documents(connection, documents)
             rows.fold_frequencies(connection)
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from core.errors import IndexBusy, RequestError
 from core.files import is_below
 from core.text import one_line
+from retrieval.filters import exclusion
 from retrieval.postgres import rows
 from retrieval.postgres.database import Connection
 from retrieval.postgres.uploads import UNREAD
 from retrieval.settings_changes import changes
 from retrieval.splitter import SplitSettings
-from retrieval.store import Job, Machine, SplitFile
+from retrieval.store import UPLOADS, Job, Machine, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class PostgresQueue:
                 connection.execute(_GIVE_BACK, _keys(jobs))
 
     def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]:
-        """Embed and write files; raises ``RequestError`` where the library is made with other settings.
+        """Embed and write files, but for excluded ones; raises ``RequestError`` where the library has other settings.
 
         Raises ``IndexBusy`` where another process keeps the lock; what was embedded is kept until it is tried again.
         """
@@ -150,19 +151,23 @@ class PostgresQueue:
                 )
             keys = _keys(list(files)) | {"versions": [job.version for job in files]}
             unchanged = {id_ for (id_,) in connection.execute(_UNCHANGED, keys)}
-            old = rows.documents_at(connection, [job.path for job in files if job.id in unchanged])
+            excluded = exclusion(rows.get_excluded(connection), [root for root, *_ in rows.get_roots(connection)])
+            wanted = {
+                job for job in files if job.id in unchanged and (is_below(job.path, UPLOADS) or not excluded(job.path))
+            }
+            old = rows.documents_at(connection, [job.path for job in wanted])
             kept: list[SplitFile] = []
             chosen: list[int] = []
             start = 0
             for job, file in files.items():
                 end = start + len(file.passages)
-                if job.id in unchanged:
+                if job in wanted:
                     kept.append(replace(file, record=replace(file.record, id=old.get(job.path, 0))))
                     chosen += range(start, end)
                 start = end
             rows.put_files(connection, kept, None if vectors is None else vectors[chosen])
             connection.execute("DELETE FROM queue WHERE id = ANY(%s)", (list(unchanged),))
-        return [job for job in files if job.id in unchanged]
+        return [job for job in files if job in wanted]
 
     def waiting(self, *, everywhere: bool = False) -> int:
         """Return how many files are not read yet."""

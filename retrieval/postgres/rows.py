@@ -1,5 +1,6 @@
 """Documents, passages and vectors as rows: what is written in one transaction, and read back."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -58,11 +59,22 @@ def made_with(connection: Connection) -> Made:
 
 
 def set_meta(connection: Connection, **values: object) -> None:
-    """Record what the library's passages are made with."""
+    """Record what the library's passages are made with, or what is left out."""
     for key, value in values.items():
         connection.execute(
             "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, str(value))
         )
+
+
+def get_roots(connection: Connection) -> list[tuple[bytes, str, bool, str]]:
+    """Return the path of each root, its kind, whether links are followed, and its machine."""
+    return connection.execute("SELECT path, kind, followed, machine FROM roots ORDER BY path").fetchall()
+
+
+def get_excluded(connection: Connection) -> set[str]:
+    """Return the patterns of files that are left out."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'excluded'").fetchone()
+    return set(json.loads(row[0])) if row else set()
 
 
 def get_records(connection: Connection) -> dict[bytes, Record]:

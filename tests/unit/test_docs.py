@@ -27,7 +27,7 @@ NAMES = (
 README_WORDS = 800
 WRITTEN = {"eval", "bench"}  # by the program: what stands in them is nobody's to document
 OWN = {path.name for path in ROOT.iterdir() if path.is_dir()} - WRITTEN | {"training"}
-EVERY_COMMAND = {"--help", "--quiet", "--debug"}
+EVERY_COMMAND = {"--help", "--help-all", "--quiet", "--debug"}
 
 every_document = pytest.mark.parametrize("name", sorted(NAMES))
 

@@ -105,6 +105,27 @@ def test_the_library_is_filled_asked_and_listed(program: Program, docs: Path, tm
     assert program("index", "--remove", str(docs)).out == "The library holds 1 documents, 1 passages.\n"
 
 
+def test_a_file_of_a_folder_is_excluded_and_included_again(program: Program, docs: Path) -> None:
+    program("index", str(docs))
+    lease = docs / "lease.md"
+    refused = program("index", "--remove", str(lease))
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "index --exclude leaves it out" in refused.err
+    ended = program("index", "--exclude", str(lease))
+    assert (ended.code, ended.out) == (0, "The library holds 1 documents, 1 passages.\n")
+    assert f"note: 1 documents left the library, excluded by {lease}.\n" in ended.err
+    assert "lease" not in program(RENT, "--mode", "always", "--json").out
+    assert "The tenant pays" in program(RENT, "--docs", str(lease)).out  # apart from the library
+    assert program("index", str(docs)).out == "The library holds 1 documents, 1 passages.\n"
+    listed = program("index", "--list")
+    assert [line.split()[0] for line in listed.out.splitlines() if str(lease) in line] == ["skipped"]
+    assert f"index --include {lease}" in listed.err
+    assert program("index", "--include", str(lease)).out == "The library holds 2 documents, 2 passages.\n"
+    wrong = program("index", "--include", str(lease))
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == f"error: No pattern {lease} is excluded: index --list names those that are.\n"
+
+
 def test_what_is_not_indexed_is_reported_and_listed(program: Program, docs: Path) -> None:
     (docs / "void.txt").touch()
     (docs / "picture.png").touch()

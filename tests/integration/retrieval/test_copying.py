@@ -245,6 +245,16 @@ def manifest_with(**values: Any) -> Callable[[dict[str, bytes]], None]:
     return change
 
 
+def test_a_backup_of_before_excludes_nothing(saved: Path) -> None:
+    def older(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members["manifest.json"])
+        del manifest["excluded"]
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    with Backup(rewritten(saved, older)) as backup:
+        assert backup.roots().excluded == set()
+
+
 def test_a_newer_backup_is_refused(saved: Path) -> None:
     with pytest.raises(RequestError, match="newer version"):
         Backup(rewritten(saved, manifest_with(format=backup_module.FORMAT + 1)))

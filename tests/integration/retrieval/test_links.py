@@ -1,5 +1,6 @@
 """Links in a folder are followed within it; what lies outside is indexed where that was asked for."""
 
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -129,7 +130,8 @@ def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked
     library.close()
     manifest = home / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"follow_links": [],', ""))
-    assert "follow_links" not in manifest.read_text()
+    manifest.write_text(manifest.read_text().replace('"excluded": [],', ""))
+    assert not {"follow_links", "excluded"} & json.loads(manifest.read_text()).keys()
     read = read_manifest(home)
     assert read is not None
     assert read.follow_links == []

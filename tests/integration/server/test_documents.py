@@ -96,6 +96,13 @@ async def test_what_changes_on_the_disk_is_indexed_while_questions_are_asked(
         pass
 
 
+async def test_an_upload_that_is_excluded_is_said_to_be(app: FastAPI, client: httpx.AsyncClient) -> None:
+    app.state.service.documents.library.exclude(["*red*"])
+    put = (await client.put("/api/documents/red.txt", content=RED.encode())).json()
+    assert (put["status"], put["reason"]) == ("failed", "It was excluded by '*red*'.")
+    assert await found(client) == {"sky.txt"}
+
+
 @pytest.mark.parametrize("error", [IndexBusy("Another process writes."), RequestError("shared is not there.")])
 async def test_a_disk_that_cannot_be_looked_through_does_not_end_a_question(
     app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, error: Exception

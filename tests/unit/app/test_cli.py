@@ -1,6 +1,8 @@
 """What the command line makes of its words, without running anything."""
 
 import logging
+import re
+import shlex
 from datetime import date
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from app import cli
 from app.ask import filter_of, overridden
-from app.cli import main, parse
+from app.cli import PARSERS, main, parse
 from app.compose import context_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
@@ -126,6 +128,8 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
         ["why", "--k", "1.5"],
         ["why", "--docs", ""],
         ["why", "--source", " "],
+        ["index", "--exclude", ""],
+        ["index", "--include", " "],
         ["why", "--page", "0"],
         ["why", "--page", "5-3"],
         ["why", "--since", "2024-13"],
@@ -136,6 +140,50 @@ def test_an_option_that_is_not_given_leaves_the_setting() -> None:
 def test_a_wrong_option_is_a_wrong_request(words: list[str]) -> None:
     with pytest.raises(RequestError, match="see python -m app --help"):
         parse(words)
+
+
+def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("command", PARSERS)
+def test_help_fits_the_terminal_and_ends_with_an_example_that_can_be_run(
+    command: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = help_of([command, "--help"], capsys).splitlines()
+    assert max(map(len, lines)) < columns
+    assert lines[-2] == "example:"
+    python, dash_m, app, *words = shlex.split(lines[-1])
+    assert (python, dash_m, app) == ("python", "-m", "app")
+    assert parse(words).command == command
+
+
+@pytest.mark.parametrize("command", PARSERS)
+def test_help_lists_a_dozen_options_at_most_and_help_all_every_one(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", help_of([command, "--help"], capsys), re.MULTILINE))
+    assert {"--help", "--quiet", "--debug"} <= short
+    assert len(short) <= 12
+    options = PARSERS[command]()._option_string_actions
+    every = {word for word in options if word.startswith("--") and not word.startswith("--no-f")}
+    if "--help-all" in short:
+        whole = help_of([command, "--help-all"], capsys)
+        assert whole.splitlines()[-1] == help_of([command, "--help"], capsys).splitlines()[-1]
+        short = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", whole, re.MULTILINE))
+    assert short == every
+
+
+def test_the_help_of_ask_begins_with_what_most_people_need(capsys: pytest.CaptureFixture[str]) -> None:
+    options = re.findall(r"^  (?:-h, )?(--[a-z-]+)", help_of(["--help"], capsys), re.MULTILINE)
+    assert options == "--help --docs --source --explain --json --picture --quiet --debug --help-all".split()
+    titles = re.findall(r"^(w.*|how.*):$", help_of(["--help-all"], capsys), re.MULTILINE)
+    assert titles == ["which passages to search", "how to search, draft and judge", "what to show"]
 
 
 @pytest.mark.parametrize("question", ["\u200b", "\u3164 \u2800\U000e0041"])

@@ -226,6 +226,6 @@ def test_a_set_without_labels(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    assert "compare QUESTION" in capsys.readouterr().out
+    assert "\n  compare " in capsys.readouterr().out
     assert run("--help") == 0
     assert "--reference TEXT" in capsys.readouterr().out

@@ -83,6 +83,9 @@ class Shelf:
     def roots_elsewhere(self) -> dict[Path, str]:
         return {self.path: self.found.repairs[0]}
 
+    def excluded(self) -> set[str]:
+        return {self.found.repairs[0]}
+
 
 def decided(*, explain: bool = False, **what: Any) -> Callable[[str], None]:
     """Print the trace of a node whose decision holds the hostile text wherever ``HARMLESS`` stands."""

@@ -33,6 +33,7 @@ class Shelf:
     found: VerifyReport = field(default_factory=lambda: VerifyReport(3, 2))
     done: list[Any] = field(default_factory=list)
     elsewhere: dict[Path, str] = field(default_factory=dict)
+    patterns: dict[str, int] = field(default_factory=dict)  # with the documents that each takes away
 
     def add(self, paths: list[Path], *, follow_links: bool | None) -> None:
         links = {None: "", True: " with links", False: " without links"}[follow_links]
@@ -40,6 +41,16 @@ class Shelf:
 
     def remove(self, path: Path) -> None:
         self.done.append(f"remove {path}")
+
+    def exclude(self, words: list[str]) -> dict[str, int]:
+        self.done.append(f"exclude {' '.join(words)}")
+        return {word: self.patterns.get(word, 0) for word in words}
+
+    def include(self, words: list[str]) -> None:
+        self.done.append(f"include {' '.join(words)}")
+
+    def excluded(self) -> set[str]:
+        return set(self.patterns)
 
     def sync(self, progress: Progress) -> SyncReport:
         self.done.append("sync")
@@ -89,6 +100,11 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
         ("a --no-follow-links", ["add a without links", "sync", "require"]),
         ("--remove a", ["remove a", "sync"]),
         ("--remove a b", ["remove a", "add b", "sync", "require"]),
+        ("--exclude a --exclude ./b/", ["exclude a b", "sync"]),
+        ("--exclude a b", ["add b", "exclude a", "sync", "require"]),
+        ("--exclude a --list", ["exclude a"]),
+        ("--include a --exclude b", ["include a", "exclude b", "sync"]),
+        ("--include a --list", ["include a", "sync", "require"]),
     ],
 )
 def test_what_is_done_and_in_which_order(shelf: Shelf, words: str, done: list[str]) -> None:
@@ -182,3 +198,18 @@ def test_the_list_names_the_machine_of_what_is_read_elsewhere(shelf: Shelf, caps
         out, err = capsys.readouterr()
         assert ("good.md" in out) is bool(held)
         assert err == "note: /srv/papers belongs to the machine reader-2, which reads it.\n"
+
+
+def test_it_is_said_what_an_exclusion_took_away_and_that_it_took_nothing(
+    shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shelf.patterns = {"*draft*": 2}
+    shelf.left = [Skipped(Path("/d/old.md"), "excluded by 'old*'")]
+    assert main(["index", "--exclude", "*draft*", "--exclude", "old*", "--exclude", "*.xyz", "--list"]) == 0
+    out, err = capsys.readouterr()
+    assert "/d/old.md    excluded by 'old*'" in out
+    assert err.splitlines() == [
+        "note: 2 documents left the library, excluded by '*draft*'.",
+        "note: nothing in the library fits '*.xyz' now; what comes and fits is excluded.",
+        "note: '*draft*' is excluded; take it back: python -m app index --include '*draft*'",
+    ]

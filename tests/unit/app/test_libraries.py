@@ -135,6 +135,20 @@ def test_what_others_upload_never_enters_the_persons_library(
         assert names_in(shared) == ["ann.txt", "more.txt"]
 
 
+def test_what_the_person_excludes_no_question_finds_and_others_do_not_see(
+    settings: Settings, asked: Asked, docs: Path, tmp_path: Path
+) -> None:
+    (docs / "a-draft.txt").write_text("Zeta is a letter.")
+    for pattern in ({"*draft*"}, set()):
+        with open_own(settings, Screen()) as own:
+            own.exclude(pattern)
+            own.include(own.excluded() - pattern)
+        assert asked() == (["a.txt"] if pattern else ["a-draft.txt", "a.txt"])
+        assert asked(docs) == ["a-draft.txt", "a.txt"]
+        with open_shared(settings, Screen(), tmp_path / "uploads") as shared:
+            assert names_in(shared) == (["a.txt"] if pattern else ["a-draft.txt", "a.txt"])
+
+
 def test_others_share_the_sample_while_the_persons_library_is_empty(settings: Settings, tmp_path: Path) -> None:
     for _ in range(2):
         with open_shared(settings, Screen(), tmp_path / "uploads") as shared:

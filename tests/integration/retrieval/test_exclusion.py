@@ -1,0 +1,270 @@
+"""What is excluded leaves the library, stays out in every process and copy, and comes back when it is included."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from core.errors import RequestError
+from retrieval.library.backup import Backup, write_backup
+from retrieval.library.copying import copy_library
+from retrieval.library.library import Library, open_store
+from retrieval.library.worker import Worker
+from retrieval.splitter import SplitSettings
+from retrieval.store import Machine, Model
+from tests.unit.retrieval.fakes import BagOfWords
+
+STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+Open = Callable[..., Library]
+
+
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/store" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    """Open a library as a process of a machine does."""
+    with ExitStack() as stack:
+
+        def open_(url: str, name: str = "library", machine: str = "a") -> Library:
+            store = open_store(url, name, Model(BagOfWords(), "bow"), machine=Machine(machine))
+            return stack.enter_context(Library(store, SplitSettings()))
+
+        yield open_
+
+
+@pytest.fixture
+def opened(open_at: Open, url: str) -> Open:
+    return partial(open_at, url)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "contracts"
+    (made / "drafts").mkdir(parents=True)
+    (made / "rent.md").write_text("The rent is 500 euros.")
+    (made / "rent-draft.md").write_text("The draft says 700 euros.")
+    (made / "drafts" / "new.txt").write_text("A new draft of the deposit.")
+    return made
+
+
+@pytest.fixture
+def library(opened: Open, folder: Path) -> Library:
+    made = opened()
+    made.add([folder])
+    made.sync()
+    return made
+
+
+def held(library: Library) -> list[str]:
+    return [source.path.name for source in library.sources()]
+
+
+@pytest.mark.parametrize(
+    ("word", "removed", "left"),
+    [
+        ("{folder}/rent-draft.md", 1, ["new.txt", "rent.md"]),
+        ("{folder}/drafts", 1, ["rent-draft.md", "rent.md"]),
+        ("*draft*", 2, ["rent.md"]),
+        ("drafts/*.txt", 1, ["rent-draft.md", "rent.md"]),
+        ("contracts/*.txt", 0, ["new.txt", "rent-draft.md", "rent.md"]),
+        ("contracts/*.md", 2, ["new.txt"]),
+        ("contract*", 0, ["new.txt", "rent-draft.md", "rent.md"]),  # the folder itself
+        ("*{above}*", 0, ["new.txt", "rent-draft.md", "rent.md"]),
+        ("*.pdf", 0, ["new.txt", "rent-draft.md", "rent.md"]),
+    ],
+)
+def test_what_fits_leaves_at_once_stays_out_and_comes_back(
+    opened: Open, library: Library, folder: Path, word: str, removed: int, left: list[str]
+) -> None:
+    word = word.format(folder=folder, above=folder.parent.name)
+    assert library.exclude([word]) == {word: removed}
+    assert held(library) == left
+    other = opened()  # as another process does before a question
+    report = other.sync()
+    assert (report.added, report.removed, report.failed, held(other)) == ([], [], [], left)
+    other.add([folder])
+    assert other.sync().added == []
+    assert {one.reason for one in other.skipped()} == ({f"excluded by {quoted(word)}"} if removed else set())
+    assert other.excluded() == {word}
+    other.include([word])
+    assert len(other.sync().added) == removed
+    assert sorted(held(opened())) == ["new.txt", "rent-draft.md", "rent.md"]
+    assert library.excluded() == set()
+
+
+def quoted(word: str) -> str:
+    return f"'{word}'" if "*" in word else word
+
+
+def test_a_path_of_the_library_is_meant_alone_and_any_other_word_is_a_pattern(
+    library: Library, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "drafts" / "rent.md").write_text("Another rent.")
+    (folder / "[1].md").write_text("One.")
+    (folder / "1.md").write_text("Another one.")
+    library.sync()
+    (folder.parent / "drafts").mkdir()  # not of the library
+    monkeypatch.chdir(folder)
+    library.exclude(["rent.md", "[1].md"])
+    assert sorted(held(library)) == ["1.md", "new.txt", "rent-draft.md", "rent.md"]
+    library.include(["rent.md", "[1].md"])
+    monkeypatch.chdir(folder.parent)
+    assert library.exclude(["drafts"]) == {"drafts": 2}
+
+
+def test_a_name_that_is_no_text_can_be_excluded(library: Library, folder: Path) -> None:
+    odd = os.fsencode(folder) + b"/caf\xe9.md"
+    Path(os.fsdecode(odd)).write_text("Coffee.")
+    library.sync()
+    library.exclude([os.fsdecode(odd)])
+    assert len(held(library)) == 3
+    library.include([os.fsdecode(odd)])
+    assert len(library.sync().added) == 1
+
+
+def test_a_file_that_was_added_by_name_and_the_target_of_a_link_can_be_excluded(
+    library: Library, folder: Path, tmp_path: Path
+) -> None:
+    alone = tmp_path / "alone-draft.md"
+    alone.write_text("Alone.")
+    (folder / "link.md").symlink_to(folder / "rent-draft.md")
+    library.add([alone])
+    library.sync()
+    library.exclude(["*-draft.md"])
+    assert library.sync().added == []
+    assert held(library) == ["new.txt", "rent.md"]
+
+
+def test_of_a_folder_that_is_excluded_nothing_is_listed(library: Library, folder: Path) -> None:
+    library.exclude(["drafts"])
+    assert [one.path for one in library.skipped()] == [folder / "drafts"]
+
+
+def test_a_folder_that_is_added_within_another_is_excluded_with_it(library: Library, folder: Path) -> None:
+    library.exclude(["drafts"])
+    library.add([folder / "drafts"])
+    assert library.sync().added == []
+    assert {one.path for one in library.skipped()} == {folder / "drafts", folder / "drafts" / "new.txt"}
+    library.remove(folder)
+    assert [path.name for path in library.sync().added] == ["new.txt"]  # nothing above it counts
+
+
+def test_what_is_excluded_leaves_also_while_its_folder_is_away(library: Library, folder: Path) -> None:
+    folder.rename(folder.with_name("away"))
+    library.exclude(["*draft*"])
+    library.sync()
+    assert held(library) == ["rent.md"]
+
+
+def test_what_is_not_excluded_cannot_be_included(library: Library, folder: Path) -> None:
+    library.exclude(["*draft*"])
+    with pytest.raises(RequestError, match=r"rent-draft.md is excluded by '\*draft\*': name that pattern\.$"):
+        library.include([str(folder / "rent-draft.md")])
+    with pytest.raises(RequestError, match=r"^No pattern 'x y' is excluded: index --list names those that are\.$"):
+        library.include(["*draft*", "x y"])
+    assert library.excluded() == {"*draft*"}
+
+
+def test_patterns_of_any_length_are_kept(opened: Open, library: Library) -> None:
+    patterns = {"/" + "x/" * 2_000, "'; DROP TABLE meta; --\n", "é\ufffd"}
+    library.exclude(patterns)
+    assert opened().excluded() == patterns
+
+
+def test_copies_and_backups_have_the_patterns(open_at: Open, opened: Open, library: Library, tmp_path: Path) -> None:
+    library.exclude(["*draft*"])
+    copy = open_at(f"sqlite:///{tmp_path}/copy")
+    copy.exclude(["*.tmp"])
+    copy_library(library.store, copy.store)
+    assert copy.excluded() == {"*draft*", "*.tmp"}
+    write_backup(library.store, tmp_path / "saved.zip", [])
+    restored = opened(name="restored")
+    with Backup(tmp_path / "saved.zip") as saved:
+        copy_library(saved, restored.store)
+    assert restored.excluded() == {"*draft*"}
+    assert restored.sync().added == []
+    assert held(restored) == ["rent.md"]
+
+
+def test_uploads_are_removed_and_not_excluded(library: Library) -> None:
+    with pytest.raises(RequestError, match=r"^uploads:/x\.md is an upload: index --remove deletes it\.$"):
+        library.exclude(["uploads:/x.md"])
+    with pytest.raises(RequestError, match=r"^Nothing was uploaded to uploads:: index --list shows what was\.$"):
+        library.remove(Path("uploads:/"))
+
+
+@pytest.mark.parametrize(
+    ("manifest", "harm"),
+    [
+        (True, "DROP TABLE words"),
+        (False, "DROP TABLE words"),
+        (True, "UPDATE meta SET value = '1' WHERE key GLOB 'exclude *'"),
+        (True, "UPDATE meta SET key = 'exclude x' WHERE key GLOB 'exclude *'"),
+    ],
+)
+def test_patterns_outlive_damage_of_an_embedded_index(
+    open_at: Open, folder: Path, tmp_path: Path, manifest: bool, harm: str
+) -> None:
+    url = f"sqlite:///{tmp_path}/store"
+    library = open_at(url)
+    library.add([folder])
+    library.exclude(["*draft*"])
+    library.sync()
+    library.close()
+    home = tmp_path / "store" / "library"
+    if not manifest:
+        (home / "manifest.json").unlink()
+    with closing(sqlite3.connect(home / "index.sqlite", isolation_level=None)) as connection:
+        connection.execute(harm)
+    again = open_at(url)
+    assert "was damaged" in again.sync().notes[0]
+    assert again.excluded() == {"*draft*"}
+    assert held(again) == ["rent.md"]
+
+
+@pytest.mark.postgres
+def test_what_waits_in_the_queue_and_is_excluded_is_read_by_no_machine(
+    open_at: Open, folder: Path, postgres_url: str
+) -> None:
+    library, other = open_at(postgres_url), open_at(postgres_url, machine="b")
+    library.add([folder])
+    library.enqueue()
+    other.exclude(["*draft*"])
+    with Worker(other.store, other.require_queue(), other.settings, "w") as worker:
+        while worker.step():
+            pass
+        assert worker.passages == 1
+    assert held(library) == ["rent.md"]
+    assert library.require_queue().waiting(everywhere=True) == 0
+    report = library.sync()
+    assert (report.added, report.removed) == ([], [])
+
+
+@pytest.mark.postgres
+def test_documents_of_another_machine_leave_at_once_and_uploads_when_they_are_removed(
+    open_at: Open, folder: Path, postgres_url: str
+) -> None:
+    library, other = open_at(postgres_url), open_at(postgres_url, machine="b")
+    uploads = library.store.uploads
+    assert uploads is not None
+    library.add([folder])
+    for name in (b"draft.md", b"bob/draft.md", b"bob/rent.md"):
+        uploads.put(b"uploads:/" + name, name)
+    library.sync()
+    assert other.exclude(["*draft*"]) == {"*draft*": 2}
+    uploads.put(b"uploads:/bob/new draft.md", b"It came later.")
+    other.sync()
+    assert sorted(held(other)) == ["draft.md", "draft.md", "new draft.md", "rent.md", "rent.md"]
+    other.remove(Path("uploads:/bob/draft.md"))
+    assert sorted(held(library)) == ["draft.md", "new draft.md", "rent.md", "rent.md"]
+    other.remove("uploads:/")
+    assert (held(library), uploads.stored()) == (["rent.md"], {})
