@@ -96,6 +96,7 @@ def test_an_unreachable_server(program: Program, docs: Path) -> None:
     one_sentence(ended, "Cannot reach the server of gpt-4o-mini", "OPENAI_BASE_URL")
     assert ended.code == 3
     assert ended.out.startswith("No answer to")
+    assert "0 model calls · 0 tokens read, 0 written" in ended.err
 
 
 def test_a_wrong_key(program: Program, docs: Path) -> None:
