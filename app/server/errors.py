@@ -110,6 +110,11 @@ def handle_errors(app: FastAPI) -> None:
 
     async def of_the_request(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            where = f"at character {first['loc'][1] + 1} ({first['ctx']['error']})"
+            return refusal(f"The body is not JSON {where}: send an object.", 400)
+        if first["loc"] == ("body",) and isinstance(error.body, bytes | None):
+            return refusal("There is no body in JSON: send an object with Content-Type: application/json.", 400)
         # What was given is not repeated: it may be of any length and depth.
         place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
         return refusal(f"{place} is wrong: {first['msg']}; see /docs.", 400, param=place)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from app.result import Result
+from app.threads.store import Threads
 from tests.integration.server.scripted_server import (
     AIR,
     GOOD,
@@ -104,6 +106,28 @@ async def test_a_wrong_question_is_refused_in_a_sentence(body: object, told: str
             assert told in refused.json()["error"]["message"]
         assert (await client.get("/api/runs")).json() == {"runs": []}
     assert models.calls == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/ask", "/api/runs", "/api/checks", "/api/threads", "/api/runs/1/feedback", "/v1/chat/completions"]
+)
+@pytest.mark.parametrize(
+    ("body", "declared", "told"),
+    [
+        ('{"question": "why"', "application/json", "The body is not JSON at character 19 (Expecting ',' delimiter)"),
+        ("why", "application/json", "The body is not JSON at character 1 (Expecting value): send an object."),
+        ('{"question": "why"}', "text/plain", "There is no body in JSON: send an object with Content-Type"),
+        ("", "application/json", "There is no body in JSON: send an object with Content-Type"),
+    ],
+)
+async def test_a_body_that_is_no_json_is_named_with_the_place(
+    tmp_path: Path, path: str, body: str, declared: str, told: str
+) -> None:
+    with client_of(scripted_app(threads=Threads(tmp_path))) as client:
+        refused = await client.post(path, content=body, headers={"Content-Type": declared})
+    error = refused.json()["error"]
+    assert (refused.status_code, error["param"]) == (400, None)
+    assert error["message"].startswith(told)
 
 
 async def test_a_run_outlives_its_client_and_keeps_its_events() -> None:
