@@ -20,7 +20,7 @@ from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
 from app.server.runs import Run
-from app.server.service import CHOICES, AskOptions, Service
+from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
 from app.text_to_check import TextToCheck, text_of
 from core.text import as_json
@@ -70,7 +70,7 @@ class GivenText(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     text: str = Field(max_length=LONGEST_TEXT)
-    name: str = Field("Your text", min_length=1, max_length=200)
+    name: str = Field(UNNAMED, min_length=1, max_length=200)
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -16,6 +16,7 @@ from app.server.metrics import Metrics
 from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
+from core.text import one_line
 from core.types import Fallback, Turn
 from graph.context import Constraints, Context
 from graph.initial_state import require_conversation, require_question, require_standalone
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from app.server.threads import ThreadRuns
     from app.text_to_check import TextToCheck
 
+UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
 
 
@@ -136,6 +138,7 @@ class Service:
 
     async def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
+        name = one_line(name) or UNNAMED
         if self.shared:
             run = Run(name, owner, outlives=True, kind="check")
             await self.shared.start_check(run, given)

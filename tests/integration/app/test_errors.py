@@ -30,6 +30,8 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         (("index", "no such file.txt"), ("no such file.txt",)),
         (("",), ("The question is empty",)),
         (("ask", "   "), ("The question is empty",)),
+        (("ask", "\udcff\udcfe"), ("The question is empty",)),  # bytes that are not UTF-8
+        (("compare", "\udcff"), ("The question is empty",)),
         (("x" * 100_000,), ("100,000 characters", "8,000")),
         ((RENT, "--mode", "sometimes"), ("--mode", "sometimes", "adaptive")),
         ((RENT, "--temperature", "2.5"), ("--temperature is 2.5", "0 to 2")),
@@ -177,7 +179,7 @@ def test_debug_shows_the_traceback(program: Program) -> None:
     assert "RequestError: The question is empty" in ended.err
 
 
-def test_a_question_that_is_no_text(program: Program, docs: Path) -> None:
+def test_a_question_that_is_partly_text(program: Program, docs: Path) -> None:
     ended = program("caf\udce9 2 + 2?", "--docs", str(docs), "--json")
     assert ended.code in (0, 2)
     assert "Traceback" not in ended.err
