@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 
+from app.server.names import named
 from app.server.runs import INTERNAL, ClosingError, QueueFullError, UnknownRunError
 from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
@@ -90,7 +91,8 @@ def refusal(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """The answer that reports an error."""
-    return JSONResponse(body_of(shortened(message, LONGEST), status, code=code, param=param), status, headers)
+    body = body_of(shortened(named(message, "message"), LONGEST), status, code=code, param=param)
+    return JSONResponse(body, status, headers)
 
 
 def answer_to(error: Exception) -> JSONResponse:

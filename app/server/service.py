@@ -122,7 +122,7 @@ class Service:
         """
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
-        await self.require_fitting(owner, context)
+        context = await self.fitting(owner, context)
         if self.shared:
             run = Run(question, owner, outlives)
             await self.shared.start_question(run, context, turns, standalone)
@@ -152,10 +152,16 @@ class Service:
             outlives=True,
         )
 
-    async def require_fitting(self, owner: str, context: Context | None) -> None:
-        """Raise `RequestError` for a filter that nothing fits which the owner may see."""
-        if self.documents and context and context.filter:
-            await self.documents.require_fitting(owner, context.filter)
+    async def fitting(self, owner: str, context: Context | None) -> Context | None:
+        """Return the context with whole paths for names in its filter.
+
+        Raises `RequestError` for a filter that nothing fits which the owner may see.
+        """
+        if self.documents and context and (given := context.filter):
+            given = given.model_copy(update={"sources": tuple(map(self.documents.names.pattern, given.sources))})
+            await self.documents.require_fitting(owner, given)
+            context = context.model_copy(update={"filter": given})
+        return context
 
     def streams_drafts(self, strategy: str | None) -> bool:
         """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
