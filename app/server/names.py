@@ -88,7 +88,8 @@ class Names:
             case str() if key in REMARKS:
                 return self.remark(value)
             case dict():
-                return {name: self.named(one, name) for name, one in value.items()}
+                words = "error" if "status" in value else "reason"  # why a document is left out, or why a verdict
+                return {name: self.named(one, words if name == "reason" else name) for name, one in value.items()}
             case list():
                 return [self.named(one, key) for one in value]
             case BaseModel():

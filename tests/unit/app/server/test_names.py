@@ -70,5 +70,10 @@ def test_the_words_of_documents_are_told_as_they_are() -> None:
     assert Names([ADA]).named(value) == value
 
 
+def test_why_a_document_is_left_out_names_no_folder_of_the_disk() -> None:
+    value = {"source": NOTES, "status": "failed", "reason": "It was excluded by '/srv/old/*'."}
+    assert Names([NOTES]).named(value) == {**value, "source": "notes.md", "reason": "It was excluded by '*'."}
+
+
 def test_outside_of_a_server_paths_are_whole() -> None:
     assert named({"source": NOTES}) == {"source": NOTES}
