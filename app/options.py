@@ -13,6 +13,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.text import is_blank, without_surrogates
+
 if TYPE_CHECKING:
     from core.errors import RequestError
 
@@ -78,8 +80,9 @@ def pattern(word: str) -> str:
 
 
 def as_text(word: str) -> str:
-    """A word of the command line as text: bytes that are none come as surrogates, which nothing can be written with."""
-    return word.encode("utf-8", "replace").decode().strip()
+    """A word of the command line or of JSON as text that can be written; "" if there is nothing to read in it."""
+    text = without_surrogates(word)
+    return "" if is_blank(text) else text
 
 
 def count(word: str) -> int:

@@ -50,8 +50,13 @@ def one_line(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """True if nothing of the text is visible."""
-    return not clean(text).strip()
+    """True if nothing of the text can be read: it is invisible, or marks of bytes that could not be decoded."""
+    return not clean(text).replace("\ufffd", "").strip()
+
+
+def without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON and arguments can hold but no encoding can write, and strip white space."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 
 
 def as_json(

@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from core.types import Usage, no_usage
-from models.failures import Remedies, TransientModelError, classify, status_of, truncated
+from models.failures import Remedies, TransientModelError, classify, status_of, truncated, was_sent
 from models.redaction import KEY_LENGTH, Secrets
 from models.telemetry import add_reply, model_call
 from models.tracing import tracing
@@ -159,7 +159,9 @@ class Chat:
                 log.debug(
                     "attempt %d of a call failed: %s %s", attempt + 1, type(error).__name__, status_of(error) or ""
                 )
-                if status_of(error):  # refused, so no output
+                if not was_sent(error):
+                    cost = no_usage()
+                elif status_of(error):  # refused, so no output
                     cost = _estimated(messages, 0)
             finally:
                 budget.charge(bound, cost)

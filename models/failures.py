@@ -18,6 +18,9 @@ MALFORMED_BODY = (ValueError, TypeError, AttributeError, LookupError, RecursionE
 PERMANENT = frozenset({400, 401, 403, 404, 405, 413, 422})
 NOT_CONNECTED = frozenset({"ConnectError", "ConnectionRefusedError", "gaierror", "ClientConnectorError"})
 HUNG_UP = frozenset({"RemoteProtocolError", "ReadError", "WriteError"})
+# Besides these, what client libraries raise before any of a request is sent.
+NOT_SENT = NOT_CONNECTED | {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError", "PoolTimeout"}
+SENT = HUNG_UP | {"ReadTimeout", "WriteTimeout"}  # in the chain of an error that a client's own retry ended with
 
 
 class UnusableRequestError(ModelError):
@@ -74,7 +77,7 @@ def _classified(
         return UnusableRequestError(f"The server of {name} refused the request{remedies.request} ({message})."), 0.0
     if status in PERMANENT:
         return ModelError(f"The server of {name} refused the request with HTTP {status} ({message})."), 0.0
-    if status is None and not _was_connected(error):
+    if status is None and _has_cause(error, NOT_CONNECTED):
         return ModelError(f"Cannot reach the server of {name}: start it or check {remedies.address} ({message})."), 0.0
     if status is None and (kind in HUNG_UP or ("Connection" in kind and "Timeout" not in kind)):
         # A server that hangs up midway is worth a retry; an unreachable one is not.
@@ -110,8 +113,13 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         one = one.__cause__ or one.__context__
 
 
-def _was_connected(error: BaseException) -> bool:
-    return not any(type(one).__name__ in NOT_CONNECTED for one in _causes(error))
+def was_sent(error: BaseException) -> bool:
+    """Return False if nothing of the request reached the server, so that it cost nothing."""
+    return not (_is_invalid_header(error) or _has_cause(error, NOT_SENT)) or _has_cause(error, SENT)
+
+
+def _has_cause(error: BaseException, names: frozenset[str]) -> bool:
+    return any(kind.__name__ in names for one in _causes(error) for kind in type(one).__mro__)
 
 
 def _is_invalid_header(error: BaseException) -> bool:

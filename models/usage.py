@@ -121,6 +121,7 @@ class NodeBudget:
         """Charge a call as `Budget.charge`, and add its cost to what this node spent."""
         self.total.charge(bound, cost)
         self.spent = add_usage(self.spent, cost)
+        self.made += cost["model_calls"] - 1
 
     def seconds_left(self) -> float:
         """Return the seconds that this node may still take."""

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from app.mcp_server.results import FetchResult
+from app.server.names import named
 from core.errors import RequestError
 from core.text import path_text, shortened
 
@@ -50,7 +51,7 @@ def read_page(library: Library, source: str, page: int | None, visible: Visible 
     """Return the text of a page, or of a document from its beginning. Raises `RequestError` where there is none."""
     known = listed(library, visible)
     wanted = path_text(source)
-    found = [one for one in known if path_text(one.path) == wanted]
+    found = [one for one in known if wanted in (path := path_text(one.path), named(path, "source"))]
     found = found or [one for one in known if path_text(one.path.name) == wanted]
     told = shortened(source, 200)
     if not found:

@@ -23,6 +23,7 @@ from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
 from app import VERSION
+from app.server.names import named
 from core.errors import SelfRAGError
 from core.text import as_json, clean, one_line, shortened
 
@@ -65,6 +66,7 @@ def new_server(backend_of: Callable[[Context], Backend], writing: str | None = N
         steps = count(1)
 
         async def report(message: str) -> None:
+            message = named(message, "summary")
             await context.session.report_progress(next(steps), message=shortened(message, LONGEST_MESSAGE))
 
         backend = backend_of(context)
@@ -117,11 +119,10 @@ async def _called(tool: Tool, backend: Backend, given: dict[str, Any], report: R
 
 def _succeeded(result: BaseModel) -> CallToolResult:
     """Return a result as an object, and as text for clients that read no other."""
-    structured = result.model_dump(mode="json")
+    structured = named(result.model_dump(mode="json"))
     return CallToolResult(content=[TextContent(type="text", text=as_json(structured))], structured_content=structured)
 
 
 def _failed(sentence: str) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=shortened(one_line(sentence), LONGEST_ERROR))], is_error=True
-    )
+    text = shortened(named(one_line(sentence), "error"), LONGEST_ERROR)
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)

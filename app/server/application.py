@@ -20,6 +20,7 @@ from app.server.documents import Documents
 from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
 from app.server.metrics import Metrics
+from app.server.names import Names, NamesMiddleware
 from app.server.openai_api import openai_api
 from app.server.runs import ClosingError, Runs
 from app.server.service import ServerOptions, Service
@@ -93,6 +94,7 @@ def create_app(
     app.add_middleware(
         Guard, access=options.access, largest_upload=options.largest_upload, on_answer=metrics.count_request
     )
+    app.add_middleware(NamesMiddleware, names=lambda: documents.names if documents else Names())
     handle_errors(app)
     app.include_router(json_api(service))
     app.include_router(openai_api(service))

@@ -15,6 +15,7 @@ from typing import Any
 from app.front_door import SelfRAG
 from app.libraries import add_uploads
 from app.server.errors import StorageError
+from app.server.names import Names
 from app.server.uploads import INDEX_SECONDS, uploads_of
 from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
 from core.files import is_below
@@ -51,6 +52,7 @@ class Documents:
         self._writing = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed = time.monotonic()
+        self._read_names()
 
     def refresh(self) -> None:
         """Begin to index what changed on the disk, at most once in `REFRESH_SECONDS`; nobody waits for it."""
@@ -79,7 +81,7 @@ class Documents:
 
     async def listed(self, owner: str) -> list[dict[str, Any]]:
         """Return the documents that the owner may see, with those that are being indexed."""
-        sources = await asyncio.to_thread(self.asked.sources)
+        sources = await asyncio.to_thread(self._sources)
         visible = self.visible_to(owner)
         listed = [self._entry(one, owner) for one in sources if not visible or visible(os.fsencode(one.path))]
         waiting = self.indexing | await asyncio.to_thread(self._uploads.waiting)
@@ -93,7 +95,7 @@ class Documents:
         Raises `RequestError` for a name that is none, and `StorageError` where it cannot be stored. What cannot be read
         is stored and listed, with the reason.
         """
-        path = self.folder_of(owner) / checked_name(name)
+        path = self._upload(owner, name)
         await self._uploads.put(path, body)
         self.indexing.add(path)
         try:
@@ -112,7 +114,7 @@ class Documents:
 
     async def remove(self, owner: str, name: str) -> None:
         """Remove a document that the owner uploaded. Raises `NotFoundError` for any other."""
-        path = self.folder_of(owner) / checked_name(name)
+        path = self._upload(owner, name)
         await asyncio.to_thread(self._uploads.remove, path)
         await self._written(lambda: self._uploads.index(path))
 
@@ -157,6 +159,21 @@ class Documents:
         """The library that is asked now."""
         return self._sample if self._sample and self._asks_sample else self.library
 
+    def _read_names(self) -> None:
+        """Name the documents by what is in the library now."""
+        roots = [one.store.roots() for one in (self.library, self._sample) if one]
+        paths = [path for one in roots for path in (*one.kinds, *one.elsewhere)]
+        self.names = Names(map(os.fsdecode, [*paths, os.fsencode(self._uploads.folder)]))
+
+    def _sources(self) -> list[Source]:
+        self._read_names()
+        return self.asked.sources()
+
+    def _upload(self, owner: str, name: str) -> Path:
+        """Return the path of an upload by its name, or that with its folder's. Raises `RequestError`."""
+        folder = self.folder_of(owner)
+        return folder / checked_name(name.removeprefix(f"{self.names.name_of(str(folder))}/"))
+
     def _entry(self, source: Source, owner: str) -> dict[str, Any]:
         name = source.path.name
         return {
@@ -183,6 +200,7 @@ class Documents:
 
         def sources() -> list[Source]:
             write()
+            self._read_names()
             return self.library.sources()
 
         async with self._writing:

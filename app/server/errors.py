@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 
+from app.server.names import named
 from app.server.runs import INTERNAL, ClosingError, QueueFullError, UnknownRunError
 from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
@@ -90,7 +91,8 @@ def refusal(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """The answer that reports an error."""
-    return JSONResponse(body_of(shortened(message, LONGEST), status, code=code, param=param), status, headers)
+    body = body_of(shortened(named(message, "message"), LONGEST), status, code=code, param=param)
+    return JSONResponse(body, status, headers)
 
 
 def answer_to(error: Exception) -> JSONResponse:
@@ -110,6 +112,11 @@ def handle_errors(app: FastAPI) -> None:
 
     async def of_the_request(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            where = f"at character {first['loc'][1] + 1} ({first['ctx']['error']})"
+            return refusal(f"The body is not JSON {where}: send an object.", 400)
+        if first["loc"] == ("body",) and isinstance(error.body, bytes | None):
+            return refusal("There is no body in JSON: send an object with Content-Type: application/json.", 400)
         # What was given is not repeated: it may be of any length and depth.
         place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
         return refusal(f"{place} is wrong: {first['msg']}; see /docs.", 400, param=place)

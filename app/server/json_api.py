@@ -19,8 +19,9 @@ from app.result import Result
 from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
+from app.server.names import named
 from app.server.runs import Run
-from app.server.service import CHOICES, AskOptions, Service
+from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
 from app.text_to_check import TextToCheck, text_of
 from core.text import as_json
@@ -70,12 +71,12 @@ class GivenText(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     text: str = Field(max_length=LONGEST_TEXT)
-    name: str = Field("Your text", min_length=1, max_length=200)
+    name: str = Field(UNNAMED, min_length=1, max_length=200)
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """An answer in JSON, as the command line writes it."""
-    return Response(as_json(value), status, headers, "application/json")
+    return Response(as_json(named(value)), status, headers, "application/json")
 
 
 def owner_of(request: Request) -> str:
@@ -208,7 +209,7 @@ def json_api(service: Service) -> APIRouter:
     @router.get("/runs/{id_}/picture.svg", tags=["answers"])
     async def picture(id_: str, request: Request) -> Response:
         """Draw the way that a finished run took through the graph."""
-        drawn = result_of(await service.run(id_, owner_of(request))).picture()
+        drawn = named(result_of(await service.run(id_, owner_of(request)))).picture()
         return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
     @router.get("/runs/{id_}/export", tags=["answers"])
@@ -220,8 +221,8 @@ def json_api(service: Service) -> APIRouter:
         """Return an answer with its evidence as a file."""
         run = await service.run(id_, owner_of(request))
         if run.checked:
-            return attachment("claims", form, exported_check(run.checked, run.question, form))
-        return attachment("answer", form, await asyncio.to_thread(exported, result_of(run), run.numbered, form))
+            return attachment("claims", form, exported_check(named(run.checked), run.question, form))
+        return attachment("answer", form, await asyncio.to_thread(exported, named(result_of(run)), run.numbered, form))
 
     @router.post("/runs/{id_}/feedback", tags=["answers"])
     async def feedback(id_: str, given: Feedback, request: Request) -> Response:
@@ -300,5 +301,7 @@ def json_api(service: Service) -> APIRouter:
 async def _encoded(run: Run, after: int) -> AsyncGenerator[bytes, None]:
     async for event in run.follow(after, idle=KEEP_ALIVE):
         yield (
-            format_sse_event(data_str=as_json(event.data), event=event.kind, id=str(event.number)) if event else COMMENT
+            format_sse_event(data_str=as_json(named(event.data)), event=event.kind, id=str(event.number))
+            if event
+            else COMMENT
         )

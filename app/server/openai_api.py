@@ -16,6 +16,7 @@ from app.result import Result
 from app.server.errors import answer_to, body_of, refusal, said_by, status_of
 from app.server.json_api import json_response
 from app.server.messages import TASK, Message, conversation_before, question_of
+from app.server.names import named
 from app.server.runs import Run, RunEvent
 from app.server.service import AskOptions, Service
 from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
@@ -169,7 +170,7 @@ class _Answer:
                     yield made.chunk({"reasoning_content": line}, event=_status(line.strip()))
         if error := self._error():
             body = body_of(said_by(error), status_of(error))
-            yield format_sse_event(data_str=as_json(body), event="error")
+            yield format_sse_event(data_str=as_json(named(body)), event="error")
             return
         result = _result_of(self._run)
         content = self._content(result)
@@ -255,7 +256,7 @@ async def _task_chunks(made: Completion, text: str, usage: dict[str, Any] | None
 
 
 def _event(value: dict[str, Any]) -> bytes:
-    return format_sse_event(data_str=as_json(value))
+    return format_sse_event(data_str=as_json(named(value)))
 
 
 def _line_of(event: RunEvent) -> str:

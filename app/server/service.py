@@ -16,6 +16,7 @@ from app.server.metrics import Metrics
 from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
+from core.text import one_line
 from core.types import Fallback, Turn
 from graph.context import Constraints, Context
 from graph.initial_state import require_conversation, require_question, require_standalone
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from app.server.threads import ThreadRuns
     from app.text_to_check import TextToCheck
 
+UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
 
 
@@ -120,7 +122,7 @@ class Service:
         """
         require_question(question)
         turns, standalone = require_conversation(conversation), require_standalone(standalone)
-        await self.require_fitting(owner, context)
+        context = await self.fitting(owner, context)
         if self.shared:
             run = Run(question, owner, outlives)
             await self.shared.start_question(run, context, turns, standalone)
@@ -136,6 +138,7 @@ class Service:
 
     async def check(self, given: TextToCheck, name: str, owner: str) -> Run:
         """Start a check of a text, which outlives its client."""
+        name = one_line(name) or UNNAMED
         if self.shared:
             run = Run(name, owner, outlives=True, kind="check")
             await self.shared.start_check(run, given)
@@ -149,10 +152,16 @@ class Service:
             outlives=True,
         )
 
-    async def require_fitting(self, owner: str, context: Context | None) -> None:
-        """Raise `RequestError` for a filter that nothing fits which the owner may see."""
-        if self.documents and context and context.filter:
-            await self.documents.require_fitting(owner, context.filter)
+    async def fitting(self, owner: str, context: Context | None) -> Context | None:
+        """Return the context with whole paths for names in its filter.
+
+        Raises `RequestError` for a filter that nothing fits which the owner may see.
+        """
+        if self.documents and context and (given := context.filter):
+            given = given.model_copy(update={"sources": tuple(map(self.documents.names.pattern, given.sources))})
+            await self.documents.require_fitting(owner, given)
+            context = context.model_copy(update={"filter": given})
+        return context
 
     def streams_drafts(self, strategy: str | None) -> bool:
         """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""

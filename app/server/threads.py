@@ -57,7 +57,7 @@ class ThreadRuns:
         replaces: str | None = None,
     ) -> Run:
         """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
-        await self._service.require_fitting(owner, context)
+        context = await self._service.fitting(owner, context)
         with self._service.runs.room():
             turn = await asyncio.to_thread(
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.options import as_text
 from app.server.json_api import Form, attachment, json_response, owner_of, started
+from app.server.names import named
 from app.server.service import AskOptions
 from app.server.threads import ThreadRuns
 from app.threads.export import exported_thread
@@ -104,7 +105,7 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
 
         def written() -> str:
             owner = owner_of(request)
-            return exported_thread(threads.get(id_, owner), threads.turns(id_, owner), form)
+            return exported_thread(threads.get(id_, owner), list(map(named, threads.turns(id_, owner))), form)
 
         return attachment("thread", form, await asyncio.to_thread(written))
 

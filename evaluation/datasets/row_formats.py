@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from core.errors import RequestError
-from core.text import is_blank
+from core.text import is_blank, without_surrogates
 from evaluation.fingerprint import digest
 from evaluation.records import Example, Gold
 
@@ -105,11 +105,6 @@ def with_id(id_: str, used: dict[str, int]) -> str:
     used[id_] = number
     used.setdefault(free, 1)
     return free
-
-
-def without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which JSON can express but no encoding can transmit, and strip white space."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
 
 
 def _example(fields: Mapping[str, Any], used: dict[str, int]) -> Example:

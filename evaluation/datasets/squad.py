@@ -17,8 +17,8 @@ from core.files import (
     read_regular,
     write_private,
 )
-from core.text import is_blank, path_text, shown
-from evaluation.datasets.row_formats import with_id, without_surrogates
+from core.text import is_blank, path_text, shown, without_surrogates
+from evaluation.datasets.row_formats import with_id
 from evaluation.folder import claim, paragraphs_of
 from evaluation.records import Example, Gold
 

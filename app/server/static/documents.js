@@ -22,7 +22,7 @@ export function chosenSources() {
   if (!chosen.length) throw new Failure("No document is chosen: choose at least one under Documents.");
   if (chosen.length === documents.filter((one) => one.passages > 0).length) return [];
   if (chosen.length > MOST_CHOSEN) throw new Failure(`Choose all documents, or at most ${MOST_CHOSEN}.`);
-  return chosen.map((one) => one.source.replace(/[[*?]/g, "[$&]"));
+  return chosen.map((one) => `/${one.source.replace(/[[*?]/g, "[$&]")}`);
 }
 
 export async function prepareDocuments(uploads) {

@@ -30,6 +30,8 @@ def one_sentence(ended: Ended, *parts: str) -> None:
         (("index", "no such file.txt"), ("no such file.txt",)),
         (("",), ("The question is empty",)),
         (("ask", "   "), ("The question is empty",)),
+        (("ask", "\udcff\udcfe"), ("The question is empty",)),  # bytes that are not UTF-8
+        (("compare", "\udcff"), ("The question is empty",)),
         (("x" * 100_000,), ("100,000 characters", "8,000")),
         ((RENT, "--mode", "sometimes"), ("--mode", "sometimes", "adaptive")),
         ((RENT, "--temperature", "2.5"), ("--temperature is 2.5", "0 to 2")),
@@ -96,6 +98,7 @@ def test_an_unreachable_server(program: Program, docs: Path) -> None:
     one_sentence(ended, "Cannot reach the server of gpt-4o-mini", "OPENAI_BASE_URL")
     assert ended.code == 3
     assert ended.out.startswith("No answer to")
+    assert "0 model calls · 0 tokens read, 0 written" in ended.err
 
 
 def test_a_wrong_key(program: Program, docs: Path) -> None:
@@ -176,7 +179,7 @@ def test_debug_shows_the_traceback(program: Program) -> None:
     assert "RequestError: The question is empty" in ended.err
 
 
-def test_a_question_that_is_no_text(program: Program, docs: Path) -> None:
+def test_a_question_that_is_partly_text(program: Program, docs: Path) -> None:
     ended = program("caf\udce9 2 + 2?", "--docs", str(docs), "--json")
     assert ended.code in (0, 2)
     assert "Traceback" not in ended.err

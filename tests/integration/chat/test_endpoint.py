@@ -196,7 +196,7 @@ async def test_a_server_that_is_not_there_is_an_error_at_once() -> None:
     with pytest.raises(ModelError, match=r"Cannot reach the server of gpt-4o-mini.*check OPENAI_BASE_URL") as error:
         await write(one, budget)
     assert not isinstance(error.value, TransientModelError)
-    assert budget.spent["model_calls"] == 1
+    assert budget.spent["model_calls"] == budget.spent["input_tokens"] == 0
 
 
 async def test_calls_run_side_by_side(server: OpenAIServer) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from app.result import Result
+from app.threads.store import Threads
 from tests.integration.server.scripted_server import (
     AIR,
     GOOD,
@@ -78,12 +80,15 @@ async def test_a_conversation_of_a_thousand_turns_and_an_answer_of_a_megabyte_ar
     ("body", "told"),
     [
         ({"question": ""}, "The question is empty"),
+        ({"question": "\ud800"}, "The question is empty"),
+        ({"question": "\u200b\0\ufffd"}, "The question is empty"),
         ({"question": "x" * 9_000}, "The question has 9,000 characters"),
         ({"question": "why", "k": 51}, "k is wrong"),
         ({"question": "why", "mode": "sometimes"}, "mode is wrong"),
         ({"question": "why", "model": "gpt"}, "model is wrong"),
         ({"question": "why", "pages": [5, 3]}, "pages must be the first and the last page"),
         ({"question": "why", "standalone": " "}, "The standalone question is empty"),
+        ({"question": "why", "standalone": "\ud800"}, "The standalone question is empty"),
         ({"question": "why", "standalone": "x" * 9_000}, "The standalone question has 9,000 characters"),
         ({"question": "why", "conversation": "why"}, "conversation is wrong"),
         ({"question": "why", "conversation": ["why"]}, "conversation.0 is wrong"),
@@ -104,6 +109,28 @@ async def test_a_wrong_question_is_refused_in_a_sentence(body: object, told: str
             assert told in refused.json()["error"]["message"]
         assert (await client.get("/api/runs")).json() == {"runs": []}
     assert models.calls == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/ask", "/api/runs", "/api/checks", "/api/threads", "/api/runs/1/feedback", "/v1/chat/completions"]
+)
+@pytest.mark.parametrize(
+    ("body", "declared", "told"),
+    [
+        ('{"question": "why"', "application/json", "The body is not JSON at character 19 (Expecting ',' delimiter)"),
+        ("why", "application/json", "The body is not JSON at character 1 (Expecting value): send an object."),
+        ('{"question": "why"}', "text/plain", "There is no body in JSON: send an object with Content-Type"),
+        ("", "application/json", "There is no body in JSON: send an object with Content-Type"),
+    ],
+)
+async def test_a_body_that_is_no_json_is_named_with_the_place(
+    tmp_path: Path, path: str, body: str, declared: str, told: str
+) -> None:
+    with client_of(scripted_app(threads=Threads(tmp_path))) as client:
+        refused = await client.post(path, content=body, headers={"Content-Type": declared})
+    error = refused.json()["error"]
+    assert (refused.status_code, error["param"]) == (400, None)
+    assert error["message"].startswith(told)
 
 
 async def test_a_run_outlives_its_client_and_keeps_its_events() -> None:

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from app.options import first_day, last_day, span
+from app.options import as_text, first_day, last_day, span
 
 
 @pytest.mark.parametrize(("word", "pages"), [("7", (7, 7)), ("3-5", (3, 5)), ("4-4", (4, 4)), ("1-100", (1, 100))])
@@ -45,3 +45,17 @@ def test_a_day_that_no_calendar_has(word: str) -> None:
     for read in (first_day, last_day):
         with pytest.raises(ArgumentTypeError, match="is in no calendar"):
             read(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        (" why? ", "why?"),
+        ("caf\udce9?", "caf\ufffd?"),  # Latin-1 where UTF-8 is expected
+        ("\ud83d\ude00", "\U0001f600"),  # two halves of one character
+        ("\udcff\udcfe", ""),
+        (" \u200b\0", ""),
+    ],
+)
+def test_a_word_is_text_that_can_be_written_or_nothing(word: str, text: str) -> None:
+    assert as_text(word) == text

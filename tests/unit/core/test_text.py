@@ -78,7 +78,7 @@ def test_a_line_is_one_line(raw: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n", "\u200b", "\u2060\ufeff\xad", "\U000e0041", "\u3164", "\u2800\u3000", "\ud83d"]
+    "text", ["", " \n", "\u200b", "\u2060\ufeff\xad", "\U000e0041", "\u3164", "\u2800\u3000", "\ud83d", "\ufffd\0"]
 )
 def test_what_nobody_sees_is_blank(text: str) -> None:
     assert is_blank(text)

@@ -1,8 +1,10 @@
 """One client path: budget, time-outs, few counted retries, usage, plain errors."""
 
 import asyncio
+import socket
 import time
 import warnings
+from contextlib import suppress
 from email.utils import formatdate
 from typing import Any
 
@@ -12,6 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatResult
 
 from core.errors import ModelError
+from core.types import no_usage
 from models import failures
 from models.chat import Chat, answer_of, estimated_tokens, text_of, usage_of
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
@@ -97,6 +100,49 @@ async def test_retries_are_few() -> None:
     with pytest.raises(TransientModelError, match="the model failed"):
         await ask(model, budget)
     assert len(model.calls) == budget.spent["model_calls"] == 3
+
+
+def caused_by(*causes: Exception) -> Exception:
+    """The error of a client library around those of its HTTP client, the last one first."""
+    error = outer = RuntimeError("Connection error.")
+    for cause in causes:
+        error.__cause__ = error = cause
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempts"),
+    [
+        (caused_by(httpx.ConnectError("refused"), ConnectionRefusedError()), 1),
+        (caused_by(httpx.ConnectError("unknown"), socket.gaierror()), 1),
+        (httpx.ConnectTimeout("no route"), 3),
+        (httpx.PoolTimeout("busy"), 3),
+        (caused_by(httpx.LocalProtocolError("Illegal header value")), 1),
+    ],
+)
+async def test_a_call_that_never_reached_a_server_costs_nothing(failure: Exception, attempts: int) -> None:
+    model, budget = ScriptedChat(script=[failure] * 9), roomy_budget()
+    with pytest.raises(ModelError):
+        await ask(model, budget)
+    assert len(model.calls) == attempts
+    assert budget.spent == no_usage()
+    assert budget.total.held_calls == budget.total.held_tokens == budget.made == 0
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        caused_by(httpx.ReadTimeout("slow")),
+        caused_by(httpx.RemoteProtocolError("hung up")),
+        caused_by(httpx.ConnectError("refused"), httpx.ReadTimeout("of the first try")),  # a client that tries again
+    ],
+)
+async def test_a_call_that_may_have_been_paid_for_is_counted(failure: Exception) -> None:
+    model, budget = ScriptedChat(script=[failure, reply("At last.", read=40)]), roomy_budget()
+    with suppress(ModelError):
+        await ask(model, budget)
+    assert budget.spent["model_calls"] == len(model.calls)
+    assert budget.spent["estimated"]
 
 
 @pytest.mark.parametrize(

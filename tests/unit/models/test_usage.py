@@ -91,6 +91,17 @@ async def test_a_tab_keeps_its_own_share_and_the_limit_that_it_met() -> None:
     assert shared.spent["model_calls"] == 2
 
 
+async def test_a_call_that_was_never_made_leaves_the_reserve_as_it_was() -> None:
+    one = NodeBudget(total(calls=3), Reserve(calls=2))
+    for _ in range(2):
+        await one.admit(5)
+        one.charge(5, no_usage())
+    await one.admit(5)
+    assert (one.made, one.limit) == (1, None)
+    with pytest.raises(LimitReachedError, match="limit_calls"):
+        await one.admit(5)
+
+
 def test_usage_adds_up_and_stays_estimated() -> None:
     sum_ = add_usage(call_cost(10), {**call_cost(20), "estimated": True, "cached_input_tokens": 3})
     assert sum_ == {

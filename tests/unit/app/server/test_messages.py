@@ -66,4 +66,4 @@ def test_without_a_question_there_is_nothing_to_ask(said: list[tuple[str, Any]])
 
 def test_half_a_character_in_a_message_is_no_matter() -> None:
     odd = Message.model_construct(role="user", content="a\ud800")
-    assert require_conversation(conversation_before([odd, *messages(("user", "c"))]))[0]["question"] == "a?"
+    assert require_conversation(conversation_before([odd, *messages(("user", "c"))]))[0]["question"] == "a\ufffd"

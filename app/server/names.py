@@ -1,0 +1,130 @@
+"""What clients are told of where a document lies: its path from the folder that was indexed, nothing of the disk.
+
+The names are put in at the doors alone, where answers leave and filters come in; what is kept has whole paths.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from core.text import path_text
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+T = TypeVar("T")
+PATHS = {"source", "sources", "docs"}  # the keys of paths
+ERRORS = {"message", "error", "failure", "summary", "description", "reasoning_content"}  # of errors, or a trace of them
+REMARKS = {"reason"}  # of what may repeat the words of a document
+FOLDERS = re.compile(r"(?<![\w:/.~-])/(?:[^\s/]+/)+(?=[^\s/])")  # of an absolute path, before its last part
+
+
+class Names:
+    """The names of the files and folders that were indexed, which begin those of their documents.
+
+    Each is the last part of its path; of several with the same, as many parts as tell them apart.
+    """
+
+    def __init__(self, roots: Iterable[str] = ()) -> None:
+        parts = {str(path): path.parts[path.is_absolute() :] for path in map(PurePath, map(path_text, roots))}
+        sizes = dict.fromkeys(parts, 1)
+        while True:
+            self._names = {root: str(PurePath(*parts[root][-size:])) for root, size in sizes.items()}
+            known = Counter(self._names.values())
+            unclear = {one for one, name in self._names.items() if known[name] > 1 or known.keys() & _above(name)[1:]}
+            if not (longer := [root for root in unclear if sizes[root] < len(parts[root])]):
+                break
+            for root in longer:
+                sizes[root] += 1
+        self._roots = {form: root for root, name in self._names.items() for form in (name, glob.escape(name))}
+        # One of a single part, such as /docs, may be the address of a page.
+        told = [re.escape(root) + ("" if len(parts[root]) > 1 else f"(?={os.sep})") for root in sorted(parts, key=len)]
+        self._told = re.compile(rf"(?<![\w:/.~-])(?:{'|'.join(reversed(told)) or '(?!)'})(?![\w-])")
+
+    def name_of(self, path: str) -> str:
+        """Return the name of a document; of one that lies in no root the last part of its path."""
+        text = PurePath(path_text(path))
+        if root := next(filter(self._names.__contains__, _above(text)), None):
+            return str(self._names[root] / text.relative_to(root))
+        return text.name if text.is_absolute() else path
+
+    def remark(self, text: str) -> str:
+        """Return a text with names for the paths of documents."""
+        return self._told.sub(lambda found: self._names[found[0]], text)
+
+    def error(self, text: str) -> str:
+        """Return an error with names for the paths of documents, and for others their last part."""
+        return FOLDERS.sub("", self.remark(text))
+
+    def pattern(self, given: str) -> str:
+        """Return a pattern of `Filter.sources` with the whole path for a name that stands behind a slash.
+
+        Without the slash a name is a pattern as it is. Whole paths stay.
+        """
+        above = _above(given)
+        if not given.startswith(os.sep) or any(one in map(glob.escape, self._names) for one in above):
+            return given
+        for one in above:
+            if root := self._roots.get(one.removeprefix(os.sep)):
+                return glob.escape(root) + given[len(one) :]
+        return given if os.sep in given[1:] else given[1:]
+
+    def named(self, value: Any, key: str = "") -> Any:
+        """Return JSON, or a model, with names for the paths that stand where paths and sentences do."""
+        match value:
+            case str() if key in PATHS:
+                return self.name_of(value)
+            case str() if key in ERRORS:
+                return self.error(value)
+            case str() if key in REMARKS:
+                return self.remark(value)
+            case dict():
+                words = "error" if "status" in value else "reason"  # why a document is left out, or why a verdict
+                return {name: self.named(one, words if name == "reason" else name) for name, one in value.items()}
+            case list():
+                return [self.named(one, key) for one in value]
+            case BaseModel():
+                return type(value).model_validate(self.named(value.model_dump(mode="json")))
+        return value
+
+
+_current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", default=None)
+
+
+class NamesMiddleware:
+    """ASGI middleware: let `named` tell the names that there are when it is called, also late in a stream."""
+
+    def __init__(self, app: ASGIApp, names: Callable[[], Names]) -> None:
+        self._app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        token = _current.set(self._names)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            _current.reset(token)
+
+
+def named(value: T, key: str = "") -> T:
+    """Return what a client is told of JSON, of the value of a key in it, or of a model.
+
+    A client of the server is told names for paths; elsewhere it is all as it is.
+    """
+    names = _current.get()
+    return names().named(value, key) if names else value
+
+
+def _above(path: str | PurePath) -> list[str]:
+    """Return a path and the folders above it, the nearest first."""
+    return [str(path), *map(str, PurePath(path).parents)]
