@@ -11,6 +11,7 @@ from core.types import Verdict
 from graph.context import Context, Services
 from graph.prefetch import prefetch, prefetched
 from graph.state import SelfRAGState, is_joined, standalone_question
+from grounding.premises import brings_premises
 from models.calibration import route_features
 from nodes.concurrency import off_loop
 from nodes.reasons import MODES, of_route
@@ -31,7 +32,8 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     The search is begun here. A follow-up that was joined with what the documents answered is searched for without the
     critic, which takes "With what?" for one that needs none. Where a threshold and a regression were fitted for it,
     what it found counts: a question that a passage comes very near to is searched for without the critic, and else
-    the verdict shifts with the nearness.
+    the verdict shifts with the nearness. None of that holds for a question that brings its premises with it: of such a
+    one the critic alone decides. Where it held a question that is searched for to be direct, that is the fallback.
     """
     context = runtime.context
     if context.mode != "never":
@@ -43,18 +45,23 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
     if is_joined(state) and state["conversation"] and state["conversation"][-1]["outcome"] in FROM_DOCUMENTS:
         return _searched(Verdict(label="retrieve", probabilities=None, reason=LEANS))
-    features = await _search_features(state, services, context)
-    if features and is_near(_said(state), features["similarity"], context):
-        said = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
-        return _searched(Verdict(label="retrieve", probabilities=None, reason=said))
+    said = _said(state)
+    brings = await off_loop(len(said), brings_premises, said)
+    features = None if brings else await _search_features(state, services, context)
+    if features and is_near(said, features["similarity"], context):
+        near = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
+        return _searched(Verdict(label="retrieve", probabilities=None, reason=near))
     chosen = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
-    chosen = services.fits.routed(chosen, features)
     threshold = context.effective_thresholds.retrieve
-    verdict = RETRIEVE.apply_threshold(chosen, threshold)
+    first = chosen if brings else RETRIEVE.apply_threshold(chosen, threshold)
+    chosen = services.fits.routed(chosen, features)
+    verdict = first if brings else RETRIEVE.apply_threshold(chosen, threshold)
     if context.explain:
         verdict = of_route(chosen, verdict, threshold)
     route = RETRIEVE.leaning(verdict)
-    return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
+    update: dict[str, Any] = {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
+    doubted = route == "retrieve" and RETRIEVE.leaning(first) == "direct" and context.fallback == "abstain"
+    return update | ({"fallback": "direct"} if doubted else {})
 
 
 def _searched(verdict: Verdict) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from graph.builder import build_graph
 from graph.context import Limits
+from models.calibration import Fit, Fits
 from tests.integration.graph.sky import AIR, BAD, BROKEN, FULLER, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
-from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
+from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services, verdict
 
 ONCE = Limits(rewrites=0, drafts=1)
 
@@ -124,6 +127,19 @@ async def test_with_nothing_relevant_it_falls_back_if_told_to() -> None:
     assert (final["outcome"], final["stop_reason"]) == ("direct", "fallback")
     assert final["answer"] == "This is not from your documents, which do not answer the question.\n\nIt scatters."
     assert final["citations"] == []
+    generator.done()
+
+
+async def test_a_search_in_vain_for_what_the_critic_held_to_be_direct_falls_back_to_that() -> None:
+    """What was found near the question overruled it."""
+    generator = ScriptedGenerator(direct=["It scatters."])
+    judge = critic(retrieve=verdict("direct", {"retrieve": 0.1, "direct": 0.9}))
+    retriever = ScriptedRetriever(always=[document(SALT, similarity=0.9)])
+    made = services(generator, judge, retriever, limits=Limits(rewrites=0))
+    near = Fits(route=Fit(intercept=1.0, coefficients={"log_odds": 0.0}))
+    final = await build_graph(replace(made, fits=near)).ainvoke({"question": QUESTION})
+    assert (final["outcome"], final["stop_reason"]) == ("direct", "fallback")
+    assert final["answer"] == "This is not from your documents, which do not answer the question.\n\nIt scatters."
     generator.done()
 
 

@@ -212,6 +212,35 @@ async def test_only_for_a_short_question_very_near_to_a_passage_the_critic_is_no
     assert reason == ("" if asked else "A passage comes near to the question: cosine 0.50.")
 
 
+@pytest.mark.parametrize(("label", "route"), [("direct", "direct"), ("retrieve", "retrieve")])
+async def test_the_critic_alone_decides_of_a_question_that_brings_its_premises(label: str, route: str) -> None:
+    """The library speaks of pumps, so that a passage comes very near."""
+    question = "If every pump is a machine and Bella is a pump, is Bella a machine?"
+    retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("Every pump is a machine.", similarity=0.9)]))
+    said = MATH if label == "direct" else verdict("retrieve", {"retrieve": 0.9, "direct": 0.1})
+    made = services(critic=ScriptedCritic({question: said}), retriever=retriever, budget=roomy_budget())
+    update = await decide(state(question), replace(made, fits=NEAR), runtime(thresholds=Thresholds(near=0.5)))
+    assert (update["route"], update["decision"]) == (route, said)
+
+
+@pytest.mark.parametrize(
+    ("first", "fallback", "left"),
+    [
+        (MATH, "abstain", {"fallback": "direct"}),
+        (MATH, "passages", {}),
+        (verdict("retrieve", {"retrieve": 0.9, "direct": 0.1}), "abstain", {}),
+    ],
+)
+async def test_what_the_critic_held_to_be_direct_falls_back_to_that(first: Any, fallback: Any, left: Any) -> None:
+    found = document("What does the message E42 mean?", similarity=0.9)
+    critic = ScriptedCritic(otherwise={"retrieve": first})
+    made = services(critic=critic, retriever=PrefetchingRetriever(ScriptedRetriever(always=[found])))
+    made = replace(made, fits=NEAR).with_budget(roomy_budget())
+    update = await decide(state("What does the message E42 mean?"), made, runtime(fallback=fallback))
+    assert update["route"] == "retrieve"
+    assert {key: update[key] for key in update.keys() & {"fallback"}} == left
+
+
 SKY, NIGHT = "Why is the sky blue?", "Does it turn black?"
 JOINED = f"{SKY} {NIGHT}"
 EARLIER = [turn(SKY)]
