@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Protocol
 
 from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11's own
 
-from core.types import Passage
+from core.types import Passage, Usage
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,10 @@ class Said(TypedDict):
     quote: str | None
 
 
-class Cost(TypedDict):
+class Cost(Usage):
     """What a question cost; retries count as calls."""
 
-    model_calls: int
-    input_tokens: int
-    cached_input_tokens: int
-    output_tokens: int
     seconds: float
-    estimated: bool
 
 
 class Cited(TypedDict, total=False):
