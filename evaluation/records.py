@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NotRequired, Protocol
+from typing import Any, Literal, NotRequired, Protocol, cast
 
 from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11's own
 
@@ -63,20 +63,8 @@ class Seen(TypedDict):
 
 def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | None = None) -> Seen:
     """Combine a retrieved passage with its grade, if it was graded."""
-    seen = Seen(
-        text=passage["text"],
-        source=passage["source"],
-        page=passage["page"],
-        row=passage["row"],
-        similarity=passage["similarity"],
-        relevance=relevance,
-        relevant=relevant,
-    )
-    if "title" in passage:
-        seen["title"] = passage["title"]
-    if "heading" in passage:
-        seen["heading"] = passage["heading"]
-    return seen
+    found = {key: value for key, value in passage.items() if key in Seen.__annotations__}
+    return cast("Seen", {**found, "relevance": relevance, "relevant": relevant})
 
 
 class Said(TypedDict):
