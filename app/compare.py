@@ -93,7 +93,7 @@ def _compared(
     from app.front_door import SelfRAG
     from app.libraries import library_to_ask
     from app.progress import judging
-    from evaluation.comparison.comparing import compare_all
+    from evaluation.comparison.compared_set import compare_all
     from evaluation.comparison.criteria_judge import CriteriaJudge
     from evaluation.folder import REPLIES, claim
     from evaluation.judging.saved_replies import Replies

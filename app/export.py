@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from app.show import spent
-from app.show_check import as_page, counts_of, marked_text
+from app.show_check import as_page, counts_of, marked_text, page
 from core.passages import place_of
 from core.text import as_json, clean
 from core.types import Citation
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from app.checked_text import CheckedText
     from app.result import Result
 
-STYLE = Html(
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}"
-    "blockquote{border-left:3px solid #888;margin:.5rem 0;padding:.2rem 1rem;white-space:pre-wrap}"
-    ".answer{white-space:pre-wrap}svg{max-width:100%;height:auto}small{color:#666}"
-)
 TYPES = {"markdown": ("text/markdown", "md"), "json": ("application/json", "json"), "html": ("text/html", "html")}
 
 
@@ -98,9 +93,3 @@ def answer_parts(result: Result, numbered: str, level: int = 2) -> Iterator[Html
         yield tag(f"h{level}", "Evidence")
     for one in result.citations:
         yield joined(tag("p", f"[{one['id']}] ", place_of(one)), tag("blockquote", one["quote"]))
-
-
-def page(title: str, *parts: Html) -> str:
-    """Return an HTML page that needs no other file."""
-    head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
-    return "<!doctype html>\n" + tag("html", head, tag("body", *parts)) + "\n"

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from app.options import file_path, require_writable_file, unwritable
@@ -206,11 +206,6 @@ def opened(url: str, name: str, settings: Settings, model: str | None = None) ->
         yield store
 
 
-@contextmanager
-def held(store: Store) -> Iterator[None]:
+def held(store: Store) -> AbstractContextManager[None]:
     """Keep others from changing a store while it is read, if this process may write."""
-    if not store.writable:
-        yield
-        return
-    with store.only_writer():
-        yield
+    return store.only_writer() if store.writable else nullcontext()

@@ -62,37 +62,34 @@ def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
 @contextmanager
 def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
     """Show how many judgements are done; a line at the end where there is no terminal."""
-    if not screen.live:
 
-        def tell(done: int, total: int) -> None:
-            if done == total:
-                screen.line(f"{done} of {total} judgements")
+    def tell(done: int, total: int) -> None:
+        if done == total:
+            screen.line(f"{done} of {total} judgements")
 
-        yield tell
-        return
-    with _counter(screen, "judging") as count:
+    with _counter(screen, "judging", tell) as count:
         yield count
 
 
 @contextmanager
 def checking_claims(screen: Screen) -> Iterator[Callable[[int, int], None]]:
     """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
-    if not screen.live:
-        tell, began = NowAndThen(screen), time.monotonic()
+    tell, began = NowAndThen(screen), time.monotonic()
 
-        def say(done: int, total: int) -> None:
-            left = (time.monotonic() - began) / done * (total - done)
-            tell(f"{done} of {total} claims" + (f" · {duration(left)} left" if left else ""), last=done == total)
+    def say(done: int, total: int) -> None:
+        left = (time.monotonic() - began) / done * (total - done)
+        tell(f"{done} of {total} claims" + (f" · {duration(left)} left" if left else ""), last=done == total)
 
-        yield say
-        return
-    with _counter(screen, "checking") as count:
+    with _counter(screen, "checking", say) as count:
         yield count
 
 
 @contextmanager
-def _counter(screen: Screen, doing: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar that takes how many are done, and of how many."""
+def _counter(screen: Screen, doing: str, say: Callable[[int, int], None]) -> Iterator[Callable[[int, int], None]]:
+    """A bar that takes how many are done, and of how many; ``say`` where there is no terminal."""
+    if not screen.live:
+        yield say
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -233,17 +233,8 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _passage(found: Passage, verdict: Verdict | None) -> ResultPassage:
-    return ResultPassage.model_construct(
-        id=found["id"],
-        source=found["source"],
-        title=found.get("title"),
-        heading=found.get("heading"),
-        page=found["page"],
-        row=found["row"],
-        text=found["text"],
-        similarity=found["similarity"],
-        verdict=verdict,
-    )
+    known: dict[str, Any] = {name: found.get(name) for name in FoundPassage.model_fields}
+    return ResultPassage.model_construct(**known, verdict=verdict)
 
 
 def _candidate(one: CandidateRecord) -> ResultCandidate:

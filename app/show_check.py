@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from app.show import spent
+from app.show import show_citations, spent
 from app.verification import CONTRADICTED, NO_CLAIM
 from core.passages import place_of
 from core.text import shortened
@@ -29,6 +29,7 @@ STYLE = Html(
     "background:#fff}.text{white-space:pre-wrap}blockquote{border-left:3px solid #888;margin:.5rem 0;"
     "padding:.2rem 1rem;white-space:pre-wrap}"
     "mark{color:inherit;border-bottom:2px solid;border-radius:2px;padding:0 .1em}"
+    ".answer{white-space:pre-wrap}svg{max-width:100%;height:auto}"
     ".fully-supported{background:#e3f4e5;border-color:#2e7d32}.partially-supported{background:#fdf3d1;"
     "border-color:#9a6b00}.no-support{background:#fde4e1;border-color:#b3261e}.contradicted{background:#f7c9c4;"
     "border-color:#8c1d18}.unknown{background:#eee;border-color:#666}small{color:#555}sup{font-size:.75em}"
@@ -43,12 +44,7 @@ def show_check(checked: CheckedText, screen: Screen) -> None:
         screen.styled(_coloured(checked))
     else:
         screen.text(marked_text(checked))
-    for citation in checked.citations:
-        screen.result(
-            ("  [{}] ", citation["id"], "cyan"),
-            ("{}  ", place_of(citation), "cyan"),
-            ("“{}”", citation["quote"], "cyan italic"),
-        )
+    show_citations(checked.citations, screen.result)
     screen.line(("{}", f"{counts_of(checked)} · {spent(checked.usage, checked.usage['seconds'])}", "dim"))
 
 
@@ -100,16 +96,20 @@ def as_page(checked: CheckedText, name: str) -> str:
         joined(tag("p", f"[{one['id']}] ", place_of(one), id=f"c{one['id']}"), tag("blockquote", one["quote"]))
         for one in checked.citations
     ]
-    body = tag(
-        "body",
+    return page(
+        title,
         tag("h1", title),
         tag("p", tag("small", f"{counts_of(checked)} · {spent(checked.usage, checked.usage['seconds'])}")),
         tag("div", *text, class_="text"),
         *((tag("h2", "Evidence"), *evidence) if evidence else ()),
         *((tag("h2", "Claims"), tag("table", head, *rows)) if rows else ()),
     )
-    page_head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
-    return "<!doctype html>\n" + tag("html", page_head, body, lang="en") + "\n"
+
+
+def page(title: str, *parts: Html) -> str:
+    """Return an HTML page that needs no other file."""
+    head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
+    return "<!doctype html>\n" + tag("html", head, tag("body", *parts), lang="en") + "\n"
 
 
 def _marked(part: str, claim: CheckedClaim) -> Html:

@@ -21,13 +21,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
 from app.compose import embeddings_of, services_without_models
 from app.settings import Settings, load_settings
 from benchmarks.harness import option_parser, write_figures
 from benchmarks.index.recall import Remembering, paired
+from benchmarks.index.texts import put_texts
 from core.types import Turn
 from evaluation.measures.statistics import mean
 from graph.context import Context
@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = PassageStore.open(Path(folder), Remembering(model), embedding_name=name)
         documents = data["documents"]
-        store.add_documents([Document(one["text"], id=one["document_id"]) for one in documents])
+        put_texts(store, [one["text"] for one in documents], [{"source": one["document_id"]} for one in documents])
         found = asyncio.run(searched(store, asked, options.k, settings))
         store.close()
     figures: dict[str, Any] = {"half": options.half, "k": options.k, "passages": len(documents), "embedding": name}
@@ -129,10 +129,10 @@ async def searched(
         state: Any = {"question": one.question, "conversation": list(one.conversation)}
         state |= initial_state(cast("SelfRAGState", state), context)
         state |= await contextualize(state, services, runtime)
-        return [passage["id"] for passage in (await retrieve(state, services, runtime))["passages"]]
+        return [passage["source"] for passage in (await retrieve(state, services, runtime))["passages"]]
 
     def plain(query: str) -> list[str]:
-        return [str(document.id) for document in store.similarity_search(query, k)]
+        return [document.metadata["source"] for document in store.similarity_search(query, k)]
 
     return {
         "as said": [plain(one.question) for one in asked],

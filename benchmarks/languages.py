@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from app.front_door import SelfRAG
+from benchmarks.documents import load
 from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, read_rows, show_progress
 from benchmarks.sample import open_docs, questions_in
 from core.types import Passage
@@ -30,7 +31,6 @@ from grounding.claims import statements
 from grounding.stems import FIGURE
 from nodes.check_claim import rule
 from nodes.retrieve import as_passage
-from retrieval.documents.load import load
 from retrieval.splitter import split
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "languages"

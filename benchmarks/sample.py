@@ -14,6 +14,7 @@ from langchain_core.documents import Document
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE
 from app.screen import Screen
+from benchmarks.documents import load
 from core.types import Passage
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.records import Example
@@ -23,7 +24,6 @@ from grounding.refusals import declines
 from grounding.sentences import sentences
 from grounding.stems import stems
 from nodes.retrieve import as_passage
-from retrieval.documents.load import load
 from retrieval.splitter import split
 
 QUESTIONS = SAMPLE.parent / "questions.jsonl"

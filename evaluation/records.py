@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NotRequired, Protocol
+from typing import Any, Literal, NotRequired, Protocol, cast
 
 from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11's own
 
-from core.types import Passage
+from core.types import Passage, Usage
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,8 @@ class Seen(TypedDict):
 
 def seen_of(passage: Passage, relevance: float | None = None, relevant: bool | None = None) -> Seen:
     """Combine a retrieved passage with its grade, if it was graded."""
-    seen = Seen(
-        text=passage["text"],
-        source=passage["source"],
-        page=passage["page"],
-        row=passage["row"],
-        similarity=passage["similarity"],
-        relevance=relevance,
-        relevant=relevant,
-    )
-    if "title" in passage:
-        seen["title"] = passage["title"]
-    if "heading" in passage:
-        seen["heading"] = passage["heading"]
-    return seen
+    found = {key: value for key, value in passage.items() if key in Seen.__annotations__}
+    return cast("Seen", {**found, "relevance": relevance, "relevant": relevant})
 
 
 class Said(TypedDict):
@@ -88,15 +76,10 @@ class Said(TypedDict):
     quote: str | None
 
 
-class Cost(TypedDict):
+class Cost(Usage):
     """What a question cost; retries count as calls."""
 
-    model_calls: int
-    input_tokens: int
-    cached_input_tokens: int
-    output_tokens: int
     seconds: float
-    estimated: bool
 
 
 class Cited(TypedDict, total=False):

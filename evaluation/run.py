@@ -136,16 +136,6 @@ def _model_failed(record: Record) -> bool:
 
 
 def _count(tally: Tally, record: Record) -> None:
-    cost = record["cost"]
     tally.asked += 1
     tally.failed += record["error"] is not None
-    tally.usage = add_usage(
-        tally.usage,
-        Usage(
-            model_calls=cost["model_calls"],
-            input_tokens=cost["input_tokens"],
-            cached_input_tokens=cost["cached_input_tokens"],
-            output_tokens=cost["output_tokens"],
-            estimated=cost["estimated"],
-        ),
-    )
+    tally.usage = add_usage(tally.usage, record["cost"])

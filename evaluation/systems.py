@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from core.types import Passage
 from evaluation.fingerprint import fingerprint
@@ -23,6 +24,7 @@ from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import GENERATE
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 
+S = TypeVar("S", bound=System)
 WRITER = (
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/generator.py"),
     *("grounding/claims.py", "grounding/sentences.py", "prompts/delimiters.py", "core/text.py"),
@@ -98,19 +100,6 @@ class OneDraft:
         )
 
 
-@dataclass
-class SystemWithSurroundings:
-    """A system with given models and documents, which are part of its fingerprint."""
-
-    name: str
-    fingerprint: str
-    system: System
-
-    async def ask(self, example: Example) -> Record:
-        """Ask the system itself."""
-        return await self.system.ask(example)
-
-
 def plain(services: Services, context: Context, name: str = "plain") -> OneDraft:
     """Search, put everything found into the prompt, and answer."""
     context = services.completed(context)
@@ -131,6 +120,8 @@ def _settings_of(context: Context) -> dict[str, Any]:
     return {"limits": limits, **{name: value for name, value in drafts.items() if value is not None}}
 
 
-def with_surroundings(system: System, surroundings: Mapping[str, Any]) -> SystemWithSurroundings:
-    """Add to the system's fingerprint what else its answers depend on: the models' names, the documents' content."""
-    return SystemWithSurroundings(system.name, fingerprint(system.fingerprint, surroundings, ()), system)
+def with_surroundings(system: S, surroundings: Mapping[str, Any]) -> S:
+    """Return the system with a fingerprint of what else its answers depend on: the models' names, the documents."""
+    changed = copy(system)
+    changed.fingerprint = fingerprint(system.fingerprint, surroundings, ())
+    return changed

@@ -13,8 +13,8 @@ _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
 def preceding(passage: Document, earlier_ones: Iterable[Document], most: int) -> str:
     """Return some ``most`` characters of the document that end where a passage begins; the nearest come first."""
     text, begin = "", passage
-    for earlier in filter(_is_split, earlier_ones):
-        if len(text) >= most or not _is_split(begin):
+    for earlier in earlier_ones:
+        if len(text) >= most:
             break
         if _section(earlier) == _section(begin):
             offset = begin.metadata["offset"]
@@ -28,8 +28,8 @@ def preceding(passage: Document, earlier_ones: Iterable[Document], most: int) ->
 def following(passage: Document, later_ones: Iterable[Document], most: int) -> str:
     """Return some ``most`` characters of the document that begin where a passage ends; the nearest come first."""
     text, end = "", passage
-    for later in filter(_is_split, later_ones):
-        if len(text) >= most or not _is_split(end):
+    for later in later_ones:
+        if len(text) >= most:
             break
         text, end = _extended(text, end, later)
     return text
@@ -60,11 +60,6 @@ def _extended(text: str, end: Document, later: Document) -> tuple[str, Document]
         return f"{text}\n\n{later.page_content}", later
     known = max(0, _end(end) - later.metadata["offset"])
     return text + _gap(end, later) + later.page_content[known:], later if _end(later) > _end(end) else end
-
-
-def _is_split(passage: Document) -> bool:
-    """True if a passage was split from a longer text: others that were added to a source need not belong together."""
-    return passage.metadata["offset"] is not None
 
 
 def _section(passage: Document) -> tuple[int | None, int | None]:

@@ -69,6 +69,11 @@ def metadata_of(
     return above | (json.loads(extra) if extra else {}) | own
 
 
+def row_id(id_: str) -> int | None:
+    """Return the number of a passage's row by the passage's id; None for what can be no id."""
+    return int(id_) if id_.isdecimal() and id_.isascii() and len(id_) < 19 else None
+
+
 def _above(metadata: Mapping[str, Any], key: str) -> str | None:
     """Return a title or heading on one line and short enough; None if there is none."""
     value = metadata.get(key)

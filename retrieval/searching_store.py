@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -20,6 +20,11 @@ class SearchingStore(VectorStore):
 
     model: Model
     default_search: Search
+
+    @classmethod
+    def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
+        """LangChain asks for it, a library is filled from files."""
+        raise NotImplementedError("A library is filled from files: use Library.add and Library.sync.")
 
     @property
     def embeddings(self) -> Embeddings:

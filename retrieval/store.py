@@ -56,7 +56,7 @@ class Roots:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a document; ``path`` is a file or a text's source, ``id`` is 0 for a new one."""
+    """What is known of a file; ``id`` is 0 for a new one."""
 
     path: bytes
     sha256: str | None = None
@@ -66,7 +66,6 @@ class Record:
     reason: str = ""
     date: str | None = None
     passages: int = 0
-    origin: str = "file"
     id: int = 0
 
 

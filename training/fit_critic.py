@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
@@ -36,7 +37,7 @@ from evaluation.measures.statistics import auc
 from evaluation.records import Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Fit, Fits, relevance_features, support_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, Calibration, Fit, Fits, relevance_features, support_features
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
@@ -181,27 +182,39 @@ def group_of(example: Example, traces: dict[str, Any]) -> str:
 
 def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:
     """The regression on all rows, each row's score by a regression without its paragraph, and lines on these."""
-    x = np.array([[row[feature] for feature in features] for row in rows.evidence])
-    y = np.array(rows.labels)
-    held_out = np.zeros(len(y))
-    for train, test in GroupKFold(n_splits=min(8, len(set(rows.groups)))).split(x, y, rows.groups):
-        held_out[test] = predictor(*solve(x[train], y[train]))(x[test])
-    coefficients, intercept = solve(x, y)
+    fit, held_out = cross_fitted(rows.evidence, rows.labels, rows.groups, features)
     own = [row["log_odds"] for row in rows.evidence]
     lines = [
-        f"{name}: {len(y)} rows, {int(y.sum())} right; AUC of the model {auc(rows.labels, own):.3f}, "
-        f"of the regression on rows left out {auc(rows.labels, held_out.tolist()):.3f}",
+        f"{name}: {len(own)} rows, {sum(rows.labels)} right; AUC of the model {auc(rows.labels, own):.3f}, "
+        f"of the regression on rows left out {auc(rows.labels, held_out):.3f}",
         *(
-            f"  right against {kind}: {pair_auc(rows, own, kind):.3f}, {pair_auc(rows, held_out.tolist(), kind):.3f} "
+            f"  right against {kind}: {pair_auc(rows, own, kind):.3f}, {pair_auc(rows, held_out, kind):.3f} "
             f"(n = {rows.kinds.count(kind)})"
             for kind in sorted(set(rows.kinds) - {"right"})
         ),
         "  "
-        + ", ".join(f"{key} {value:+.3f}" for key, value in zip(features, coefficients, strict=True))
-        + f", intercept {intercept:+.3f}",
+        + ", ".join(f"{key} {value:+.3f}" for key, value in fit.coefficients.items())
+        + f", intercept {fit.intercept:+.3f}",
     ]
-    fit = Fit(intercept=intercept, coefficients=dict(zip(features, coefficients, strict=True)))
-    return fit, held_out.tolist(), lines
+    return fit, held_out, lines
+
+
+def cross_fitted(
+    evidence: Sequence[Mapping[str, float]], labels: Sequence[bool], groups: Sequence[str], features: Sequence[str]
+) -> tuple[Fit, list[float]]:
+    """The regression on all rows, and each row's probability by one without its group.
+
+    L2 of strength 1 is on standardised evidence; the coefficients are for unscaled evidence.
+    """
+    x = np.array([[row[name] for name in features] for row in evidence])
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    folds = GroupKFold(n_splits=min(8, len(set(groups))))
+    held_out = cross_val_predict(model, x, labels, groups=groups, cv=folds, method="predict_proba")[:, 1]
+    scaler, regression = (step for _, step in model.fit(x, labels).steps)
+    coefficients = regression.coef_[0] / scaler.scale_
+    intercept = round(float(regression.intercept_[0] - coefficients @ scaler.mean_), 4)
+    rounded = {name: round(float(one), 4) for name, one in zip(features, coefficients, strict=True)}
+    return Fit(intercept=intercept, coefficients=rounded), held_out.tolist()
 
 
 def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
@@ -239,20 +252,6 @@ def thresholds(
     return levels, f"thresholds {levels}: abstention F1 {f1:.3f}, kept {kept:.0%} of {len(right)} right drafts"
 
 
-def solve(x: np.ndarray, y: np.ndarray) -> tuple[list[float], float]:
-    """Coefficients and intercept for unscaled evidence; L2 of strength 1 on standardised evidence."""
-    scaler = StandardScaler().fit(x)
-    model = LogisticRegression(C=1.0, max_iter=1000).fit(scaler.transform(x), y)
-    coefficients = model.coef_[0] / scaler.scale_
-    intercept = float(model.intercept_[0] - coefficients @ scaler.mean_)
-    return [round(float(one), 4) for one in coefficients], round(intercept, 4)
-
-
-def predictor(coefficients: list[float], intercept: float) -> Callable[[np.ndarray], np.ndarray]:
-    """P(right) of rows of evidence."""
-    return lambda x: 1 / (1 + np.exp(-(x @ np.array(coefficients) + intercept)))
-
-
 def pair_auc(rows: Rows, scores: Sequence[float], kind: str) -> float:
     """AUC of the right rows against those of one kind."""
     chosen = [index for index, one in enumerate(rows.kinds) if one in ("right", kind)]
@@ -278,8 +277,13 @@ def store(
             },
         }
     )
-    EMBEDDED_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
-    print(f"written: {EMBEDDED_FILE}")
+    write(described, EMBEDDED_FILE)
+
+
+def write(described: Calibration, path: Path) -> None:
+    """Replace a model's calibration, and say so."""
+    path.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
+    print(f"written: {path}")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,6 @@ from datetime import date
 from pathlib import Path
 from typing import TypedDict
 
-import numpy as np
-from sklearn.model_selection import GroupKFold
-
 from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
 from app.settings import load_settings
@@ -36,7 +33,7 @@ from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
 from retrieval.store import Store
-from training.fit_critic import predictor, solve
+from training.fit_critic import cross_fitted, write
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages
@@ -127,16 +124,12 @@ def search_of(example: Example, passages: Store, k: int) -> Search:
 
 def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
     """The regression on all searches, and each passage's chance by one without the searches of its paragraph."""
-    x = np.array([[one[name] for name in EVIDENCE] for search in searches for one in search.evidence])
-    y = np.array([gold for search in searches for gold in search.gold])
+    evidence = [one for search in searches for one in search.evidence]
+    labels = [gold for search in searches for gold in search.gold]
     groups = [paragraph_of(search) for search in searches for _ in search.passages]
-    held_out = np.zeros(len(y))
-    for train, test in GroupKFold(n_splits=min(8, len(set(groups)))).split(x, y, groups):
-        held_out[test] = predictor(*solve(x[train], y[train]))(x[test])
-    coefficients, intercept = solve(x, y)
-    left = iter(held_out.tolist())
-    chances = [[next(left) for _ in search.passages] for search in searches]
-    return Fit(intercept=intercept, coefficients=dict(zip(EVIDENCE, coefficients, strict=True))), chances
+    fit, held_out = cross_fitted(evidence, labels, groups, EVIDENCE)
+    left = iter(held_out)
+    return fit, [[next(left) for _ in search.passages] for search in searches]
 
 
 def paragraph_of(search: Search) -> str:
@@ -231,8 +224,7 @@ def store(gate: Fit, levels: dict[str, float], questions: int, found: Tally, dat
     }
     thresholds = MINILM.thresholds | levels
     described = MINILM.model_copy(update={"fits": Fits(gate=gate), "thresholds": thresholds, "provenance": provenance})
-    MINILM_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
-    print(f"written: {MINILM_FILE}")
+    write(described, MINILM_FILE)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from sklearn.model_selection import GroupKFold
-
 from app.libraries import SAMPLE
 from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
 from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
@@ -33,7 +30,7 @@ from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
-from training.fit_critic import predictor, solve
+from training.fit_critic import cross_fitted, write
 
 TUNING = SAMPLE.parent / "routes_tuning.jsonl"
 FEATURES = ("log_odds", "similarity", "coverage")
@@ -81,10 +78,8 @@ def main() -> None:
         described = EMBEDDED.model_copy(
             update={"fits": fits, "provenance": EMBEDDED.provenance | {"route": command, "route_rows": str(len(asked))}}
         )
-        EMBEDDED_FILE.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
-        embedding = MINILM.model_copy(update={"thresholds": MINILM.thresholds | {"near": near}})
-        MINILM_FILE.write_text(embedding.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
-        print(f"written: {EMBEDDED_FILE}, {MINILM_FILE}")
+        write(described, EMBEDDED_FILE)
+        write(MINILM.model_copy(update={"thresholds": MINILM.thresholds | {"near": near}}), MINILM_FILE)
 
 
 async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) -> list[Asked]:
@@ -106,17 +101,12 @@ async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) 
 
 def fitted(asked: Sequence[Asked]) -> tuple[Fit, list[float]]:
     """Return the regression, moved as said above, and each row's probability by one without its question."""
-    x = np.array([[one.features[name] for name in FEATURES] for one in asked])
-    y = np.array([one.retrieve for one in asked])
-    groups = [one.question for one in asked]
-    held_out = np.zeros(len(y))
-    for train, test in GroupKFold(n_splits=8).split(x, y, groups):
-        held_out[test] = predictor(*solve(x[train], y[train]))(x[test])
-    coefficients, intercept = solve(x, y)
-    lowest = min(_logit(p) for p, retrieve in zip(held_out.tolist(), y, strict=True) if retrieve)
+    labels, groups = [one.retrieve for one in asked], [one.question for one in asked]
+    fit, held_out = cross_fitted([one.features for one in asked], labels, groups, FEATURES)
+    lowest = min(_logit(p) for p, retrieve in zip(held_out, labels, strict=True) if retrieve)
     shift = _logit(EMBEDDED.thresholds["retrieve"]) - (lowest - MARGIN)
-    fit = Fit(intercept=round(intercept + shift, 4), coefficients=dict(zip(FEATURES, coefficients, strict=True)))
-    return fit, [expit(_logit(p) + shift) for p in held_out.tolist()]
+    moved = fit.model_copy(update={"intercept": round(fit.intercept + shift, 4)})
+    return moved, [expit(_logit(p) + shift) for p in held_out]
 
 
 def wrong(name: str, asked: Sequence[Asked], scores: Sequence[float], least: float) -> str:

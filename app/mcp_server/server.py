@@ -30,8 +30,7 @@ from core.text import as_json, clean, one_line, shortened
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from app.mcp_server.backend import Backend
-    from app.mcp_server.tools import Report, Tool
+    from app.mcp_server.tools import Backend, Report, Tool
 
 Context = ServerRequestContext[Any, Any]
 

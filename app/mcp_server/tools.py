@@ -7,11 +7,10 @@ import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.mcp_server.backend import Backend
 from app.mcp_server.reading import listed, read_page, read_passage
 from app.mcp_server.results import AskResult, DocumentList, FetchResult, ListedDocument, SearchResult, found_passage
 from app.options import as_text
@@ -24,6 +23,8 @@ from graph.initial_state import LONGEST_QUESTION, require_question
 if TYPE_CHECKING:
     from app.mcp_server.http import ServedBackend
     from app.mcp_server.local import LocalBackend
+
+    Backend: TypeAlias = LocalBackend | ServedBackend  # of one caller: on stdio, or of one request to the server
 
 Report = Callable[[str], Awaitable[None]]  # tells the client how far a tool is
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.export import answer_lines, answer_parts, heading, page, plain
+from app.export import answer_lines, answer_parts, heading, plain
+from app.show_check import page
 from app.threads.thread import Thread, ThreadTurn
 from core.text import as_json
 from evaluation.reporting.markup import Html, joined, tag

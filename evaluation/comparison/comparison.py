@@ -16,7 +16,6 @@ from evaluation.reporting.routes import path_line
 
 __all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]
 NOT_JUDGED = "not_judged"
-COST = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "seconds", "estimated")
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def side_of(example: Example, record: Record) -> dict[str, Any]:
         "later_passages": later_passages(record),
         "claims": record["said"],
         "citations": record["citations"],
-        "cost": {name: record["cost"][name] for name in COST},  # type: ignore[literal-required]
+        "cost": record["cost"],
         "error": record["error"],
     }
 

@@ -139,7 +139,7 @@ def advice_lines(known: Sequence[Comparison], found: Analysis) -> list[str]:
 
 
 def _advice(group: Group, known: Sequence[Comparison]) -> str:
-    same = [one for one in known if kinds_of(one.example, one.ours, OURS)[group.kind] == group.what]
+    same = [one for one in known if kinds_of(one.example, one.ours)[group.kind] == group.what]
     right = {OURS: group.both + group.ours, BASELINE: group.both + group.other}
     read = {
         OURS: sum(one.ours["cost"]["input_tokens"] for one in same),

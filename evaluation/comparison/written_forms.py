@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from core.text import clean, one_line
 from evaluation.comparison.blocks import (
@@ -23,7 +21,7 @@ from evaluation.comparison.comparison import Comparison, later_passages
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.reporting.analysis import correct
 from evaluation.reporting.markup import Html, joined, tag
-from evaluation.reporting.tables import escape_formula
+from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")
 LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
@@ -110,13 +108,9 @@ def _html(block: Block) -> Html:
 
 
 def as_csv(compared: ComparedSet) -> str:
-    """Return a row for each question; a cell that a spreadsheet would take for a formula is escaped."""
+    """Return a row for each question."""
     rows = [_row(one) for one in compared.comparisons]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for cells in [list(rows[0]) if rows else [], *(row.values() for row in rows)]:
-        writer.writerow([escape_formula(clean(cell) if isinstance(cell, str) else cell) for cell in cells])
-    return out.getvalue()
+    return csv_text([list(rows[0]) if rows else [], *(list(row.values()) for row in rows)])
 
 
 def _row(one: Comparison) -> dict[str, object]:
@@ -142,11 +136,8 @@ def _row(one: Comparison) -> dict[str, object]:
         }
         cells |= {f"{record['system']}_{name}".replace("-", "_"): value for name, value in side.items()}
     criteria = {name: one.judged.criterion(name) if one.judged else None for name in CRITERIA}
-    return {**cells, **criteria, "preference": one.preference, "reasons": "\n".join(_reasons(one))}
-
-
-def _reasons(one: Comparison) -> Sequence[str]:
-    return one.judged.reasons if one.judged else []
+    reasons = "\n".join(one.judged.reasons) if one.judged else ""
+    return {**cells, **criteria, "preference": one.preference, "reasons": reasons}
 
 
 FORMS: dict[str, Callable[[ComparedSet], str]] = {".md": as_markdown, ".html": as_html, ".csv": as_csv}

@@ -42,10 +42,9 @@ async def judge_records(
     store_path: Path,
     progress: Callable[[int, int], None] | None = None,
     *,
-    ours: str = OURS,
     concurrency: int = CONCURRENCY,
 ) -> Judgements:
-    """Judge every record that has no error, and ``ours`` against each other system.
+    """Judge every record that has no error, and self-rag against each other system.
 
     ``embed`` maps texts to rows of an array. Replies are appended to ``store_path`` (JSONL) and reused. ``progress``
     receives the number of judgements done and their total. A judgement that the model failed to give is None, and asked
@@ -57,10 +56,10 @@ async def judge_records(
     for record in judged:
         by_example[record["example"]][record["system"]] = record
     comparisons = [
-        (by_system[ours], record)
+        (by_system[OURS], record)
         for by_system in by_example.values()
         for name, record in by_system.items()
-        if ours in by_system and name != ours
+        if OURS in by_system and name != OURS
     ]
     # In the order of the examples: calls that share passages run together, for the server's prompt cache.
     ordered = [record for one in by_example.values() for record in one.values()]

@@ -32,7 +32,7 @@ from evaluation.measures.summary import (
     Summary,
     SystemSummary,
 )
-from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_passages, supported
+from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
 from evaluation.records import Example, Record
 
 __all__ = ["Summary", "summarise"]
@@ -89,8 +89,7 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
     metrics = {
         **of_answers(rows, plain),
         **of_costs(rows),
-        **of_passages(rows, passages),
-        "routing_accuracy": average(row.scores.route_right for row in rows),
+        **of_grades(rows, passages),
         "routing_auc": auc_of(routes),
         "support_agreement": ratio_over(rows, agreement),
         "support_auc": auc_of(claims),
@@ -117,14 +116,10 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
 
 
 def of_answers(rows: list[Row], plain: dict[str, Row]) -> dict[str, Estimate]:
-    """Compute the metrics of answers, abstentions and quotes."""
+    """Compute the metrics of routes, first searches, answers, abstentions and quotes."""
     return {
         **{key: ratio_over(rows, terms, count_rows=key == "abstention_f1") for key, terms in TERMS.items()},
-        "exact_match": average(row.scores.exact_match for row in rows),
-        "containment": average(row.scores.containment for row in rows),
         "kept": ratio_over(rows, lambda row: kept(row, plain.get(row.example.id))),
-        "citation_gold": average(row.scores.citation_gold for row in rows),
-        "supported": average(row.scores.supported_share for row in rows),
     }
 
 
@@ -172,10 +167,17 @@ def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
     return terms
 
 
+def mean_of(score: str) -> Terms:
+    """Return terms of the mean of one of the `Scores`."""
+    return lambda row: mean_term(getattr(row.scores, score))
+
+
 TERMS: dict[str, Terms] = {
+    **{key: mean_of(key) for key in ("exact_match", "f1", "squad_f1", "containment", "citation_gold")},
+    **{key: mean_of(key) for key in ("recall_at_k", "context_precision")},
+    "routing_accuracy": mean_of("route_right"),
+    "supported": mean_of("supported_share"),
     "right": right,
-    "f1": lambda row: mean_term(row.scores.f1),
-    "squad_f1": lambda row: mean_term(row.scores.squad_f1),
     "abstention_precision": abstention(1, 1, 0),
     "abstention_recall": abstention(1, 0, 1),
     "abstention_f1": abstention(2, 1, 1),
@@ -208,11 +210,9 @@ def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
         return None if found is None or by_gold is None else mean_term((found >= 0.5) == (by_gold >= 0.5))
 
     return {
-        "read_precision": lambda row: mean_term(row.scores.read_precision),
+        **{key: mean_of(key) for key in ("read_precision", "read_gold", "read_recall")},
         "read_precision_judge": precision,
         "read_precision_agreement": agreement_on_passages,
-        "read_gold": lambda row: mean_term(row.scores.read_gold),
-        "read_recall": lambda row: mean_term(row.scores.read_recall),
         "read_recall_judge": of_judge(judged.recall),
         "read_recall_agreement": agreement_on_recall,
         "faithfulness": of_judge(judged.faithfulness),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.measures.joined_rows import Row, average, ratio_over
+from evaluation.measures.joined_rows import Row, ratio_over
 from evaluation.measures.scores import contains, draft_right, is_gold
 from evaluation.measures.statistics import NOTHING, Estimate, auc_estimate
 from evaluation.measures.summary import Histogram
@@ -47,8 +47,8 @@ def nearest_wrong(row: Row) -> int | None:
     return next(places, None)
 
 
-def of_passages(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:
-    """Compute the metrics of retrieval and of relevance; precision and recall by the system's own verdict."""
+def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:
+    """Compute the metrics of relevance; precision and recall by the system's own verdict."""
 
     def grades(row: Row) -> list[tuple[bool, bool]]:
         pairs = [(seen["relevant"], is_gold(row.example, seen)) for seen in row.record["seen"]]
@@ -64,8 +64,6 @@ def of_passages(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Es
         return auc_of([one for one in passages if one.label or one.kind.startswith(kind)])
 
     return {
-        "recall_at_k": average(row.scores.recall_at_k for row in rows),
-        "context_precision": average(row.scores.context_precision for row in rows),
         "grader_precision": ratio_over(rows, precision),
         "grader_recall": ratio_over(rows, recall),
         "grader_auc": auc_of(passages),

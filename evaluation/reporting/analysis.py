@@ -56,19 +56,12 @@ class Analysis:
     lines: list[str]
 
 
-def analysis(
-    examples: Sequence[Example],
-    records: Sequence[Record],
-    judgements: Judgements,
-    *,
-    ours: str = OURS,
-    other: str = BASELINE,
-) -> Analysis:
-    """Compare ``ours`` with ``other`` on the examples that both were asked."""
-    mine = {record["example"]: record for record in records if record["system"] == ours and not record["error"]}
-    theirs = {record["example"]: record for record in records if record["system"] == other and not record["error"]}
+def analysis(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements) -> Analysis:
+    """Compare self-rag with plain on the examples that both were asked."""
+    mine = {record["example"]: record for record in records if record["system"] == OURS and not record["error"]}
+    theirs = {record["example"]: record for record in records if record["system"] == BASELINE and not record["error"]}
     shared = [example for example in examples if example.id in mine and example.id in theirs]
-    pairs = {pair.example: pair for pair in judgements.pairs if {pair.one, pair.other} == {ours, other}}
+    pairs = {pair.example: pair for pair in judgements.pairs if {pair.one, pair.other} == {OURS, BASELINE}}
     judged = [pairs[one.id] for one in shared if one.id in pairs]
 
     def group(kind: str, what: str, members: Iterable[Example]) -> Group:
@@ -83,21 +76,20 @@ def analysis(
             ours=outcomes.count((True, False)),
             other=outcomes.count((False, True)),
             neither=outcomes.count((False, False)),
-            preferred=verdicts.count(ours),
-            not_preferred=verdicts.count(other),
+            preferred=verdicts.count(OURS),
+            not_preferred=verdicts.count(BASELINE),
             undecided=verdicts.count(None),
         )
 
-    kinds = {example.id: kinds_of(example, mine[example.id], ours) for example in shared}
+    kinds = {example.id: kinds_of(example, mine[example.id]) for example in shared}
     names = dict.fromkeys(pair for found in kinds.values() for pair in found.items())
     groups = [
         group(kind, what, (one for one in shared if kinds[one.id].get(kind) == what))
         for kind, what in sorted(names, key=lambda name: KINDS.index(name[0]))
     ]
     overall = group("all", "all questions", shared)
-    return Analysis(
-        overall, groups, lines_of(overall, groups, labelled_pairs(examples, records, judged), judged, ours, other)
-    )
+    lines = lines_of(overall, groups, labelled_pairs(examples, records, judged), judged)
+    return Analysis(overall, groups, lines)
 
 
 def correct(example: Example, record: Record) -> bool | None:
@@ -129,7 +121,7 @@ def agreement_of(examples: Sequence[Example], records: Sequence[Record], pairs: 
     return sum(verdict == name for verdict, name in decided) / len(decided) if decided else None
 
 
-def kinds_of(example: Example, record: Record, ours: str) -> dict[str, str]:
+def kinds_of(example: Example, record: Record) -> dict[str, str]:
     """Classify the question by its labels, its length, and what our system did with it."""
     words = len(example.question.split())
     relevant = sum(seen["relevant"] is True for seen in record["seen"])
@@ -142,19 +134,14 @@ def kinds_of(example: Example, record: Record, ours: str) -> dict[str, str]:
         length = f"questions of at least {LONG_QUESTION} words"
     kinds = {"expected": _expected(example), "length": length}
     if searches:
-        kinds["relevant"] = f"questions with {_few(relevant)} of the passages first found relevant to {ours}"
-        kinds["searches"] = f"questions that {ours} searched for {'once' if searches == 1 else 'more than once'}"
-    kinds["outcome"] = f"questions that {ours} ended as {record['outcome'].replace('_', ' ')}"
+        kinds["relevant"] = f"questions with {_few(relevant)} of the passages first found relevant to {OURS}"
+        kinds["searches"] = f"questions that {OURS} searched for {'once' if searches == 1 else 'more than once'}"
+    kinds["outcome"] = f"questions that {OURS} ended as {record['outcome'].replace('_', ' ')}"
     return kinds
 
 
 def lines_of(
-    overall: Group,
-    groups: Sequence[Group],
-    labelled: Sequence[tuple[Pair, str]],
-    judged: Sequence[Pair],
-    ours: str,
-    other: str,
+    overall: Group, groups: Sequence[Group], labelled: Sequence[tuple[Pair, str]], judged: Sequence[Pair]
 ) -> list[str]:
     """Write the counts as sentences: all questions, the judge, then the kinds with the greatest differences first.
 
@@ -163,15 +150,15 @@ def lines_of(
     lines = []
     if overall.labelled:
         lines.append(
-            f"Of {overall.labelled} questions with labels, both are right on {overall.both}, {ours} alone on "
-            f"{overall.ours}, {other} alone on {overall.other}, neither on {overall.neither}."
+            f"Of {overall.labelled} questions with labels, both are right on {overall.both}, {OURS} alone on "
+            f"{overall.ours}, {BASELINE} alone on {overall.other}, neither on {overall.neither}."
         )
     if judged:
         endings = Counter(pair.ending for pair in judged)
         share = with_bounds(exact_share(overall.preferred, endings["decided"]), "share")
         lines.append(
-            f"Of {len(judged)} pairs of answers, the judge preferred {ours} on {overall.preferred} and {other} on "
-            f"{overall.not_preferred}, a share of {share} for {ours}; {endings['tie']} were ties, on "
+            f"Of {len(judged)} pairs of answers, the judge preferred {OURS} on {overall.preferred} and {BASELINE} on "
+            f"{overall.not_preferred}, a share of {share} for {OURS}; {endings['tie']} were ties, on "
             f"{endings['contradiction']} its two orders disagreed, {endings['identical']} were identical, and on "
             f"{endings['failed']} it gave no verdict."
         )
@@ -186,17 +173,17 @@ def lines_of(
     won = [one for one in large if (one.share.low or 0) > 0.5]
     lost = [one for one in reversed(large) if one.share.high is not None and one.share.high < 0.5]
     open_ = [one for one in large if one not in won and one not in lost and one.ours != one.other]
-    lines += [_line(one, f"{ours} wins", ours, other) for one in won]
-    lines += [_line(one, f"{ours} loses", ours, other) for one in lost]
-    lines += [_line(one, "Neither is clearly ahead", ours, other) for one in open_]
+    lines += [_line(one, f"{OURS} wins") for one in won]
+    lines += [_line(one, f"{OURS} loses") for one in lost]
+    lines += [_line(one, "Neither is clearly ahead") for one in open_]
     even = [one.what for one in large if one.ours == one.other]
     return [*lines, f"Neither is ahead on {'; '.join(even)}."] if even else lines
 
 
-def _line(group: Group, who: str, ours: str, other: str) -> str:
+def _line(group: Group, who: str) -> str:
     return (
-        f"{who} on {group.what} ({group.labelled}): {ours} alone is right on {group.ours}, {other} alone on "
-        f"{group.other}, a share of {with_bounds(group.share, 'share')} for {ours}."
+        f"{who} on {group.what} ({group.labelled}): {OURS} alone is right on {group.ours}, {BASELINE} alone on "
+        f"{group.other}, a share of {with_bounds(group.share, 'share')} for {OURS}."
     )
 
 

@@ -98,11 +98,8 @@ def _term(name: str, *values: object) -> Html:
 
 
 def _place(source: str | None, page: int | None, row: int | None) -> list[str]:
-    return [
-        *([source] if source else []),
-        *([f"page {page}"] if page is not None else []),
-        *([f"row {row}"] if row is not None else []),
-    ]
+    numbers = {"page": page, "row": row}
+    return [*([source] if source else []), *(f"{name} {one}" for name, one in numbers.items() if one is not None)]
 
 
 def _route(row: Row) -> str:

@@ -166,14 +166,18 @@ def _figure(metric: Metric, summary: Summary) -> Html:
 
 def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
     """Show the rows of a table of the terminal, the header first, with a note before it; nothing without rows."""
-    if not rows:
-        return []
-    head = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in rows[0])))
-    body = [
-        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell, class_="number") for cell in row[1:]))
-        for row in rows[1:]
-    ]
-    return [tag("p", note, class_="muted"), tag("div", tag("table", head, tag("tbody", *body)), class_="wide")]
+    return [tag("p", note, class_="muted"), _table(rows[0], rows[1:])] if rows else []
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    """Return a table with names above its columns; a row begins with its own name."""
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    body = tag("tbody", *(_row(name, cells) for name, *cells in rows))
+    return tag("div", tag("table", head, body), class_="wide")
+
+
+def _row(name: object, numbers: Iterable[object], *more: Html) -> Html:
+    return tag("tr", tag("th", name, scope="row"), *(tag("td", one, class_="number") for one in numbers), *more)
 
 
 def _differences(summary: Summary) -> list[Html]:
@@ -196,9 +200,7 @@ def _differences(summary: Summary) -> list[Html]:
 def _difference(one: Compared) -> Html:
     metric, gap = BY_KEY[one.metric], one.difference
     cells = [shown(gap.value, metric.unit, sign=True), bounds(gap, metric.unit, sign=True), p_shown(gap.p), gap.n]
-    return tag(
-        "tr", tag("th", metric.title, scope="row"), *(tag("td", cell, class_="number") for cell in cells), _reading(one)
-    )
+    return _row(metric.title, cells, _reading(one))
 
 
 def _reading(one: Compared) -> Html:
@@ -219,17 +221,10 @@ def _preferences(summary: Summary) -> list[Html]:
     if summary.judge_unanswered:
         found.append(tag("p", f"It gave no verdict on {summary.judge_unanswered} of {summary.judge_asked} questions."))
     if summary.preferences:
-        lines = [
-            tag(
-                "tr",
-                tag("th", f"{one.one} / {one.other}", scope="row"),
-                *(
-                    tag("td", count, class_="number")
-                    for count in (
-                        *(one.one_wins, one.other_wins, one.ties, one.contradictions, one.identical, one.failures),
-                        with_bounds(one.share, "share"),
-                    )
-                ),
+        rows = [
+            (
+                *(f"{one.one} / {one.other}", one.one_wins, one.other_wins, one.ties, one.contradictions),
+                *(one.identical, one.failures, with_bounds(one.share, "share")),
             )
             for one in summary.preferences
         ]
@@ -237,8 +232,7 @@ def _preferences(summary: Summary) -> list[Html]:
             *("one / other", "one wins", "other wins", "tie", "changed with the order", "same answer", "no verdict"),
             "share of one in the wins",
         )
-        head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
-        found.append(tag("div", tag("table", head, tag("tbody", *lines)), class_="wide"))
+        found.append(_table(names, rows))
     return found
 
 
@@ -246,22 +240,15 @@ def _calibration(summary: Summary) -> list[Html]:
     drawn = pictures.calibration(summary)
     if not drawn:
         return []
-    lines = [
-        tag(
-            "tr",
-            tag("th", f"{system.name}, {kind}", scope="row"),
-            *(tag("td", cell, class_="number") for cell in cells),
-        )
+    rows = [
+        (f"{system.name}, {kind}", shown(one.error, "score"), shown(one.brier, "score"), one.n)
         for system in summary.systems
         for kind, one in system.calibration.items()
-        for cells in [(shown(one.error, "score"), shown(one.brier, "score"), one.n)]
     ]
     names = ("", "expected calibration error", "Brier score", "n")
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
     inside = [(number, one) for number, one in enumerate(summary.systems) if one.calibration]
     note = "On the dotted line a score is the share that is true. Bins hold about equally many scores."
-    table = tag("div", tag("table", head, tag("tbody", *lines)), class_="wide")
-    return [*_drawn(inside, drawn, note), table]
+    return [*_drawn(inside, drawn, note), _table(names, rows)]
 
 
 def _drawn(systems: Iterable[tuple[int, SystemSummary]], panels: list[Html], note: str, kind: str = "") -> list[Html]:

@@ -1,4 +1,4 @@
-"""Format the figures of an evaluation as text: for the terminal, for notes, and as CSV files."""
+"""Format the figures of an evaluation as text: for the terminal, and as CSV files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from core.text import as_json, clean, one_line
+from core.text import as_json, clean
 from evaluation.judging.judgements import Judgements
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
@@ -102,25 +102,6 @@ def tables_of(summary: Summary) -> list[list[list[str]]]:
     return [rows for rows in (table_rows(summary), rag_rows(summary), cost_rows(summary)) if rows]
 
 
-def markdown(summary: Summary) -> str:
-    """Format the main metrics, and the differences from the baseline, as Markdown tables."""
-    parts = [_table(table_rows(summary))]
-    if known := summary.known_differences():
-        rows = [["Difference from " + summary.baseline, "metric", "difference", "p", "n"]]
-        for one in known:
-            metric = BY_KEY[one.metric]
-            shown_difference = with_bounds(one.difference, metric.unit, sign=True)
-            rows.append([one.system, metric.title, shown_difference, p_shown(one.difference.p), str(one.difference.n)])
-        parts.append(_table(rows))
-    return "\n\n".join(parts) + "\n"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    cells = [[one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in rows]
-    lines = ["| " + " | ".join(row) + " |" for row in cells]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
-
-
 def records_csv(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> str:
     """Write one row for each system and example with every score; an empty cell is not known.
 
@@ -137,7 +118,7 @@ def records_csv(examples: Sequence[Example], records: Sequence[Record], judgemen
             }
             header = header or list(cells)
             lines.append(list(cells.values()))
-    return _csv([header, *lines])
+    return csv_text([header, *lines])
 
 
 def _cells(row: Row) -> dict[str, object]:
@@ -191,10 +172,10 @@ def metrics_csv(summary: Summary) -> str:
     for cost in summary.ratios:
         names = [cost.system, cost.against, f"{cost.metric}_ratio", f"{BY_KEY[cost.metric].title}, ratio"]
         lines.append([*names, cost.ratio.value, cost.ratio.low, cost.ratio.high, None, cost.ratio.n])
-    return _csv(lines)
+    return csv_text(lines)
 
 
-def _csv(lines: Iterable[Sequence[object]]) -> str:
+def csv_text(lines: Iterable[Sequence[object]]) -> str:
     """Write comma-separated values; text that a spreadsheet would take for a formula is prefixed with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

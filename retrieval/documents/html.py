@@ -100,11 +100,6 @@ def declared_encoding(data: bytes) -> str | None:
     return (match[1] or match[2]).decode("ascii", "ignore") if match else None
 
 
-def read_html(text: str) -> str:
-    """Return the text of a page; see ``read_page``."""
-    return read_page(text).text
-
-
 @dataclass(frozen=True)
 class Page:
     """The text of a page, its title, its headings, and the day of its last change, if stated."""

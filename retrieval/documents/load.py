@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import EmptyDocument, NoTextError, RequestError, UnreadableDocument
+from core.errors import EmptyDocument, NoTextError, UnreadableDocument
 from core.files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
 from core.text import clean, path_text, shown
 from retrieval.documents.decode import decode, is_binary, stated_day
@@ -161,25 +161,6 @@ _READERS: dict[str, Callable[[bytes], Loaded]] = {
 SUFFIXES = frozenset(_READERS)
 
 
-def load(path: str | Path) -> "list[Document]":
-    """Read a document of any kind in ``SUFFIXES``, or plain text with another suffix.
-
-    The metadata are those of ``documents_of``. Raises ``RequestError`` when there is no such file, and
-    ``UnreadableDocument`` when no text can be read from it.
-    """
-    path = Path(path).absolute()
-    if path.is_dir():
-        raise RequestError(f"{shown(path)} is a folder: name a file in it.")
-    try:
-        data = read(path, follow_links=True)
-    except FileNotFoundError as error:
-        raise RequestError(f"There is no file {shown(path)}: check the path.") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RequestError(f"{shown(path)} cannot be opened ({reason}): check its permissions.") from error
-    return documents_of(path, parse(path, data))
-
-
 def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     """Return the sections as LangChain Documents with the metadata ``source``, ``page``, ``row`` and ``date``.
 
@@ -205,23 +186,22 @@ def documents_of(path: Path, loaded: Loaded) -> "list[Document]":
     ]
 
 
-def read(path: Path, *, follow_links: bool = False) -> bytes:
+def read(path: Path) -> bytes:
     """Return the bytes of a regular file, without blocking on a FIFO or device.
 
-    Links are refused by default: a path that was none when it was found may have become one. Raises ``OSError`` for a
-    file that cannot be opened, and ``UnreadableDocument`` for one too large or not regular.
+    Raises ``OSError`` for a file that cannot be opened, and ``UnreadableDocument`` for one too large or not regular.
     """
-    return read_opened(open_document(path, follow_links=follow_links), path)
+    return read_opened(open_document(path), path)
 
 
-def open_document(path: Path, *, follow_links: bool = False) -> int:
+def open_document(path: Path) -> int:
     """Open a regular file for reading and return its descriptor.
 
-    Raises ``OSError`` for a file that cannot be opened, and ``UnreadableDocument`` for one that is not regular, or a
-    link without ``follow_links``.
+    A link is refused: a path that was none when it was found may have become one. Raises ``OSError`` for a file that
+    cannot be opened, and ``UnreadableDocument`` for one that is not regular.
     """
     try:
-        return open_regular_descriptor(path, follow_links=follow_links)
+        return open_regular_descriptor(path, follow_links=False)
     except (NotRegularFileError, IsADirectoryError) as error:
         raise UnreadableDocument(f"{shown(path.name)} is not a regular file: name a document.") from error
 

@@ -5,18 +5,16 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-import numpy as np
-
 from core.errors import RequestError
 from core.text import shown
 from retrieval.index.database import Database
-from retrieval.index.document_rows import texts_without_file, unindex_files
+from retrieval.index.document_rows import unindex_files
 from retrieval.index.schema import Snapshot, next_generation, set_meta
-from retrieval.index.vector_rows import drop_spare_vectors, known_vectors, put_spare_vectors, put_vector
+from retrieval.index.vector_rows import drop_spare_vectors, known_vectors, put_spare_vectors
 from retrieval.settings_changes import changes, other_dimension, other_model
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model
-from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, embed_texts, text_hash
+from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
 
 
 def embed_once(database: Database, model: Model, texts: Sequence[str]) -> Vectors:
@@ -67,27 +65,22 @@ def outdated_reasons(database: Database, model: Model, settings: SplitSettings) 
 
 
 def clear_outdated(database: Database, model: Model, settings: SplitSettings) -> list[str]:
-    """Clear what was made with outdated settings, and return the reasons.
+    """Clear what was made with outdated settings, and return the reasons; the next sync then reads the files again.
 
-    The next sync then reads the files again; other texts are embedded here. The new model is tried before anything
-    is cleared.
+    The new model is tried before anything is cleared.
     """
     reasons = outdated_reasons(database, model, settings)
     with database.reading() as connection:
         snapshot = Snapshot.of(connection)
-        texts = texts_without_file(connection)
     if not reasons:
         if not snapshot.splitter:
             with database.writing() as connection:
                 set_meta(connection, **asdict(settings))
         return []
     dimension = embed_query(model.embeddings, "dimension", model.name).shape[1]
-    batches = list(embed_texts(model.embeddings, list(texts.values()), model.name))
     with database.writing() as connection:
         unindex_files(connection)
         drop_spare_vectors(connection)
-        for id_, vector in zip(texts, np.concatenate(batches) if batches else [], strict=True):
-            put_vector(connection, id_, text_hash(texts[id_]), vector)
         # A new index id: vectors in memory or in the file may have the same passage ids but another model.
         set_meta(connection, index=uuid.uuid4().hex, embedding=model.name, dimension=dimension)
         set_meta(connection, **asdict(settings))

@@ -1,4 +1,4 @@
-"""Recover what is intact in a damaged database: roots, vectors, which cost the most, and texts without a file."""
+"""Recover what is intact in a damaged database: roots, and vectors, which cost the most."""
 
 import sqlite3
 import zlib
@@ -7,10 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from core.errors import IndexDamaged
-from retrieval.index.document_rows import get_passages, put_texts
 from retrieval.index.schema import (
     LARGEST,
     add_roots,
@@ -24,19 +21,13 @@ from retrieval.index.schema import (
     set_meta,
 )
 from retrieval.index.sqlite_files import connect
-from retrieval.index.vector_rows import VECTORS, known_vectors, put_spare_vectors, seal
-from retrieval.unit_vectors import text_hash
+from retrieval.index.vector_rows import VECTORS, put_spare_vectors, seal
 
 _ROWS = 1_000  # at a time: if a read fails, its rows are tried one by one
 _MAX_UNREADABLE = 200_000  # rows in a row, after which the scan ends
 _HIGHEST = 1 << 53  # plausible id
 _ERRORS = (OSError, sqlite3.Error, UnicodeDecodeError, KeyError, TypeError, ValueError)
 _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"
-_WITHOUT_HEADINGS = ("1", "2")
-_WITH_HEADINGS = (  # hides the table, for the statements of this version
-    "CREATE TEMP VIEW passages AS SELECT *, NULL AS title, NULL AS heading, NULL AS pairs FROM main.passages"
-)
-_TEXTS = "SELECT passages.id FROM passages JOIN documents ON documents.id = document"
 
 
 def recover(damaged: Path, connection: sqlite3.Connection) -> None:
@@ -45,8 +36,6 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
         if not are_plain(objects_of(old)):
             return
         meta = get_meta(old)
-        if str(meta.get("format")) in _WITHOUT_HEADINGS:
-            old.execute(_WITH_HEADINGS)
         if not connection.execute("SELECT 1 FROM roots").fetchone():
             _copy_roots(old, connection)
         _continue_ids(old, connection)
@@ -58,9 +47,6 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
             for rows in _rows(old, sql, key):
                 intact = [(row[1], row[2]) for row in rows if _is_intact(row, dimension, str(meta.get("format")))]
                 put_spare_vectors(connection, intact)
-        for rows in _rows(old, _TEXTS, "passages.id", "origin = 'text' AND "):
-            for (id_,) in rows:
-                _copy_text(old, id_, connection)
 
 
 def _copy_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
@@ -80,12 +66,12 @@ def _continue_ids(old: sqlite3.Connection, connection: sqlite3.Connection) -> No
         connection.execute("INSERT INTO sqlite_sequence VALUES ('passages', ?)", (last,))
 
 
-def _rows(old: sqlite3.Connection, sql: str, key: str, where: str = "") -> Iterator[list[Any]]:
+def _rows(old: sqlite3.Connection, sql: str, key: str) -> Iterator[list[Any]]:
     """Yield the rows that can be read, many at a time, in the order of the integer column ``key``."""
     last = unreadable = 0
     while unreadable < _MAX_UNREADABLE:
         try:
-            rows = old.execute(f"{sql} WHERE {where}{key} > ? ORDER BY {key} LIMIT ?", (last, _ROWS)).fetchall()
+            rows = old.execute(f"{sql} WHERE {key} > ? ORDER BY {key} LIMIT ?", (last, _ROWS)).fetchall()
             if not rows:
                 return
             rows = [row for row in rows if row[0] > last]  # a damaged tree may lead back
@@ -94,7 +80,7 @@ def _rows(old: sqlite3.Connection, sql: str, key: str, where: str = "") -> Itera
             rows = []
             for id_ in range(last + 1, last + 1 + _ROWS):
                 with suppress(*_ERRORS):
-                    rows += old.execute(f"{sql} WHERE {where}{key} = ?", (id_,)).fetchall()
+                    rows += old.execute(f"{sql} WHERE {key} = ?", (id_,)).fetchall()
             last, unreadable = last + _ROWS, 0 if rows else unreadable + _ROWS
         yield rows
 
@@ -104,12 +90,3 @@ def _is_intact(row: tuple[Any, ...], dimension: int, version: str) -> bool:
     if not isinstance(hash_, bytes) or not isinstance(blob, bytes) or len(blob) != 4 * dimension:
         return False
     return bool(sealed == (zlib.crc32(blob) if version == "1" else seal(hash_, blob)))
-
-
-def _copy_text(old: sqlite3.Connection, id_: int, connection: sqlite3.Connection) -> None:
-    """Copy one text that came from no file into the new index, under its old id."""
-    with suppress(IndexDamaged, *_ERRORS):
-        (document,) = get_passages(old, [id_]).values()
-        hash_ = text_hash(document.page_content)
-        vector = known_vectors(connection, [hash_])[hash_]
-        put_texts(connection, [document], np.stack([vector]), [document.id])

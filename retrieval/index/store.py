@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexDamaged, RequestError, damaged
-from core.text import clean, shown
+from core.text import shown
 from retrieval.filters import Filter, Visible
 from retrieval.index.condition import Condition
 from retrieval.index.database import Database
-from retrieval.index.document_rows import get_passages, ids_of_names, put_texts, remove_passages
-from retrieval.index.embedding import check_dimension, embed_once, record_model
+from retrieval.index.document_rows import get_passages
+from retrieval.index.embedding import check_dimension
 from retrieval.index.keyword_search import search_keywords
 from retrieval.index.register import Register
 from retrieval.index.schema import Snapshot
@@ -48,26 +48,6 @@ class PassageStore(Register, SearchingStore):
         """Open or create the store in ``folder``."""
         return cls(Database(folder), embeddings, embedding_name, search=search)
 
-    @classmethod
-    def from_texts(
-        cls,
-        texts: list[str],
-        embedding: Embeddings,
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Create a store of texts in the folder given as ``folder``; ``embedding_name`` is optional."""
-        name = kwargs.get("embedding_name", type(embedding).__name__)
-        store = cls.open(Path(kwargs["folder"]), embedding, embedding_name=name)
-        try:
-            store.add_texts(texts, metadatas, ids=ids)
-        except BaseException:
-            store.close()
-            raise
-        return store
-
     def close(self) -> None:
         """Close the database."""
         self.database.close()
@@ -77,37 +57,6 @@ class PassageStore(Register, SearchingStore):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
-        """Add passages unsplit and return their ids; one with a known id replaces that passage."""
-        if not documents:
-            return []
-        names: Sequence[str | None] = kwargs.get("ids") or [document.id for document in documents]
-        if len(names) != len(documents):
-            raise ValueError("There must be one id for each document.")
-        passages = [Document(clean(document.page_content), metadata=document.metadata) for document in documents]
-        with self.database.only_writer():
-            vectors = embed_once(self.database, self.model, [passage.page_content for passage in passages])
-            with self.database.writing() as connection:
-                record_model(connection, self.database, self.model, vectors.shape[1])
-                ids = put_texts(connection, passages, vectors, names)
-            save_derived(self.database, self.vectors)
-        return ids
-
-    def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
-        """Remove passages by id, or all; those of a file return when the file changes."""
-        with self.database.only_writer():
-            with self.database.writing() as connection:
-                remove_passages(connection, None if ids is None else [*ids_of_names(connection, ids).values()])
-            save_derived(self.database, self.vectors)
-        return True
-
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the passages with these ids, in the order given; unknown ids are left out."""
-        with self.database.reading() as connection:
-            numbers = ids_of_names(connection, ids)
-            found = get_passages(connection, list(numbers.values()))
-        return [found[numbers[id_]] for id_ in ids if id_ in numbers]
 
     def _search(
         self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None

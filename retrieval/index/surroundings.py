@@ -10,7 +10,8 @@ from langchain_core.documents import Document
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
 from retrieval.filters import Visible
 from retrieval.index.database import Database
-from retrieval.index.document_rows import get_passages, ids_of_names
+from retrieval.index.document_rows import get_passages
+from retrieval.passage_columns import row_id
 from retrieval.store import MOST_AROUND, Surroundings
 from retrieval.unit_vectors import text_hash
 
@@ -40,9 +41,10 @@ def surroundings(
             for id_, document in get_passages(connection, ids).items()
             if (document.metadata["source"], document.metadata["page"], document.metadata["row"]) == (source, page, row)
         }
-        documents = {_document(connection, id_) for id_ in found}
-        if len(documents) == 1:
-            _, path, sha256 = documents.pop()
+        files = {_file(connection, id_) for id_ in found}
+        if len(files) == 1:
+            _, name, sha256 = files.pop()
+            path = Path(os.fsdecode(name))
         if len(found) == 1:
             ((id_, document),) = found.items()
             earlier = _neighbours(connection, id_, "< ? ORDER BY id DESC")
@@ -54,14 +56,11 @@ def surroundings(
 
 def find_passage(database: Database, name: str, visible: Visible | None = None) -> Document | None:
     """Return the passage with an id; None if there is none, or the path of its document is not ``visible``."""
+    if (id_ := row_id(name)) is None:
+        return None
     with database.reading() as connection:
-        for id_ in ids_of_names(connection, [name]).values():
-            (path,) = connection.execute(
-                "SELECT path FROM documents JOIN passages ON documents.id = document WHERE passages.id = ?", (id_,)
-            ).fetchone()
-            if visible is None or visible(path):
-                return get_passages(connection, [id_])[id_]
-    return None
+        found = get_passages(connection, [id_]).get(id_)
+        return found if found and (visible is None or visible(_file(connection, id_)[1])) else None
 
 
 def text_of(database: Database, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
@@ -72,7 +71,7 @@ def text_of(database: Database, path: bytes, page: int | None, most: int) -> tup
     with database.reading() as connection:
         rows = connection.execute(
             "SELECT passages.id FROM passages JOIN documents ON documents.id = document "
-            "WHERE path = ?1 AND origin = 'file' AND (?2 IS NULL OR page = ?2) ORDER BY passages.id LIMIT ?3",
+            "WHERE path = ?1 AND (?2 IS NULL OR page = ?2) ORDER BY passages.id LIMIT ?3",
             (path, page, READ_OF_DOCUMENT + 1),
         )
         ids = [id_ for (id_,) in rows]
@@ -81,14 +80,14 @@ def text_of(database: Database, path: bytes, page: int | None, most: int) -> tup
     return first(text, most), len(ids) <= READ_OF_DOCUMENT and len(text) <= most
 
 
-def _document(connection: sqlite3.Connection, passage: int) -> tuple[int, Path | None, str | None]:
-    """Return the id of a passage's document, and the path and the hash of its file, if it is of one."""
-    id_, path, origin, sha256 = connection.execute(
-        "SELECT documents.id, path, origin, sha256 FROM documents "
-        "JOIN passages ON documents.id = document WHERE passages.id = ?",
+def _file(connection: sqlite3.Connection, passage: int) -> tuple[int, bytes, str | None]:
+    """Return the id, path and hash of a passage's file."""
+    row: tuple[int, bytes, str | None] = connection.execute(
+        "SELECT documents.id, path, sha256 FROM documents JOIN passages ON documents.id = document "
+        "WHERE passages.id = ?",
         (passage,),
     ).fetchone()
-    return (id_, Path(os.fsdecode(path)), sha256) if origin == "file" else (id_, None, None)
+    return row
 
 
 def _neighbours(connection: sqlite3.Connection, id_: int, which: str) -> Iterator[Document]:

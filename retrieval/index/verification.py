@@ -66,8 +66,7 @@ def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress
         for result, *_ in connection.execute(statement):
             if result != "ok":
                 raise damaged()
-    for origin in ("file", "text"):
-        get_records(connection, origin)
+    get_records(connection)
     snapshot = Snapshot.of(connection)
     ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
     for start in range(0, len(ids), _MANY):

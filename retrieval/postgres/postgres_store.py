@@ -7,14 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
 from core.errors import RequestError
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
 from retrieval.filters import Filter, Visible
+from retrieval.passage_columns import row_id
 from retrieval.postgres import rows
 from retrieval.postgres.candidates import Condition, Found
 from retrieval.postgres.consistency import verify
@@ -72,11 +71,6 @@ class PostgresStore(SearchingStore):
         self.queue = PostgresQueue(self, machine or Machine(platform.node() or "this machine"))
         self.uploads = PostgresUploads(self)
         self.notes: list[str] = []
-
-    @classmethod
-    def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
-        """LangChain asks for it, a library is filled from files."""
-        raise NotImplementedError("A library in PostgreSQL is filled from files: use Library.add and Library.sync.")
 
     @property
     def writable(self) -> bool:
@@ -246,11 +240,11 @@ class PostgresStore(SearchingStore):
 
     def passage(self, id_: str, visible: Visible | None = None) -> Document | None:
         """Return the passage with an id; None if there is none, or the path of its document is not ``visible``."""
-        if not (id_.isdecimal() and id_.isascii() and len(id_) < 19):
+        if (row := row_id(id_)) is None:
             return None
         with self.database.reading() as connection:
-            found = rows.get_passages(connection, [int(id_)]).get(int(id_))
-            path = _file(connection, int(id_))[1]
+            found = rows.get_passages(connection, [row]).get(row)
+            path = _file(connection, row)[1]
         return found if found and (visible is None or visible(path)) else None
 
     def surroundings(

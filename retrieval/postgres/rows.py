@@ -80,7 +80,7 @@ def get_excluded(connection: Connection) -> set[str]:
 def get_records(connection: Connection) -> dict[bytes, Record]:
     """Return every file's record, by path."""
     rows = connection.execute(
-        "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, 'file', id FROM documents ORDER BY path"
+        "SELECT path, sha256, size, mtime_ns, status, reason, date, passages, id FROM documents ORDER BY path"
     )
     return {row[0]: Record(*row) for row in rows}
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
+from benchmarks.index.texts import put_texts
 from core.errors import IndexDamaged, RequestError
 from retrieval.index.manifest import read_manifest
 from retrieval.library.library import Library
@@ -96,7 +97,7 @@ def test_a_checksum_that_was_changed_only_costs_a_rebuild(indexed: Path, open_li
 def test_the_vector_file_of_another_index_is_not_used(tmp_path: Path) -> None:
     for name, word, numbers in (("one", "useful", range(200)), ("other", "unrelated", range(200, 400))):
         with Library.open(tmp_path / name, BagOfWords(), embedding_name="bow") as library:
-            library.store.add_texts([f"{word} word{number}" for number in numbers])
+            put_texts(library.store, [f"{word} word{number}" for number in numbers])
     for name in ("vectors.faiss", "manifest.json"):
         shutil.copy(tmp_path / "other" / name, tmp_path / "one" / name)
     with Library.open(tmp_path / "one", BagOfWords(), embedding_name="bow") as library:
@@ -196,9 +197,6 @@ def test_rows_that_are_not_what_was_written_are_never_answered_from(
 def test_what_is_whole_in_a_damaged_index_is_not_embedded_again(
     indexed: Path, open_library: Opener, model: BagOfWords
 ) -> None:
-    library = open_library()
-    (own,) = library.store.add_texts(["A text that no file has."], [{"source": "memory"}])
-    library.close()
     connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
     connection.execute("UPDATE passages SET text = 'devils' WHERE text LIKE '%lender%'")
     connection.execute("UPDATE vectors SET seal = 0 WHERE passage = (SELECT id FROM passages WHERE text LIKE '%city%')")
@@ -210,8 +208,6 @@ def test_what_is_whole_in_a_damaged_index_is_not_embedded_again(
     library.sync()
     assert best(library) == ANSWER
     assert len(model.texts) == 1
-    (text,) = library.store.get_by_ids([own])
-    assert (text.page_content, text.metadata["source"]) == ("A text that no file has.", "memory")
 
 
 def test_an_index_of_an_older_version_is_made_anew_with_its_vectors(

@@ -324,26 +324,13 @@ def test_another_model_indexes_anew_and_says_so(open_library: Opener, docs: Path
     library = open_library()
     library.add([docs])
     library.sync()
-    library.store.add_texts(["A text that came from no file."])
     other = BagOfWords(dimension=32)
     library = open_library(other, name="other")
     report = library.sync()
     assert report.notes == ["The embedding model changed from bow to other: everything was indexed anew."]
     assert len(report.updated) == 3
     assert "Points on a mortgage are fees paid to the lender." in texts(library, "mortgage")
-    assert "A text that came from no file." in texts(library, "text from no file")
     assert library.sync().notes == []
-
-
-def test_texts_without_a_file_are_searched_by_the_new_model_alone(open_library: Opener) -> None:
-    library = open_library()
-    library.store.add_texts([f"text {number} of many" for number in range(200)])
-    assert library.store.similarity_search("text 77", k=1, search="vectors")
-    library = open_library(BagOfWords(salt="other"), name="other")
-    library.sync()
-    for number in range(0, 200, 20):
-        (found,) = library.store.similarity_search(f"text {number} of many", k=1, search="vectors")
-        assert found.page_content == f"text {number} of many"
 
 
 def test_a_model_that_cannot_be_reached_costs_nothing(open_library: Opener, docs: Path) -> None:

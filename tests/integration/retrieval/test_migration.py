@@ -48,12 +48,11 @@ def made_older(home: Path) -> None:
 
 @pytest.fixture
 def older(open_library: Opener, docs: Path, home: Path) -> Path:
-    """An index folder of format 2, with files, and with texts that have none."""
+    """An index folder of format 2."""
     (docs / "zh.txt").write_text(TEXT)
     library = open_library()
     library.add([docs])
     library.sync()
-    library.store.add_texts(["押金是两个月的租金。"], [{"source": "memory"}], ids=["own"])
     library.close()
     made_older(home)
     return home
@@ -76,7 +75,6 @@ def test_it_can_be_searched_at_once_and_gains_headings_at_the_next_sync_without_
     report = library.sync()
     assert (len(report.updated), report.notes, model.texts) == (4, [], [])
     assert best(library, "Aspirin weight").metadata["title"] == "Aspirin"
-    assert library.store.get_by_ids(["own"])[0].page_content == "押金是两个月的租金。"
     assert library.verify().repairs == []
     assert library.sync().unchanged == 4
 
@@ -118,7 +116,6 @@ def test_one_that_is_damaged_is_made_anew_with_what_is_whole(
     report = library.sync()
     assert "was damaged" in report.notes[0]
     assert best(library, "退还").page_content == TEXT
-    assert library.store.get_by_ids(["own"])[0].metadata["source"] == "memory"
     assert model.texts == []
 
 

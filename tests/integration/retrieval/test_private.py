@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.index.texts import put_texts
 from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
@@ -47,7 +48,7 @@ def test_an_index_is_for_its_user_alone_at_every_moment(docs: Path, tmp_path: Pa
     with Library.open(home, model, embedding_name="bow") as library:
         library.add([docs])
         library.sync()
-        library.store.add_texts(["A text of its own."])
+        put_texts(library.store, ["A text of its own."])
         assert open_to_others(tmp_path / "new") == []
     assert model.seen >= {"index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "writer.lock", "writer.json"}
     assert model.open == open_to_others(tmp_path / "new") == []

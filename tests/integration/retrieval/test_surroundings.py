@@ -117,13 +117,6 @@ def test_where_a_document_repeats_a_passage_nothing_is_guessed(open_library: Ope
     assert (found.before, found.after, found.path) == ("", "", tmp_path / "b.txt")
 
 
-def test_texts_that_were_added_by_themselves_are_no_surroundings_of_each_other(open_library: Opener) -> None:
-    library = open_library()
-    library.store.add_texts(SENTENCES[:3], [{"source": "notes"}] * 3)
-    found = surroundings(library.store.database, "notes", SENTENCES[1], 0, 8)
-    assert found == Surroundings("", SENTENCES[1][:8], SENTENCES[1][8:])
-
-
 def test_what_is_cut_off_ends_with_a_whole_word(open_library: Opener, tmp_path: Path) -> None:
     library = indexed(open_library, tmp_path / "a.txt", " ".join(SENTENCES).encode())
     found = around(library, SENTENCES[17], most=100)

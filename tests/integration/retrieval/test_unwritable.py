@@ -96,7 +96,8 @@ def test_a_read_only_index_that_is_up_to_date_is_asked(read_only: tuple[Path, Pa
 def test_a_read_only_index_is_asked_while_its_owner_has_it_open(read_only: tuple[Path, Path]) -> None:
     home, docs = read_only
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
-        library.store.add_texts(["Not checkpointed yet."])
+        file = docs / "a.txt"
+        library.store.touch([(os.fsencode(file), file.stat().st_mtime_ns)])  # not checkpointed yet
         assert ask(home, docs) == (TEXT, 1)
 
 

@@ -27,8 +27,8 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.documents import load
 from benchmarks.harness import aligned, end, end_progress, option_parser, show_progress
-from retrieval.documents.load import load
 from retrieval.splitter import split
 from tests.stress.workers.processes import SPLIT, index, open_library, work
 

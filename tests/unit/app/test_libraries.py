@@ -320,7 +320,6 @@ def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(
     settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_own(settings, Screen()) as library:
-        library.store.delete()
         library.remove(docs)
         library.add([docs])
     monkeypatch.setattr(database, "WAIT", 0.2)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
 
 from app.settings import Settings
 from benchmarks.follow_ups import follow_ups, leaning, measured, ndcg, recall, report, rewrites_in, searched, turns_of
+from benchmarks.index.texts import put_texts
 from nodes.retrieve import JOINED_WEIGHT, as_passage, fused
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import BagOfWords
@@ -78,12 +78,12 @@ def test_recall_and_ndcg(found: list[str], share: float, gain: float) -> None:
 async def test_ours_is_what_the_graph_finds(tmp_path: Path) -> None:
     store = PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow")
     texts = {"1": "Air scatters blue light, so the sky is blue.", "2": "The sky at night is black.", "3": "Hamlet."}
-    store.add_documents([Document(text, id=key) for key, text in texts.items()])
+    put_texts(store, list(texts.values()), [{"source": key} for key in texts])
     asked = [*follow_ups(DATA, "tuning", {}), *follow_ups(DATA, "reporting", {})]
     found = await searched(store, asked, 2, Settings())
     both = [list(map(as_passage, store.similarity_search(query, 8))) for query in (NIGHT, f"{SKY} {NIGHT}")]
     store.close()
-    assert found["ours"][0] == [one["id"] for one in fused(both, (1, JOINED_WEIGHT))][:2]
+    assert found["ours"][0] == [one["source"] for one in fused(both, (1, JOINED_WEIGHT))][:2]
     assert found["ours"][1] == found["as said"][1] == found["a person's rewriting"][1], "it leans on nothing"
     few, of_these = leaning(asked, found)
     assert [one.question for one in few] == [NIGHT]

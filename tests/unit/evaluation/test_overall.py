@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from evaluation.comparison.comparing import compare_all
+from evaluation.comparison.compared_set import compare_all
 from evaluation.comparison.comparison import Comparison
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, UNREADABLE, Judged
 from evaluation.comparison.overall import figures, sections

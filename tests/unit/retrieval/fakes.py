@@ -1,12 +1,19 @@
-"""A small embedding model that is the same on every machine, and counts what it is asked."""
+"""A small embedding model that is the same on every machine and counts what it is asked, and a store of texts."""
 
 import hashlib
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
+
+from benchmarks.index.texts import put_texts
+from retrieval.index.store import PassageStore
 
 
 class BagOfWords(Embeddings):
@@ -31,6 +38,21 @@ class BagOfWords(Embeddings):
         for word in re.findall(r"\w+", text.lower()) or [""]:
             total += _direction(self.salt + word, self.dimension)
         return list(total / np.linalg.norm(total))
+
+
+@contextmanager
+def store_of(
+    texts: Sequence[str],
+    folder: Path,
+    metadatas: Sequence[Mapping[str, Any]] = (),
+    *,
+    model: Embeddings | None = None,
+    name: str = "bow",
+) -> Iterator[PassageStore]:
+    """Open a new store that holds these texts as passages."""
+    with PassageStore.open(folder, model or BagOfWords(), embedding_name=name) as store:
+        put_texts(store, texts, metadatas)
+        yield store
 
 
 @cache

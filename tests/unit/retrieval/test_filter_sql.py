@@ -7,7 +7,7 @@ import pytest
 
 from retrieval.filters import Filter, matching
 from retrieval.index.store import PassageStore
-from tests.unit.retrieval.fakes import BagOfWords
+from tests.unit.retrieval.fakes import store_of
 
 PASSAGES = [
     ("The tax is due in April.", {"source": "/law/tax/act.pdf", "page": 1, "date": "2019-04-05"}),
@@ -21,7 +21,7 @@ PASSAGES = [
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
     texts, metadatas = [text for text, _ in PASSAGES], [metadata for _, metadata in PASSAGES]
     folder = tmp_path_factory.mktemp("store")
-    with PassageStore.from_texts(texts, BagOfWords(), metadatas, folder=folder) as store:
+    with store_of(texts, folder, metadatas) as store:
         yield store
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from retrieval.index.store import PassageStore
 from retrieval.sections import section_shares
-from tests.unit.retrieval.fakes import BagOfWords
+from tests.unit.retrieval.fakes import store_of
 
 TEXTS = [
     ("A string must end on its line.", "Error C2001"),
@@ -35,12 +34,12 @@ def test_the_share_counts_rare_words_and_is_of_headings_alone() -> None:
 def test_the_section_that_is_asked_for_goes_first(tmp_path: Path, headed: bool) -> None:
     known = documents().values()
     metadata = [one.metadata if headed else {} for one in known]
-    with PassageStore.from_texts([one.page_content for one in known], BagOfWords(), metadata, folder=tmp_path) as store:
+    with store_of([one.page_content for one in known], tmp_path, metadata) as store:
         found = store.similarity_search_with_score("What are the remarks on error C2001?", k=3)
     assert (found[0][0].page_content == TEXTS[0][0]) == headed
 
 
 def test_passages_that_differ_in_their_headings_alone_are_no_copies(tmp_path: Path) -> None:
     above = [{"heading": f"Error LNK110{number}"} for number in range(3)]
-    with PassageStore.from_texts(["It is deprecated."] * 3, BagOfWords(), above, folder=tmp_path) as store:
+    with store_of(["It is deprecated."] * 3, tmp_path, above) as store:
         assert len(store.similarity_search("deprecated", k=3)) == 3

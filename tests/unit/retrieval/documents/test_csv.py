@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.documents import load
 from core.errors import UnreadableDocument
-from retrieval.documents.load import load
 from retrieval.documents.row_files import read_csv
 from tests.unit.retrieval.documents.processor_time import bounded
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.documents import load
 from core.errors import EmptyDocument, UnreadableDocument
 from retrieval.documents import docx as load_docx_parts
-from retrieval.documents.load import load, parse
+from retrieval.documents.load import parse
 from tests.unit.retrieval.documents.docx_files import W, core, docx, p, styles
 from tests.unit.retrieval.documents.processor_time import bounded
 

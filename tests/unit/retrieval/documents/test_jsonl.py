@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.documents import load
 from core.errors import EmptyDocument, UnreadableDocument
-from retrieval.documents.load import Loaded, load, parse
+from retrieval.documents.load import Loaded, parse
 
 
 def read(*lines: Any, name: str = "a.jsonl") -> Loaded:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.documents import load
 from core.errors import UnreadableDocument
-from retrieval.documents.load import load, parse
+from retrieval.documents.load import parse
 from retrieval.documents.pdf import DamagedError, EncryptedError, Pages, pages_by_pdfium, pages_by_pypdf
 from tests.unit.retrieval.documents.pdfs import drawn, encrypted, pdf
 

@@ -13,7 +13,7 @@ from retrieval.index.condition import Condition
 from retrieval.index.keyword_search import fts_query, search_keywords
 from retrieval.index.schema import WORDS
 from retrieval.index.store import PassageStore
-from tests.unit.retrieval.fakes import BagOfWords
+from tests.unit.retrieval.fakes import store_of
 
 HOSTILE = [
     "",
@@ -90,7 +90,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PassageStore]:
         " ".join([*chance.choices(common, k=chance.randint(3, 30)), *chance.choices(rare, k=2)]) + f" id{number}."
         for number in range(1_500)
     ]
-    with PassageStore.from_texts(texts, BagOfWords(), folder=tmp_path_factory.mktemp("shelf")) as store:
+    with store_of(texts, tmp_path_factory.mktemp("shelf")) as store:
         yield store
 
 
@@ -151,7 +151,7 @@ def test_a_question_in_a_language_without_spaces_finds_its_passage_by_words(
     tmp_path: Path, question: str, place: int, ranked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "_RANKED", ranked)
-    with PassageStore.from_texts(LANGUAGES, BagOfWords(), folder=tmp_path) as store:
+    with store_of(LANGUAGES, tmp_path) as store:
         (best,) = store.similarity_search(question, k=1, search="bm25")
         assert best.page_content == LANGUAGES[place]
 
@@ -173,7 +173,7 @@ def test_a_passage_is_found_by_its_title_and_headings(
 ) -> None:
     monkeypatch.setattr(words, "_RANKED", ranked)
     above = [{"title": title} | ({"heading": heading} if heading else {}) for _, title, heading in SECTIONS]
-    with PassageStore.from_texts([text for text, *_ in SECTIONS], BagOfWords(), above, folder=tmp_path) as store:
+    with store_of([text for text, *_ in SECTIONS], tmp_path, above) as store:
         best, *_ = found_ = store.similarity_search(question, k=4, search="bm25")
         assert best.metadata["title"] == SECTIONS[place][1]
         assert best.metadata.get("heading") == SECTIONS[place][2]
@@ -182,9 +182,7 @@ def test_a_passage_is_found_by_its_title_and_headings(
 
 def test_a_title_of_10000_characters_is_kept_whole_for_the_caller_and_indexed_in_part(tmp_path: Path) -> None:
     title = "begin " + "very " * 2_000 + "end"
-    with PassageStore.from_texts(
-        ["A text."], BagOfWords(), [{"title": title, "heading": ["no text"]}], folder=tmp_path
-    ) as store:
+    with store_of(["A text."], tmp_path, [{"title": title, "heading": ["no text"]}]) as store:
         (best,) = store.similarity_search("begin", k=1, search="bm25")
         assert (best.metadata["title"], best.metadata["heading"]) == (title, ["no text"])
         with store.database.reading() as connection:

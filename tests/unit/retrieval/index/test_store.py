@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
+from benchmarks.index.texts import put_texts
 from core.errors import ModelError, RequestError
 from retrieval.index.store import PassageStore
-from tests.unit.retrieval.fakes import BagOfWords
+from tests.unit.retrieval.fakes import BagOfWords, store_of
 
 TEXTS = [
     "Points on a mortgage are fees paid to the lender.",
@@ -35,7 +35,7 @@ class Meaning(Embeddings):
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PassageStore]:
     with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow") as store:
-        store.add_texts(TEXTS, [{"source": f"s{index}", "page": index + 1} for index in range(4)])
+        put_texts(store, TEXTS, [{"source": f"s{index}", "page": index + 1} for index in range(4)])
         yield store
 
 
@@ -70,14 +70,14 @@ def test_an_unknown_way_of_searching_is_an_error(store: PassageStore) -> None:
 
 def test_a_store_is_searched_as_it_was_opened_where_a_call_does_not_say(tmp_path: Path) -> None:
     with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow", search="bm25") as store:
-        store.add_texts(TEXTS)
+        put_texts(store, TEXTS)
         assert store.similarity_search("nowhere in it", k=4) == []
         assert len(store.similarity_search("nowhere in it", k=4, search="hybrid")) == 4
 
 
 def test_hybrid_finds_what_only_one_side_knows(tmp_path: Path) -> None:
     texts = ["Joy is catching.", "The part XJ-4711 is grey.", "Trains run hourly.", "Bread is baked at night."]
-    with PassageStore.from_texts(texts, Meaning(), folder=tmp_path) as store:
+    with store_of(texts, tmp_path, model=Meaning()) as store:
         assert store.similarity_search("XJ-4711", k=1)[0].page_content == texts[1]
         assert store.similarity_search("what makes people happy", k=1)[0].page_content == texts[0]
         assert store.similarity_search("what makes people happy", k=4, search="bm25") == []
@@ -87,7 +87,7 @@ def test_hybrid_finds_what_only_one_side_knows(tmp_path: Path) -> None:
 
 def test_copies_do_not_fill_the_places(tmp_path: Path) -> None:
     copies = ["The same  mortgage text."] * 300 + ["the same mortgage TEXT."] * 5
-    with PassageStore.from_texts([*copies, *TEXTS], BagOfWords(), folder=tmp_path) as store:
+    with store_of([*copies, *TEXTS], tmp_path) as store:
         for search in ("hybrid", "vectors"):
             found = store.similarity_search("the same mortgage text", k=4, search=search)  # type: ignore[arg-type]
             assert len({" ".join(d.page_content.lower().split()) for d in found}) == 4
@@ -122,65 +122,27 @@ def test_a_retriever_may_demand_a_score(store: PassageStore) -> None:
     assert [document.page_content for document in retriever.invoke("points on a mortgage")] == [TEXTS[0]]
 
 
-def test_passages_are_got_by_id_in_the_order_asked_for(store: PassageStore) -> None:
-    assert [document.page_content for document in store.get_by_ids(["3", "nonsense", "1", "99"])] == [
-        TEXTS[2],
-        TEXTS[0],
-    ]
-
-
-def test_deleted_passages_are_found_no_more(store: PassageStore) -> None:
-    assert store.delete(["1"])
-    assert store.get_by_ids(["1"]) == []
-    for search in ("hybrid", "vectors", "bm25"):
-        found = store.similarity_search("points on a mortgage", k=9, search=search)  # type: ignore[arg-type]
-        assert TEXTS[0] not in [document.page_content for document in found]
-    store.delete()
-    assert store.similarity_search("mortgage") == []
-
-
-def test_an_id_of_ones_own_is_kept_and_replaces(store: PassageStore) -> None:
-    assert store.add_texts(["Old text on tulips."], [{"colour": "red"}], ids=["mine"]) == ["mine"]
-    assert store.add_documents([Document("New text on tulips.", id="mine", metadata={"colour": "blue"})]) == ["mine"]
-    (found,) = store.get_by_ids(["mine"])
-    assert (found.id, found.page_content, found.metadata["colour"]) == ("mine", "New text on tulips.", "blue")
-    texts = [document.page_content for document in store.similarity_search("tulips", k=9)]
-    assert "New text on tulips." in texts
-    assert "Old text on tulips." not in texts
-
-
-def test_a_deleted_id_is_never_given_again(store: PassageStore) -> None:
-    store.delete(["4"])
-    assert store.add_texts(["Another."]) == ["5"]
-
-
 def test_an_equal_text_is_embedded_once(tmp_path: Path) -> None:
     model = BagOfWords()
-    with PassageStore.from_texts(["twice", "twice", "once"], model, folder=tmp_path) as store:
-        store.add_texts(["once"])
+    with store_of(["twice", "twice", "once"], tmp_path, model=model) as store:
+        put_texts(store, ["once"])
     assert sorted(model.texts) == ["once", "twice"]
 
 
 def test_texts_are_embedded_in_batches(tmp_path: Path) -> None:
     model = BagOfWords()
-    PassageStore.from_texts([f"text {number}" for number in range(150)], model, folder=tmp_path).close()
-    assert model.calls == [64, 64, 22]
-
-
-def test_the_order_of_ids_is_that_of_the_texts(tmp_path: Path) -> None:
-    sources = [{"source": name} for name in "abab"]
-    with PassageStore.from_texts(TEXTS, BagOfWords(), sources, folder=tmp_path) as store:
-        ids = store.add_texts(["e", "f", "g"], [{"source": name} for name in "xax"])
-        assert [document.page_content for document in store.get_by_ids(ids)] == ["e", "f", "g"]
+    with store_of([f"text {number}" for number in range(150)], tmp_path, model=model):
+        assert model.calls == [64, 64, 22]
 
 
 def test_a_store_of_another_model_is_refused(tmp_path: Path) -> None:
-    PassageStore.from_texts(TEXTS, BagOfWords(), folder=tmp_path, embedding_name="first").close()
+    with store_of(TEXTS, tmp_path, name="first"):
+        pass
     with PassageStore.open(tmp_path, BagOfWords(), embedding_name="second") as store:
         with pytest.raises(RequestError, match="made with the embedding model first, not with second"):
             store.similarity_search("x")
         with pytest.raises(RequestError, match="made with the embedding model first"):
-            store.add_texts(["x"])
+            put_texts(store, ["x"])
 
 
 def test_a_model_that_gives_nonsense_is_named(tmp_path: Path) -> None:
@@ -190,8 +152,8 @@ def test_a_model_that_gives_nonsense_is_named(tmp_path: Path) -> None:
 
     with PassageStore.open(tmp_path, Broken(), embedding_name="broken") as store:
         with pytest.raises(ModelError, match="embedding model broken"):
-            store.add_texts(["x"])
-        assert store.get_by_ids(["1"]) == []
+            put_texts(store, ["x"])
+        assert store.passage("1") is None
 
 
 async def test_many_threads_read_while_one_writes(store: PassageStore) -> None:
@@ -201,7 +163,7 @@ async def test_many_threads_read_while_one_writes(store: PassageStore) -> None:
         return len(await retriever.ainvoke("points on a mortgage", k=4))
 
     with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(lambda: [store.add_texts([f"extra text {number}"]) for number in range(20)])
+        writing = pool.submit(lambda: [put_texts(store, [f"extra text {number}"]) for number in range(20)])
         counts = await asyncio.gather(*(ask() for _ in range(60)))
         writing.result()
     assert set(counts) == {4}

@@ -1,0 +1,14 @@
+"""Read documents in this process, which what measures or tests a reader may do: the program reads in a sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from langchain_core.documents import Document
+
+from retrieval.documents.load import documents_of, parse, read
+
+
+def load(path: Path) -> list[Document]:
+    """Read a document of any kind, or plain text with another suffix. Raises ``UnreadableDocument``, ``OSError``."""
+    return documents_of(path, parse(path, read(path)))
