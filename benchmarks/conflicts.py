@@ -116,7 +116,7 @@ def coherent(path: Path, half: str) -> list[Case]:
     return [
         Case(f"squad {one.id}", one.question, texts, dict.fromkeys(texts))
         for one in article.examples
-        if one.answerable and Path(one.gold[0].source).name in own
+        if one.answerable and Path(str(one.gold[0].source)).name in own
     ]
 
 
