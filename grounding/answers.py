@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from core.types import Passage, Quote
-from grounding.amounts import plain_figures, plain_text
+from core.words import STOP_WORDS
+from grounding.amounts import UNITS, plain_figures, plain_text, quantities
 from grounding.capitals import names
 from grounding.dates import Date, dates, without_dates
-from grounding.language import language_of
-from grounding.names import DENIAL, lexicon_of
+from grounding.language import is_english, language_of
+from grounding.names import DENIAL, folded, lexicon_of
 from grounding.numbers import missing_figures
 from grounding.quotes import find_quote
-from grounding.stems import WORD, fold, stemmed, stems
+from grounding.stems import SCALES, WORD, fold, stemmed, stems
 
 LONGEST_ANSWER = 120  # characters of a short answer
 ALIKE = 0.67  # share of words that two answers have in common if they are one in other words
@@ -39,6 +41,11 @@ TELLING = frozenset(
     same there through under up we you""".split()
 )
 YEAR = re.compile(r"1\d{3}|20\d\d")
+YEARS = re.compile(rf"\b(?:{YEAR.pattern})\b")
+OFFICE = re.compile(
+    r"\b(?:since|until|elected|appointed|became|succeed\w*|replaced|former\w*|then|won|wins|champions?|season|edition)\b",
+    re.IGNORECASE,
+)
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
 
 
@@ -104,7 +111,42 @@ def agree(one: str, other: str, question: str) -> bool | None:
         return _same_figures(one, other, question)
     if 2 * len(a & b) / (len(a) + len(b)) >= ALIKE or _same_names(one, other):
         return True
-    return False if not a & b and _is_name(one, a) and _is_name(other, b) else None
+    apart = not (_first(one, a) | _first(other, b)) & a & b
+    return False if apart and _is_name(one, a) and _is_name(other, b) else None
+
+
+def same_case(question: str, answers: Sequence[str], quotes: Sequence[str]) -> bool:
+    """True unless the quotes of two answers speak of different things, so that both answers may hold.
+
+    Figures may be of other years or count other things; who holds an office or wins changes with the years; and where
+    the question names nothing, each quote may name its own place or group. Other names count in English alone.
+    """
+    counted = all(_has_amount(answer, question) for answer in answers)
+    own = [set() if counted else set(YEARS.findall(answer)) for answer in answers]
+    times = [
+        set(YEARS.findall(quote)) - set(YEARS.findall(question)) - known
+        for quote, known in zip(quotes, own, strict=True)
+    ]
+    if all(times) and times[0].isdisjoint(times[1]) and (counted or any(map(OFFICE.search, quotes))):
+        return False
+    kinds = [set(_kinds(answer, quote)) for answer, quote in zip(answers, quotes, strict=True)]
+    if all(kinds) and kinds[0].isdisjoint(kinds[1]):
+        return False
+    if any(not name.opens for name in names(question)):
+        return True
+    others = [
+        {folded(name.text) for name in names(quote) if not name.opens} - {folded(word) for word in WORD.findall(answer)}
+        for answer, quote in zip(answers, quotes, strict=True)
+    ]
+    return not all(others) or not others[0].isdisjoint(others[1]) or not is_english(question, *quotes)
+
+
+def _kinds(answer: str, quote: str) -> Iterator[str]:
+    """Yield what the answer's figures count in its quote, a unit as its dimension."""
+    said = plain_figures(answer)
+    for amount, kind in quantities(quote):
+        if amount in said and kind not in STOP_WORDS | SCALES.keys():
+            yield UNITS[kind][0] if kind in UNITS else kind
 
 
 def _denies(text: str) -> bool:
@@ -114,6 +156,11 @@ def _denies(text: str) -> bool:
 def _is_name(text: str, own: set[str]) -> bool:
     """True if every word that the question has not is a name."""
     return own <= stems(" ".join(name.text for name in names(text)))
+
+
+def _first(text: str, own: set[str]) -> set[str]:
+    """Return the first of the text's own stems: Joseph, of Joseph Haydn."""
+    return next(found for word in WORD.findall(text) if (found := stems(word) & own))
 
 
 def _has_figures(text: str) -> bool:

@@ -59,7 +59,9 @@ NEXT_WORD = [
     for small in range(3)
 ]
 GAP = "\0"  # stands for a letter
-DENIAL = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|unlike|if)\b|n['’]t\b", re.I)
+DENIAL = re.compile(
+    r"\b(?:not|no(?!\.\s?\d)|never|neither|nor|none|nobody|nothing|cannot|without|unlike|if)\b|n['’]t\b", re.I
+)
 
 
 class Lexicon:

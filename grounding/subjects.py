@@ -9,7 +9,7 @@ from itertools import pairwise
 from core.passages import stated_by
 from core.types import Passage, Quote
 from core.words import STOP_WORDS
-from grounding.capitals import NOT_NAMES
+from grounding.capitals import NOT_NAMES, names
 from grounding.language import is_english
 from grounding.names import ORDINARY, lexicon_of
 from grounding.numbers import BOUND
@@ -37,6 +37,14 @@ def absent_subject(question: str, passages: Sequence[Passage], quotes: Sequence[
     cited = [(by_id[quote["passage"]], quote) for quote in quotes]
     said = (one["text"] if one["row"] is not None else one["text"][at["start"] : at["end"]] for one, at in cited)
     return another_subject(question, "\n".join(said), "\n".join(stated_by(one) for one, _ in cited))
+
+
+def names_all(question: str, known: str) -> bool:
+    """True if ``known`` has every name, code and year of the question; in English alone it can be false."""
+    there, folded = lexicon_of(known), fold(known)
+    absent = (not there.has(name.text) for name in names(question) if not name.opens)
+    unknown = (fold(code) not in folded for code in [*CODE.findall(question), *YEAR.findall(question)])
+    return not (any(absent) or any(unknown)) or not is_english(question, known)
 
 
 def another_subject(question: str, quote: str, known: str) -> str | None:

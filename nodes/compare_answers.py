@@ -6,23 +6,25 @@ since in an attack the liars are the majority.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.errors import ModelError
+from core.passages import stated_by
 from core.text import shortened
-from core.types import UNKNOWN, DocumentAnswer, Passage, Quote
+from core.types import DocumentAnswer, Passage, Quote
 from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState, standalone_question
-from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer
+from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer, same_case
+from grounding.subjects import names_all
 from models.usage import LimitReachedError
 from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop
-from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
+from prompts.compare_answers import BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
 from prompts.delimiters import as_data, numbered, readable
 
 MOST_DOCUMENTS = 8  # that are asked by themselves
@@ -33,7 +35,8 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     """Group the answers of single documents by agreement, the draft's first; two or more groups are a conflict.
 
     A document that gives the draft's first supported claim in its own words agrees, and is not asked. An answer
-    counts if its words stand together in the passage, and the critic finds them supported.
+    counts if its words stand together in the passage, and the critic finds them supported. Only answers that code can
+    tell apart differ: where a reader would be needed, none is said to be in conflict.
     """
     question, best = standalone_question(state), state["best"]
     claim = next(filter(is_supported, best["claims"]), None) if best else None
@@ -49,21 +52,24 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
         asked = others[:MOST_DOCUMENTS]
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
         found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
-        alike = [agree(answer, claim["text"], question) is True for _, answer, _ in found]
-        # A draft with words of several documents may join their answers: these are then compared with each other.
-        # An answer that only repeats the question shows nothing of that.
+        told = [agree(answer, claim["text"], question) for _, answer, _ in found]
+        # A draft with words of several documents may join their answers, and one that can be compared with none may
+        # answer something else: these are then compared with each other. An answer that only repeats the question shows
+        # nothing of that.
         joined = not agreeing and any(
-            same and own_words(answer, question) for same, (_, answer, _) in zip(alike, found, strict=True)
+            same and own_words(answer, question) for same, (_, answer, _) in zip(told, found, strict=True)
         )
-        groups = [] if joined else [[drafted]]
-        new = found if joined else [one for one, same in zip(found, alike, strict=True) if not same]
+        apart = joined or not any(same is not None for same in told)
         cited = _document_with(claim["quote"], documents)
-        new = [one for one in new if joined or document_of(one[0]) != cited]
+        new = [
+            one for one, same in zip(found, told, strict=True) if apart or (not same and document_of(one[0]) != cited)
+        ]
         checked = await gather(_checked(one, state, services, runtime.context) for one in new)
-        await _group([one for one in checked if one], groups, question, services)
+        answers = [one for one in (None if apart else drafted, *checked) if one]
+        groups = await off_loop(size, grouped, answers, question, state.get("found", state["passages"]))
     differing = groups if len(groups) > 1 else []
-    answers = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
-    return {"differing": differing, "decided": {"asked": len(asked), "answers": answers}}
+    shown = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
+    return {"differing": differing, "decided": {"asked": len(asked), "answers": shown}}
 
 
 def _document_with(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
@@ -116,24 +122,33 @@ async def _checked(found: Found, state: SelfRAGState, services: Services, contex
     return DocumentAnswer(answer=shortened(answer, LONGEST_ANSWER), verdict=verdict, quote=quote)
 
 
-async def _group(
-    answers: Sequence[DocumentAnswer], groups: list[list[DocumentAnswer]], question: str, services: Services
-) -> None:
-    """Add each answer to the first group that it agrees with, or as a new one.
+def grouped(
+    answers: Sequence[DocumentAnswer], question: str, passages: Sequence[Passage]
+) -> list[list[DocumentAnswer]]:
+    """Return the answers in groups that agree, of which each excludes every other.
 
-    The critic compares it with the first group alone, so that ten answers take ten calls; with others code decides.
+    An answer is left out where its passage lacks a name of the question, or code cannot tell it from an earlier group.
     """
+    by_id = {passage["id"]: passage for passage in passages}
+    groups: list[list[DocumentAnswer]] = []
     for one in answers:
-        known = [agree(one["answer"], group[0]["answer"], question) for group in groups]
-        if groups and True not in known and known[0] is None:
-            verdict = await services.critic.choose(
-                AGREEMENT,
-                question=as_data(question),
-                first=as_data(groups[0][0]["answer"]),
-                second=as_data(one["answer"]),
-            )
-            known[0] = verdict["label"] == UNKNOWN or verdict["label"] == "agree"
-        if True in known:
-            groups[known.index(True)].append(one)
-        else:
+        if not names_all(question, stated_by(by_id[one["quote"]["passage"]])):
+            continue
+        told = [_told(one, group[0], question, by_id) for group in groups]
+        if True in told:
+            groups[told.index(True)].append(one)
+        elif None not in told:
             groups.append([one])
+    return groups
+
+
+def _told(one: DocumentAnswer, other: DocumentAnswer, question: str, by_id: Mapping[str, Passage]) -> bool | None:
+    """Tell whether two answers agree; None if only a reader can tell, or if both may hold."""
+    same = agree(one["answer"], other["answer"], question)
+    if same is not False:
+        return same
+    quotes = [
+        by_id[each["quote"]["passage"]]["text"][slice(each["quote"]["start"], each["quote"]["end"])]
+        for each in (one, other)
+    ]
+    return None if not same_case(question, [one["answer"], other["answer"]], quotes) else False

@@ -36,7 +36,6 @@ SUBJECTS = {
     "relevance": "passage",
     "support": "claim",
     "usefulness": "answer",
-    "agreement": "second",
 }
 PROMPTS = (
     ("draft", GENERATE),

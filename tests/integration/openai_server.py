@@ -17,7 +17,7 @@ from evaluation.comparison.criteria import COMPARE
 from evaluation.comparison.overall_prose import ANALYSE
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
-from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER, NO_ANSWER
+from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
@@ -37,7 +37,6 @@ CHOICES = {
     "relevance": RELEVANCE,
     "support": SUPPORT,
     "usefulness": USEFULNESS,
-    "agreement": AGREEMENT,
 }
 PROMPTS: dict[str, ChatPromptTemplate] = {
     **{name: choice.messages for name, choice in CHOICES.items()},
@@ -121,7 +120,7 @@ class Policy:
             return "relevant" if len(shared) >= 2 else "irrelevant"
         if kind == "support":
             return "fully supported" if inputs["claim"] in inputs["passages"] else "no support"
-        return "differ" if kind == "agreement" else "5"
+        return "5"
 
     def text(self, kind: str, inputs: Inputs) -> str:
         if kind == "reason":

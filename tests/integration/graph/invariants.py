@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 WRITES = ("draft", "mend", "improve", "query", "direct")
-VERDICTS = ("retrieve", "relevance", "support", "usefulness", "agreement")
+VERDICTS = ("retrieve", "relevance", "support", "usefulness")
 SUPPORTED = frozenset({"fully supported", "partially supported"})
 MARKS = {
     "partially supported": "[only partly supported by the documents]",

@@ -18,7 +18,6 @@ from core.text import is_blank
 from core.types import Turn
 from graph.context import Context, Limits, Thresholds, Weights
 from prompts.answer_check import USEFULNESS
-from prompts.compare_answers import AGREEMENT
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
@@ -28,7 +27,6 @@ CHOICES = {
     "relevance": RELEVANCE,
     "support": SUPPORT,
     "usefulness": USEFULNESS,
-    "agreement": AGREEMENT,
 }
 WRITTEN = ("draft", "mend", "improve", "query", "direct", "reason", "brief", "standalone")
 
@@ -70,7 +68,6 @@ LIKELY = {
     "relevance": ("yes", "yes"),
     "support": ("yes", "no"),
     "usefulness": ("5", "4"),
-    "agreement": ("no",),
 }
 
 

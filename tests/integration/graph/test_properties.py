@@ -44,7 +44,7 @@ def look_at(played: Played) -> None:
 def plain(*support: str, **limits: int) -> World:
     """A world in which all goes well but for the claims, whose verdicts are given in turn, and the limits."""
     known = SENTENCES[:3]
-    said = {"retrieve": ["search"], "relevance": ["yes"], "support": support, "usefulness": ["5"], "agreement": ["no"]}
+    said = {"retrieve": ["search"], "relevance": ["yes"], "support": support, "usefulness": ["5"]}
     judged = {kind: tuple(Reply(word, ((word, 1.0),)) for word in said[kind]) for kind in CHOICES}
     passages = tuple(Document(" ".join([*known, f"It is so {count}."]), id=str(count)) for count in range(4))
     return World(

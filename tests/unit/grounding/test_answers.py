@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.answers import agree, asks_for_one_fact, gives, quoted_answer, repeats_question
+from grounding.answers import agree, asks_for_one_fact, gives, quoted_answer, repeats_question, same_case
 from tests.scripted import passage
 
 WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"
@@ -25,6 +25,11 @@ WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What i
         (WHO, "Ingrid Solberg", "Dr Solberg", True),
         (WHO, "The bridge was built by Ingrid Solberg.", "Marta Quill", False),
         (WHO, "Zoltan Korda", "Zoltán Korda", True),
+        (WHO, "Zoltan Korda", "Marta Korda", False),
+        (WHO, "J. R. R. Tolkien", "John Ronald Reuel Tolkien", True),
+        ("Who wrote Symphony No. 38?", "Symphony No. 38 is by Joseph Haydn.", "Michael Haydn", False),
+        ("Where is it?", "Salem, Massachusetts", "Stoneham, Massachusetts", False),
+        ("Where is it?", "Kaunas, Lithuania", "Kaunas County", None),
         (WHO, "the harbour office", "a company", None),
         (WHAT, "stone", "local stone", True),
         (WHAT, "stone", "iron", None),
@@ -110,3 +115,25 @@ def test_a_draft_repeats_the_question_if_it_adds_no_word_that_may_answer(
     question: str, draft: str, repeated: bool
 ) -> None:
     assert repeats_question(draft, question) is repeated
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other", "same"),
+    [
+        ("How many live in Norhavn?", ("536", "In 2010 there were 536."), ("700", "In 2020 there were 700."), False),
+        ("How many live in Norhavn?", ("536", "In 2010 there were 536."), ("700", "There were 700 in 2010."), True),
+        ("How many live in Norhavn?", ("536", "There were 536."), ("700", "In 2020 there were 700."), True),
+        ("How many live there?", ("536", "There are 536 families."), ("70", "There are 70 monks."), False),
+        ("How long is the Carn bridge?", ("2 km", "It is 2 km."), ("900 m", "It is 900 metres."), True),
+        ("Who leads Norhavn?", ("Okafor", "Okafor was elected in 2010."), ("Ruiz", "Ruiz came in 2020."), False),
+        ("Who built the Carn bridge?", ("Okafor", "Okafor, in 1902."), ("Ruiz", "Ruiz, in 1911."), True),
+        ("When is the fee due?", ("1 May", "In Carn it is 1 May."), ("3 June", "In Brim it is 3 June."), False),
+        ("When is the Carn fee due?", ("1 May", "In Carn it is 1 May."), ("3 June", "In Brim it is 3 June."), True),
+        ("When is the fee due?", ("1 May", "It is due on 1 May."), ("3 June", "In Brim it is 3 June."), True),
+    ],
+)
+def test_quotes_of_other_years_places_or_kinds_of_things_are_no_conflict(
+    question: str, one: tuple[str, str], other: tuple[str, str], same: bool
+) -> None:
+    for first, second in ((one, other), (other, one)):
+        assert same_case(question, [first[0], second[0]], [first[1], second[1]]) is same

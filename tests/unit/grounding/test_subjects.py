@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grounding.subjects import absent_subject, another_subject
+from grounding.subjects import absent_subject, another_subject, names_all
 from tests.scripted import passage
 
 PLANS = "The Basic plan costs 10 euros a month. The Pro plan costs 25 euros a month."
@@ -55,3 +55,18 @@ def test_a_row_is_read_as_a_whole_and_a_second_passage_may_name_the_subject() ->
     question = "What is the warranty of the PX-50?"
     assert absent_subject(question, [row, other], [of_row]) == "PX-50"
     assert absent_subject(question, [row, other], [of_row, second]) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("When was the Mill Bridge built?", True),
+        ("When was the Norhavn bridge built?", False),
+        ("Was it built in 1902?", True),
+        ("Was it built in 1911?", False),
+        ("Is the B-12 closed?", False),
+        ("Wann wurde die Steinbrücke bei uns gebaut?", True),
+    ],
+)
+def test_a_passage_answers_exactly_if_it_has_what_the_question_names(question: str, named: bool) -> None:
+    assert names_all(question, "The Mill Bridge was built in 1902.") is named

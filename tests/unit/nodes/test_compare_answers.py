@@ -127,15 +127,40 @@ async def test_documents_that_agree_with_each_other_are_one_answer() -> None:
     assert answers(await asking) == [[DRAFT], ["1911", "In 1911"]]
 
 
-@pytest.mark.parametrize(("label", "shown"), [("agree", False), ("differ", True), ("unknown", False)])
-async def test_where_code_cannot_tell_the_critic_is_asked_once(label: str, shown: bool) -> None:
+async def test_where_only_a_reader_could_tell_there_is_no_conflict() -> None:
     texts = ["The mill bridge is made of stone.", "Iron was used for the mill bridge."]
-    critic = ScriptedCritic(otherwise={"agreement": label, **SUPPORTED})
-    asking, _, critic = asked_of(
-        texts, {texts[1]: "Iron"}, critic, question="What is the mill bridge made of?", said=texts[0]
-    )
-    assert bool((await asking)["differing"]) is shown
-    assert [kind for kind, _ in critic.asked] == ["support", "agreement"]
+    question, critic = "What is the mill bridge made of?", ScriptedCritic(otherwise=SUPPORTED)
+    asking, _, critic = asked_of(texts, {texts[1]: "Iron"}, critic, question=question, said=texts[0])
+    assert (await asking)["differing"] == []
+    assert [kind for kind, _ in critic.asked] == ["support"]
+
+
+async def test_a_draft_that_can_be_compared_with_no_answer_hides_none_of_them() -> None:
+    texts = ["The mill bridge was built at the ford.", "The mill bridge was built in 1902.", LATER]
+    brief = {texts[1]: "1902", LATER: "1911"}
+    asking, *_ = asked_of(texts, brief, ScriptedCritic(otherwise=SUPPORTED), said=texts[0])
+    assert answers(await asking) == [["1902"], ["1911"]]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second", "brief"),
+    [
+        # The second is about another bridge, which it names.
+        (
+            "When was the Norhavn bridge built?",
+            "The Norhavn bridge was built in 1902.",
+            "It was built in 1911.",
+            "1911",
+        ),
+        # They speak of other years, and count other things.
+        ("How long is the queue?", "In 2010 it was 30 m.", "In 2020 the queue was 80 m.", "80 m"),
+        ("How many cross it?", "Each day 500 carts cross it.", "Each day 70 walkers cross it.", "70"),
+    ],
+)
+async def test_answers_that_may_both_hold_are_no_conflict(question: str, first: str, second: str, brief: str) -> None:
+    critic = ScriptedCritic(otherwise=SUPPORTED)
+    asking, *_ = asked_of([first, second], {second: brief}, critic, question=question, said=first)
+    assert (await asking)["differing"] == []
 
 
 @pytest.mark.parametrize(

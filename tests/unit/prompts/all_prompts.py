@@ -1,7 +1,7 @@
 """Every prompt, by the name of its snapshot."""
 
 from prompts.answer_check import USEFULNESS
-from prompts.compare_answers import AGREEMENT, BRIEF_ANSWER
+from prompts.compare_answers import BRIEF_ANSWER
 from prompts.contextualize import CONTEXTUALIZE
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
@@ -13,7 +13,6 @@ from prompts.rewrite_query import REWRITE_QUERY
 
 PROMPTS = {
     "answer_check": USEFULNESS.messages,
-    "compare_answers-agreement": AGREEMENT.messages,
     "compare_answers-brief": BRIEF_ANSWER,
     "contextualize": CONTEXTUALIZE,
     "decide": RETRIEVE.messages,
