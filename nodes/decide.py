@@ -21,6 +21,7 @@ from prompts.delimiters import as_data
 
 FROM_DOCUMENTS = ("grounded", "partially_grounded")
 LEANS = "It goes on from a question that the documents answered."
+PREMISES = "It brings the premises that its answer follows from."
 LONGEST_NEAR = 200  # characters of a question that the search alone may decide
 # A message that has the text in it that it is about comes as near to a passage as a question that the passage answers.
 TEXT_IN_IT = re.compile(r'[:：\n"“”„«»「」『』]')
@@ -32,8 +33,8 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     The search is begun here. A follow-up that was joined with what the documents answered is searched for without the
     critic, which takes "With what?" for one that needs none. Where a threshold and a regression were fitted for it,
     what it found counts: a question that a passage comes very near to is searched for without the critic, and else
-    the verdict shifts with the nearness. None of that holds for a question that brings its premises with it: of such a
-    one the critic alone decides. Where it held a question that is searched for to be direct, that is the fallback.
+    the verdict shifts with the nearness. A question that brings its premises with it is direct whatever the documents
+    hold. Where what was found overrules a critic that held the question to be direct, that is the fallback.
     """
     context = runtime.context
     if context.mode != "never":
@@ -44,28 +45,30 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         reason = {"reason": MODES[context.mode]} if context.explain else {}
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
     if is_joined(state) and state["conversation"] and state["conversation"][-1]["outcome"] in FROM_DOCUMENTS:
-        return _searched(Verdict(label="retrieve", probabilities=None, reason=LEANS))
+        return _decided(Verdict(label="retrieve", probabilities=None, reason=LEANS))
     said = _said(state)
-    brings = await off_loop(len(said), brings_premises, said)
-    features = None if brings else await _search_features(state, services, context)
+    if await off_loop(len(said), brings_premises, said):
+        return _decided(Verdict(label="direct", probabilities=None, reason=PREMISES))
+    features = await _search_features(state, services, context)
     if features and is_near(said, features["similarity"], context):
         near = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
-        return _searched(Verdict(label="retrieve", probabilities=None, reason=near))
-    chosen = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
+        return _decided(Verdict(label="retrieve", probabilities=None, reason=near))
+    asked = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
     threshold = context.effective_thresholds.retrieve
-    first = chosen if brings else RETRIEVE.apply_threshold(chosen, threshold)
-    chosen = services.fits.routed(chosen, features)
-    verdict = first if brings else RETRIEVE.apply_threshold(chosen, threshold)
+    chosen = services.fits.routed(asked, features)
+    verdict = RETRIEVE.apply_threshold(chosen, threshold)
     if context.explain:
         verdict = of_route(chosen, verdict, threshold)
+    update = _decided(verdict)
+    first = RETRIEVE.leaning(RETRIEVE.apply_threshold(asked, threshold))
+    if context.fallback == "abstain" and (first, update["route"]) == ("direct", "retrieve"):
+        update["fallback"] = "direct"
+    return update
+
+
+def _decided(verdict: Verdict) -> dict[str, Any]:
     route = RETRIEVE.leaning(verdict)
-    update: dict[str, Any] = {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
-    doubted = route == "retrieve" and RETRIEVE.leaning(first) == "direct" and context.fallback == "abstain"
-    return update | ({"fallback": "direct"} if doubted else {})
-
-
-def _searched(verdict: Verdict) -> dict[str, Any]:
-    return {"decision": verdict, "route": "retrieve", "decided": {"route": "retrieve", "verdict": verdict}}
+    return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
 
 
 def is_near(question: str, similarity: float, context: Context) -> bool:
