@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.screen import Screen
     from app.settings import Settings
     from retrieval.library.copying import Copied, Source
-    from retrieval.store import Store
+    from retrieval.searching_store import Store
     from retrieval.sync_report import Progress
 
 OWN = "library"

@@ -21,7 +21,21 @@ from retrieval.filters import Filter, Visible
 from retrieval.passage_columns import row_id
 from retrieval.settings_changes import changes, other_dimension, other_model
 from retrieval.splitter import SplitSettings
-from retrieval.store import MOST_AROUND, WAIT, Contents, Made, Model, Record, Search, SplitFile, Surroundings
+from retrieval.store import (
+    MOST_AROUND,
+    WAIT,
+    Contents,
+    FileQueue,
+    Made,
+    Model,
+    Record,
+    Roots,
+    Search,
+    SplitFile,
+    Surroundings,
+    Uploads,
+)
+from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
 
 File = tuple[int, bytes, str | None]  # a document's id, path and hash
@@ -32,6 +46,7 @@ class Database(Protocol):
 
     place: str
     writable: bool
+    notes: list[str]
 
     def reading(self) -> AbstractContextManager[Any]: ...
     def writing(self) -> AbstractContextManager[Any]: ...
@@ -60,13 +75,20 @@ class Rows(Protocol):
     def files_of(self, connection: Any, condition: str, values: Sequence[object]) -> dict[int, File]: ...
 
 
-class SearchingStore(VectorStore):
-    """Passages that are searched by words, by vectors, or by both; `_search` is the store's own."""
+class Store(VectorStore):
+    """Documents with their passages and vectors, the roots that they come from, and the search over them.
+
+    Many threads and processes may read at once, also during a write; what changes the store is called within
+    `only_writer`, and each call is a transaction. Every method may raise ``IndexDamaged``, after which `start_over` or
+    the next `Library.sync` makes anew what can be.
+    """
 
     database: Database
     rows: Rows
     model: Model
     default_search: Search
+    queue: FileQueue | None = None  # if many machines may read files; else each sync reads them itself
+    uploads: Uploads | None = None  # if the store keeps them; else they lie in a folder of the server's machine
 
     @classmethod
     def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
@@ -79,17 +101,58 @@ class SearchingStore(VectorStore):
         return self.model.embeddings
 
     @property
+    def notes(self) -> list[str]:
+        """What had to be repaired, for the next report; the caller clears it."""
+        return self.database.notes
+
+    @property
     def writable(self) -> bool:
         """False if this process may only read the store."""
         return self.database.writable
 
     def close(self) -> None:
-        """Close the database."""
+        """Release what the store holds open."""
         self.database.close()
 
+    @abstractmethod
+    def roots(self) -> Roots:
+        """Return the files and folders that were added."""
+
+    @abstractmethod
+    def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
+        """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+
+    @abstractmethod
+    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
+        """Remove a root, and documents by id."""
+
+    @abstractmethod
+    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
+        """Replace the patterns of files that are left out, and remove documents by id."""
+
     def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
-        """Hold the writer's lock; see the database's ``only_writer``."""
+        """Be the only one that writes, of all processes. Raises ``IndexBusy`` if another does so after ``seconds``."""
         return self.database.only_writer(seconds)
+
+    @abstractmethod
+    def writer(self) -> str:
+        """Name the process that writes, as the beginning of a sentence."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Drop what an interrupted write left, and bring up to date what is derived from the documents."""
+
+    @abstractmethod
+    def start_over(self) -> None:
+        """Put a damaged store aside, and begin a new one with its roots and whatever is intact."""
+
+    @abstractmethod
+    def verify(self, sync: Callable[[Progress | None], SyncReport], progress: Progress | None) -> VerifyReport:
+        """Check everything for damage and repair it, with ``sync`` where documents must be read again."""
+
+    @abstractmethod
+    def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
+        """Return True if a passage fits the filter and is of a ``visible`` path."""
 
     def records(self) -> dict[bytes, Record]:
         """Return every file's record, by path."""
@@ -107,7 +170,7 @@ class SearchingStore(VectorStore):
             return self.rows.made_with(connection)
 
     def contents(self, documents: Collection[int]) -> dict[int, Contents]:
-        """Return the passages and vectors of documents by id."""
+        """Return the passages and vectors of documents by id; unknown ids, and those without passages, are left out."""
         with self.database.reading() as connection:
             return self.rows.get_contents(connection, documents)
 
@@ -129,7 +192,7 @@ class SearchingStore(VectorStore):
         return reasons
 
     def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
-        """Keep vectors by the hash of their text."""
+        """Keep vectors by the hash of their text: what is put next is not embedded. `settle` drops the rest."""
         with self.database.writing() as connection:
             self.rows.put_spare_vectors(connection, vectors)
 

@@ -29,14 +29,14 @@ from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, sa
 from retrieval.index.vector_rows import drop_spare_vectors, has_spare_vectors, vectors_of
 from retrieval.index.verification import verify
 from retrieval.ranking import best_passages
-from retrieval.searching_store import SearchingStore
+from retrieval.searching_store import Store
 from retrieval.settings_changes import other_model
 from retrieval.store import Model, Roots, Search
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import Vectors, embed_query
 
 
-class PassageStore(SearchingStore):
+class PassageStore(Store):
     """Passages in SQLite with hybrid search: BM25 and vectors, fused.
 
     Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
@@ -67,20 +67,6 @@ class PassageStore(SearchingStore):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def notes(self) -> list[str]:
-        """What had to be repaired."""
-        return self.database.notes
-
-    @property
-    def uploads(self) -> None:
-        """None: uploads lie in a folder of this machine."""
-
-    @property
-    def queue(self) -> None:
-        """None: each sync reads its files itself."""
-        return None
 
     def roots(self) -> Roots:
         """Return the files and folders that were added."""

@@ -68,6 +68,7 @@ class Database:
         """Connect, and make or migrate the library's schema. Raises ``RequestError``, ``StoreUnavailable``."""
         self._parameters = parameters_of(url)
         self.place = f"library '{one_line(library)}' {place_of(self._parameters)}"
+        self.notes: list[str] = []  # nothing is repaired unasked
         self._schema = schema_name(library)
         with translated(self.place):
             with self._connect() as connection:

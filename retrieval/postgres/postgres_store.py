@@ -1,4 +1,4 @@
-"""The store of a library in PostgreSQL: see `retrieval.store.Store`."""
+"""The store of a library in PostgreSQL: see `retrieval.searching_store.Store`."""
 
 import json
 import platform
@@ -15,7 +15,7 @@ from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.queue import PostgresQueue, owner
 from retrieval.postgres.uploads import PostgresUploads
 from retrieval.ranking import best_passages
-from retrieval.searching_store import SearchingStore
+from retrieval.searching_store import Store
 from retrieval.settings_changes import other_model
 from retrieval.store import Machine, Model, Roots, Search
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
@@ -35,11 +35,12 @@ FROM pg_class WHERE oid = 'passages'::regclass
 """
 
 
-class PostgresStore(SearchingStore):
+class PostgresStore(Store):
     """A library in a schema of a PostgreSQL database; many threads, processes and machines may share it."""
 
     database: Database
     rows = rows
+    queue: PostgresQueue
 
     def __init__(
         self, url: str, library: str, model: Model, *, search: Search = "hybrid", machine: Machine | None = None
@@ -54,7 +55,6 @@ class PostgresStore(SearchingStore):
         self.default_search = search
         self.queue = PostgresQueue(self, machine or Machine(platform.node() or "this machine"))
         self.uploads = PostgresUploads(self)
-        self.notes: list[str] = []
 
     def roots(self) -> Roots:
         """Return the files and folders that were added."""
