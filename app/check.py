@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.options import count, file_path, require_docs, require_writable_file, unwritable
+from app.options import count, file_path, require_docs, require_writable_file, write_file
 from core.errors import RequestError
 from core.text import shown
 
@@ -144,15 +144,11 @@ def _cached(kept: Replies, rag: SelfRAG) -> Check:
 
 def _show(checked: CheckedText, options: argparse.Namespace, screen: Screen) -> None:
     from app.show_check import as_page, show_check
-    from core.files import write_private
 
     if options.json:
         screen.json(checked.model_dump(mode="json"))
     else:
         show_check(checked, screen)
     if options.output:
-        try:
-            write_private(options.output, as_page(checked, options.text.name).encode("utf-8", "replace"))
-        except OSError as error:
-            raise unwritable(options.output, error) from error
+        write_file(options.output, as_page(checked, options.text.name).encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")

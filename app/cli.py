@@ -9,10 +9,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from importlib import import_module
-from pathlib import Path
 from textwrap import fill
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from app import VERSION
 from app.options import file_path, first_day, last_day, pattern, probability, span, weights
@@ -151,48 +151,127 @@ class _Formatter(argparse.HelpFormatter):
         return "\n".join(fill(line, width, subsequent_indent=" " * (gap.end() if gap else 0)) for line, gap in gaps)
 
 
-def _parser(usage: str, description: str, example: str, *, epilog: str = "") -> argparse.ArgumentParser:
-    return _Parser(
+class Command(NamedTuple):
+    """A command: the function that runs it, as module:name, and its help."""
+
+    function: str
+    usage: str
+    description: str
+    example: str
+
+
+COMMANDS = {
+    "ask": Command(
+        "app.ask:ask",
+        '[ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
+        "Ask your documents a question: an answer with its evidence, or an honest no.",
+        '"How long is the notice period?" --docs lease.pdf',
+    ),
+    "chat": Command(
+        "app.chat:chat",
+        "chat [options]",
+        "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
+        "chat --docs lease.pdf",
+    ),
+    "threads": Command(
+        "app.thread_commands:threads",
+        "threads [ACTION] [options]",
+        "The threads that are kept, of chat and of the page of a server without tokens.",
+        "threads export 3f2a answers.md",
+    ),
+    "index": Command(
+        "app.index:index",
+        "index [PATH ...] [options]",
+        "Add files or folders to the library, and bring everything in it in step with the disk.",
+        "index ~/contracts notes.md --exclude '*draft*'",
+    ),
+    "worker": Command(
+        "app.worker:worker",
+        "worker [options]",
+        "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
+        "worker --once",
+    ),
+    "check": Command(
+        "app.check:check",
+        "check FILE [options]",
+        "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
+        "What was checked before is not checked again.",
+        "check draft.md --docs contracts/ --strict",
+    ),
+    "serve": Command(
+        "app.serve:serve",
+        "serve [options]",
+        "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
+        "SELFRAG_TOKENS_FILE names the tokens of those who may.",
+        "serve --open",
+    ),
+    "mcp": Command(
+        "app.mcp_server.stdio:mcp",
+        "mcp [options]",
+        "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
+        "mcp --docs lease.pdf",
+    ),
+    "eval": Command(
+        "app.evaluate:evaluate",
+        "eval DATASET [options]",
+        "Ask a question set through several systems, score what they say, and write tables and a report. "
+        "What was asked before is not asked again.",
+        "eval questions.jsonl --docs contracts/ --most 50",
+    ),
+    "compare": Command(
+        "app.compare:compare",
+        'compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
+        "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
+        "which the chat model prefers. What was asked before is not asked again.",
+        'compare "How long is the notice period?" --docs lease.pdf',
+    ),
+    "library": Command(
+        "app.library_commands:library",
+        "library ACTION [options]",
+        "Copy, save and restore a library and what is kept beside it.",
+        "library backup selfrag.zip",
+    ),
+    "pull": Command(
+        "app.pull:pull", "pull [options]", "Fetch the embedded models, for a machine without a network.", "pull"
+    ),
+    "graph": Command(
+        "app.draw:graph",
+        "graph [options]",
+        "Print the compiled graph as Mermaid text, or draw it.",
+        "graph --output graph.svg",
+    ),
+}
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    """Make the parser of a command. Its options are beside its function, unless importing that is slow."""
+    function, usage, description, example = COMMANDS[name]
+    parser = _Parser(
         prog="python -m app",
-        usage=usage,
+        usage=f"python -m app {usage}",
         description=description,
-        epilog=f"{epilog}example:\n  python -m app {example}",
+        epilog=f"{EPILOG if name == 'ask' else ''}example:\n  python -m app {example}",
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
-
-
-def _with_common(make: Callable[[], argparse.ArgumentParser]) -> Callable[[], argparse.ArgumentParser]:
-    """Add what every command has; ``--help-all`` where there are groups that ``--help`` does not list."""
-
-    def made() -> argparse.ArgumentParser:
-        parser = make()
-        parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
-        parser.add_argument("--debug", action="store_true", help="show the log, and a traceback if something fails")
-        if len(parser._action_groups) > 2:
-            parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="list all options, and exit")
-        return parser
-
-    return made
-
-
-def _ask() -> argparse.ArgumentParser:
-    parser = _parser(
-        'python -m app [ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
-        "Ask your documents a question: an answer with its evidence, or an honest no.",
-        '"How long is the notice period?" --docs lease.pdf',
-        epilog=EPILOG,
-    )
-    parser.add_argument("question", nargs="+", help="the question")
-    shown = _add_asking(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd")
-    shown.add_argument("--version", action="version", version=f"self-rag {VERSION}", help="print the version, and exit")
+    if name in ("ask", "chat"):
+        _add_asking(parser, one=name == "ask")
+    if name not in ("ask", "pull"):
+        import_module(function.partition(":")[0]).add_options(parser)
+    if name == "compare":
+        _add_settings(parser)
+    parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
+    parser.add_argument("--debug", action="store_true", help="show the log, and a traceback if something fails")
+    if len(parser._action_groups) > 2:
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="list all options, and exit")
     return parser
 
 
-def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Which documents are asked, how, and what is shown of it; return the group of the last."""
+PARSERS = {name: partial(_parser, name) for name in COMMANDS}
+
+
+def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
+    """Which documents are asked, how, and what is shown of it; of ``one`` question that is given, also in a file."""
     parser.add_argument(
         "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
     )
@@ -217,7 +296,15 @@ def _add_asking(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     shown = parser.add_argument_group("what to show")
     shown.add_argument("--costs", action="store_true", help="print what each phase cost: calls, tokens, seconds")
     shown.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
-    return shown
+    if one:
+        parser.add_argument("question", nargs="+", help="the question")
+        parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        parser.add_argument(
+            "--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd"
+        )
+        shown.add_argument(
+            "--version", action="version", version=f"self-rag {VERSION}", help="print the version, and exit"
+        )
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -262,169 +349,8 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
 
 
-def _chat() -> argparse.ArgumentParser:
-    from app.chat import add_options
-
-    parser = _parser(
-        "python -m app chat [options]",
-        "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
-        "chat --docs lease.pdf",
-    )
-    _add_asking(parser)
-    add_options(parser)
-    return parser
-
-
-def _threads() -> argparse.ArgumentParser:
-    from app.thread_commands import add_options
-
-    parser = _parser(
-        "python -m app threads [ACTION] [options]",
-        "The threads that are kept, of chat and of the page of a server without tokens.",
-        "threads export 3f2a answers.md",
-    )
-    add_options(parser)
-    return parser
-
-
-def _index() -> argparse.ArgumentParser:
-    from app.index import add_options
-
-    parser = _parser(
-        "python -m app index [PATH ...] [options]",
-        "Add files or folders to the library, and bring everything in it in step with the disk.",
-        "index ~/contracts notes.md --exclude '*draft*'",
-    )
-    add_options(parser)
-    return parser
-
-
-def _worker() -> argparse.ArgumentParser:
-    from app.worker import add_options
-
-    parser = _parser(
-        "python -m app worker [options]",
-        "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
-        "worker --once",
-    )
-    add_options(parser)
-    return parser
-
-
-def _check() -> argparse.ArgumentParser:
-    from app.check import add_options
-
-    parser = _parser(
-        "python -m app check FILE [options]",
-        "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
-        "What was checked before is not checked again.",
-        "check draft.md --docs contracts/ --strict",
-    )
-    add_options(parser)
-    return parser
-
-
-def _serve() -> argparse.ArgumentParser:
-    from app.serve import add_options
-
-    parser = _parser(
-        "python -m app serve [options]",
-        "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
-        "SELFRAG_TOKENS_FILE names the tokens of those who may.",
-        "serve --open",
-    )
-    add_options(parser)
-    return parser
-
-
-def _mcp() -> argparse.ArgumentParser:
-    from app.mcp_server.stdio import add_options
-
-    parser = _parser(
-        "python -m app mcp [options]",
-        "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
-        "mcp --docs lease.pdf",
-    )
-    add_options(parser)
-    return parser
-
-
-def _eval() -> argparse.ArgumentParser:
-    from app.evaluate import add_options
-
-    parser = _parser(
-        "python -m app eval DATASET [options]",
-        "Ask a question set through several systems, score what they say, and write tables and a report. "
-        "What was asked before is not asked again.",
-        "eval questions.jsonl --docs contracts/ --most 50",
-    )
-    add_options(parser)
-    return parser
-
-
-def _compare() -> argparse.ArgumentParser:
-    from app.compare import add_options
-
-    parser = _parser(
-        'python -m app compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
-        "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
-        "which the chat model prefers. What was asked before is not asked again.",
-        'compare "How long is the notice period?" --docs lease.pdf',
-    )
-    add_options(parser)
-    _add_settings(parser)
-    return parser
-
-
-def _library() -> argparse.ArgumentParser:
-    from app.library_commands import add_options
-
-    parser = _parser(
-        "python -m app library ACTION [options]",
-        "Copy, save and restore a library and what is kept beside it.",
-        "library backup selfrag.zip",
-    )
-    add_options(parser)
-    return parser
-
-
-def _pull() -> argparse.ArgumentParser:
-    return _parser(
-        "python -m app pull [options]", "Fetch the embedded models, for a machine without a network.", "pull"
-    )
-
-
-def _graph() -> argparse.ArgumentParser:
-    parser = _parser(
-        "python -m app graph [options]",
-        "Print the compiled graph as Mermaid text, or draw it.",
-        "graph --output graph.svg",
-    )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="draw into FILE: .svg, .png or .mmd")
-    return parser
-
-
-_MADE = (_ask, _chat, _threads, _index, _worker, _check, _serve, _mcp, _eval, _compare, _library, _pull, _graph)
-PARSERS = {make.__name__.removeprefix("_"): _with_common(make) for make in _MADE}
-FUNCTIONS = {
-    "ask": "app.ask:ask",
-    "chat": "app.chat:chat",
-    "threads": "app.thread_commands:threads",
-    "index": "app.index:index",
-    "worker": "app.worker:worker",
-    "check": "app.check:check",
-    "serve": "app.serve:serve",
-    "mcp": "app.mcp_server.stdio:mcp",
-    "eval": "app.evaluate:evaluate",
-    "compare": "app.compare:compare",
-    "library": "app.library_commands:library",
-    "pull": "app.pull:pull",
-    "graph": "app.draw:graph",
-}
-
-
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
     """Import the function of a command, and no other's."""
-    module, _, function = FUNCTIONS[name].partition(":")
+    module, _, function = COMMANDS[name].function.partition(":")
     found: Callable[[argparse.Namespace], int] = getattr(import_module(module), function)
     return found

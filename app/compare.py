@@ -133,7 +133,6 @@ def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
 
 
 def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) -> None:
-    from core.files import write_private
 
     if options.json:
         screen.json(compared.as_json())
@@ -142,14 +141,11 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
 
         show_comparison(compared, screen)
     if options.output:
-        from app.options import unwritable
+        from app.options import write_file
         from evaluation.comparison.written_forms import FORMS
 
         content = FORMS[options.output.suffix](compared)
-        try:
-            write_private(options.output, content.encode("utf-8", "replace"))
-        except OSError as error:
-            raise unwritable(options.output, error) from error
+        write_file(options.output, content.encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")
 
 

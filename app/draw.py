@@ -9,6 +9,11 @@ from app.screen import Screen
 from core.files import NotRegularFileError
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``graph``."""
+    parser.add_argument("--output", type=Path, metavar="FILE", help="draw into FILE: .svg, .png or .mmd")
+
+
 def graph(options: argparse.Namespace) -> int:
     """Print the Mermaid text, or draw it into the file named."""
     from app.options import unwritable

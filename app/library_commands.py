@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from app.options import file_path, require_writable_file, unwritable
+from app.options import file_path, require_writable_file, unwritable, write_file
 from core.errors import RequestError
 from core.text import as_json, shown
 from retrieval.library.copying import copy_library
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.screen import Screen
     from app.settings import Settings
     from retrieval.library.copying import Copied, Source
-    from retrieval.store import Store
+    from retrieval.searching_store import Store
     from retrieval.sync_report import Progress
 
 OWN = "library"
@@ -60,17 +60,13 @@ def export_labels(options: argparse.Namespace, settings: Settings, screen: Scree
     """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
     from app.feedback import examples_of
     from app.threads.opening import opened_feedback
-    from core.files import write_private
 
     require_writable_file(options.file)
     with opened_feedback(settings) as feedback:
         rows = examples_of(feedback.labels())
     if not rows:
         raise RequestError("There is no feedback yet: judge answers in the page, in a chat, or over the server's API.")
-    try:
-        write_private(options.file, "".join(f"{as_json(row)}\n" for row in rows).encode("utf-8", "replace"))
-    except OSError as error:
-        raise unwritable(options.file, error) from error
+    write_file(options.file, "".join(f"{as_json(row)}\n" for row in rows).encode("utf-8", "replace"))
     screen.result(f"Labels written into {shown(options.file)}: {len(rows):,}")
 
 

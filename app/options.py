@@ -107,6 +107,16 @@ def require_writable_file(path: Path) -> None:
         raise unwritable(path, error) from error
 
 
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the user alone may read. Raises `RequestError` where it cannot be written."""
+    from core.files import write_private
+
+    try:
+        write_private(path, data)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def unwritable(path: Path, error: OSError) -> RequestError:
     """The error of a file that cannot be written."""
     from core.errors import RequestError

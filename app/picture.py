@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.graph import END, START
 
-from app.options import require_writable_file, unwritable
+from app.options import require_writable_file, write_file
 from app.svg import BARE, RUN, graph_body, header, page
 from app.visits import Visits
 from core.errors import RequestError
-from core.files import write_private
 from core.text import shown
 from evaluation.reporting.markup import joined
 
@@ -47,11 +46,7 @@ class Picture:
         """
         path = Path(path)
         require_suffix(path)
-        data = self.data(path.suffix)
-        try:
-            write_private(path, data)
-        except OSError as error:
-            raise unwritable(path, error) from error
+        write_file(path, self.data(path.suffix))
 
 
 def require_suffix(path: Path) -> None:

@@ -21,8 +21,9 @@ from benchmarks.harness import aligned, end, option_parser
 from retrieval.library.backup import Backup, write_backup
 from retrieval.library.copying import copy_library
 from retrieval.library.library import Library, open_store
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Store
+from retrieval.store import Model
 from tests.unit.retrieval.fakes import BagOfWords
 
 QUESTIONS = 50

@@ -28,7 +28,7 @@ from benchmarks.index.recall import WAYS
 from benchmarks.sample import open_docs
 from evaluation.measures.statistics import mean
 from retrieval.library.library import Library
-from retrieval.store import Store
+from retrieval.searching_store import Store
 
 TITLE = re.compile(r"^# (.*?\b([A-Z]+\d{3,}))\s*$", re.M)
 MESSAGE = re.compile(r"^> *(\S.{9,})$", re.M)

@@ -1,25 +1,94 @@
-"""What every store of passages is to LangChain: a ``VectorStore`` that is searched in three ways."""
+"""What every store of passages does alike: a LangChain ``VectorStore`` over a database, searched in three ways."""
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, Self, get_args
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, Self, get_args
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
+from core.errors import RequestError
 from core.text import clean
+from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
 from retrieval.filters import Filter, Visible
-from retrieval.store import Model, Search
+from retrieval.passage_columns import row_id
+from retrieval.settings_changes import changes, other_dimension, other_model
+from retrieval.splitter import SplitSettings
+from retrieval.store import (
+    MOST_AROUND,
+    WAIT,
+    Contents,
+    FileQueue,
+    Made,
+    Model,
+    Record,
+    Roots,
+    Search,
+    SplitFile,
+    Surroundings,
+    Uploads,
+)
+from retrieval.sync_report import Progress, SyncReport, VerifyReport
+from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
+
+File = tuple[int, bytes, str | None]  # a document's id, path and hash
 
 
-class SearchingStore(VectorStore):
-    """Passages that are searched by words, by vectors, or by both; `_search` is the store's own."""
+class Database(Protocol):
+    """Transactions of a store's database; ``place`` is what messages call it."""
 
+    place: str
+    writable: bool
+    notes: list[str]
+
+    def reading(self) -> AbstractContextManager[Any]: ...
+    def writing(self) -> AbstractContextManager[Any]: ...
+    def only_writer(self, seconds: float) -> AbstractContextManager[None]: ...
+    def close(self) -> None: ...
+
+
+class Rows(Protocol):
+    """The module that reads and writes a database's rows within a transaction."""
+
+    AT_PATH: str  # a condition on documents
+
+    def made_with(self, connection: Any) -> Made: ...
+    def make_room_for(self, connection: Any, embedding: str, dimension: int) -> None: ...
+    def set_meta(self, connection: Any, **values: object) -> None: ...
+    def clear(self, connection: Any, embedding: str, dimension: int, settings: SplitSettings) -> None: ...
+    def known_vectors(self, connection: Any, hashes: Sequence[bytes]) -> dict[bytes, Vectors]: ...
+    def put_spare_vectors(self, connection: Any, vectors: Mapping[bytes, Vectors]) -> None: ...
+    def put_files(self, connection: Any, files: Sequence[SplitFile], vectors: Vectors | None) -> None: ...
+    def remove_documents(self, connection: Any, ids: Collection[int]) -> None: ...
+    def touch(self, connection: Any, stamps: Iterable[tuple[bytes, int]]) -> None: ...
+    def get_records(self, connection: Any) -> dict[bytes, Record]: ...
+    def get_checksums(self, connection: Any) -> list[str]: ...
+    def get_contents(self, connection: Any, documents: Collection[int]) -> dict[int, Contents]: ...
+    def get_passages(self, connection: Any, ids: Sequence[int]) -> dict[int, Document]: ...
+    def files_of(self, connection: Any, condition: str, values: Sequence[object]) -> dict[int, File]: ...
+
+
+class Store(VectorStore):
+    """Documents with their passages and vectors, the roots that they come from, and the search over them.
+
+    Many threads and processes may read at once, also during a write; what changes the store is called within
+    `only_writer`, and each call is a transaction. Every method may raise ``IndexDamaged``, after which `start_over` or
+    the next `Library.sync` makes anew what can be.
+    """
+
+    database: Database
+    rows: Rows
     model: Model
     default_search: Search
+    queue: FileQueue | None = None  # if many machines may read files; else each sync reads them itself
+    uploads: Uploads | None = None  # if the store keeps them; else they lie in a folder of the server's machine
 
     @classmethod
     def from_texts(cls, texts: list[str], embedding: Embeddings, *_: Any, **__: Any) -> Self:
@@ -30,6 +99,227 @@ class SearchingStore(VectorStore):
     def embeddings(self) -> Embeddings:
         """The model that passages and queries are embedded with."""
         return self.model.embeddings
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be repaired, for the next report; the caller clears it."""
+        return self.database.notes
+
+    @property
+    def writable(self) -> bool:
+        """False if this process may only read the store."""
+        return self.database.writable
+
+    def close(self) -> None:
+        """Release what the store holds open."""
+        self.database.close()
+
+    @abstractmethod
+    def roots(self) -> Roots:
+        """Return the files and folders that were added."""
+
+    @abstractmethod
+    def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
+        """Add or replace roots; the links of those in ``followed`` are followed wherever they lead."""
+
+    @abstractmethod
+    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
+        """Remove a root, and documents by id."""
+
+    @abstractmethod
+    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
+        """Replace the patterns of files that are left out, and remove documents by id."""
+
+    def only_writer(self, seconds: float = WAIT) -> AbstractContextManager[None]:
+        """Be the only one that writes, of all processes. Raises ``IndexBusy`` if another does so after ``seconds``."""
+        return self.database.only_writer(seconds)
+
+    @abstractmethod
+    def writer(self) -> str:
+        """Name the process that writes, as the beginning of a sentence."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Drop what an interrupted write left, and bring up to date what is derived from the documents."""
+
+    @abstractmethod
+    def start_over(self) -> None:
+        """Put a damaged store aside, and begin a new one with its roots and whatever is intact."""
+
+    @abstractmethod
+    def verify(self, sync: Callable[[Progress | None], SyncReport], progress: Progress | None) -> VerifyReport:
+        """Check everything for damage and repair it, with ``sync`` where documents must be read again."""
+
+    @abstractmethod
+    def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
+        """Return True if a passage fits the filter and is of a ``visible`` path."""
+
+    def records(self) -> dict[bytes, Record]:
+        """Return every file's record, by path."""
+        with self.database.reading() as connection:
+            return self.rows.get_records(connection)
+
+    def checksums(self) -> list[str]:
+        """Return the SHA-256 of each document that has passages, sorted."""
+        with self.database.reading() as connection:
+            return self.rows.get_checksums(connection)
+
+    def made(self) -> Made:
+        """Return what the passages were made with."""
+        with self.database.reading() as connection:
+            return self.rows.made_with(connection)
+
+    def contents(self, documents: Collection[int]) -> dict[int, Contents]:
+        """Return the passages and vectors of documents by id; unknown ids, and those without passages, are left out."""
+        with self.database.reading() as connection:
+            return self.rows.get_contents(connection, documents)
+
+    def outdated(self, settings: SplitSettings) -> list[str]:
+        """Return a sentence for each setting that changed since the store was filled."""
+        made = self.made()
+        return changes(made.embedding, made.dimension, made.splitter, self.model, settings)
+
+    def clear_outdated(self, settings: SplitSettings) -> list[str]:
+        """Remove all passages if they were made with other settings; return the reasons."""
+        reasons = self.outdated(settings)
+        if reasons:  # the new model is tried first
+            dimension = self._dimension()
+            with self.database.writing() as connection:
+                self.rows.clear(connection, self.model.name, dimension, settings)
+        elif not self.made().splitter:
+            with self.database.writing() as connection:
+                self.rows.set_meta(connection, **asdict(settings))
+        return reasons
+
+    def keep_vectors(self, vectors: Mapping[bytes, Vectors]) -> None:
+        """Keep vectors by the hash of their text: what is put next is not embedded. `settle` drops the rest."""
+        with self.database.writing() as connection:
+            self.rows.put_spare_vectors(connection, vectors)
+
+    def put(self, files: Sequence[SplitFile]) -> None:
+        """Embed the texts that are new to the store, then write all files or none."""
+        vectors = self.embedded([passage.page_content for file in files for passage in file.passages])
+        with self.database.writing() as connection:
+            if vectors is not None:
+                self._record_model(connection, vectors.shape[1])
+            self.rows.put_files(connection, files, vectors)
+
+    def remove(self, documents: Collection[int]) -> None:
+        """Remove documents by id, with their passages."""
+        with self.database.writing() as connection:
+            self.rows.remove_documents(connection, documents)
+
+    def touch(self, stamps: Iterable[tuple[bytes, int]]) -> None:
+        """Record the modification times of files whose content is unchanged."""
+        with self.database.writing() as connection:
+            self.rows.touch(connection, stamps)
+
+    def passage(self, id_: str, visible: Visible | None = None) -> Document | None:
+        """Return the passage with an id; None if there is none, or the path of its document is not ``visible``."""
+        if (row := row_id(id_)) is None:
+            return None
+        with self.database.reading() as connection:
+            for passage, (_, path, _) in self._passages(connection, "passages.id = ?", row):
+                return passage if visible is None or visible(path) else None
+        return None
+
+    def surroundings(
+        self,
+        source: str,
+        passage: str,
+        start: int,
+        end: int,
+        *,
+        page: int | None = None,
+        row: int | None = None,
+        most: int = MOST_AROUND,
+    ) -> Surroundings:
+        """Return up to ``most`` characters of a document before and after ``passage[start:end]``, from whole words.
+
+        What two passages share is there once, and a blank line stands between pages and rows. If the document no longer
+        has the passage, or has it more than once on that page or in that row, there is only the passage itself.
+        """
+        before, quote, after = passage[:start], passage[start:end], passage[end:]
+        path = sha256 = None
+        with self.database.reading() as connection:
+            found = [
+                (one, file)
+                for one, file in self._passages(connection, "hash = ?", text_hash(passage))
+                if (one.metadata["source"], one.metadata["page"], one.metadata["row"]) == (source, page, row)
+            ]
+            files = {file for _, file in found}
+            if len(files) == 1:
+                ((document, name, sha256),) = files
+                path = Path(os.fsdecode(name))
+            if len(found) == 1:  # ids are in the order of the text
+                one, near = found[0][0], f"document = ? AND passages.id {{}} LIMIT {READ}"
+                place = (document, int(one.id or 0))
+                earlier = self._passages(connection, near.format("< ? ORDER BY passages.id DESC"), *place)
+                later = self._passages(connection, near.format("> ? ORDER BY passages.id"), *place)
+                before = preceding(one, (other for other, _ in earlier), most - len(before)) + before
+                after = after + following(one, (other for other, _ in later), most - len(after))
+        return Surroundings(last(before, most), quote, first(after, most), path, sha256)
+
+    def text_of(self, path: bytes, page: int | None, most: int) -> tuple[str, bool]:
+        """Return up to ``most`` characters of a file or of one of its pages, and whether that is all.
+
+        What two passages share is there once, and a blank line stands between pages and rows. Without passages it is
+        "".
+        """
+        on_page, values = ("", (path,)) if page is None else (" AND page = ?", (path, page))
+        condition = f"{self.rows.AT_PATH}{on_page} ORDER BY passages.id LIMIT {READ_OF_DOCUMENT + 1}"
+        with self.database.reading() as connection:
+            passages = [passage for passage, _ in self._passages(connection, condition, *values)]
+        text = joined(passages[:READ_OF_DOCUMENT])
+        return first(text, most), len(passages) <= READ_OF_DOCUMENT and len(text) <= most
+
+    def embedded(self, texts: Sequence[str]) -> Vectors | None:
+        """Return a vector for each text, of which new ones are embedded; None for no texts."""
+        if not texts:
+            return None
+        with self.database.reading() as connection:
+            dimension = self.rows.made_with(connection).dimension
+            known = self.rows.known_vectors(connection, [*{text_hash(text) for text in texts}])
+
+        def check(vectors: Vectors) -> None:
+            nonlocal dimension
+            dimension = dimension or vectors.shape[1]
+            self._check_dimension(vectors, dimension)
+
+        def save(new: Mapping[bytes, Vectors]) -> None:
+            with self.database.writing() as connection:
+                self._record_model(connection, dimension)
+                self.rows.put_spare_vectors(connection, new)
+
+        return embed_new(self.model, texts, known, check, save)
+
+    def _passages(self, connection: Any, condition: str, *values: object) -> list[tuple[Document, File]]:
+        """Return the passages that meet a condition in SQL, in its order, with their documents."""
+        files = self.rows.files_of(connection, condition, values)
+        passages = self.rows.get_passages(connection, list(files))
+        return [(passages[id_], file) for id_, file in files.items()]
+
+    def _dimension(self) -> int:
+        """Return the length of the embedding model's vectors."""
+        return int(embed_query(self.embeddings, "dimension", self.model.name).shape[1])
+
+    def _record_model(self, connection: Any, dimension: int) -> None:
+        """Record the model with the first vectors. Raises ``RequestError`` for vectors of any other model."""
+        made = self.rows.made_with(connection)
+        if not made.embedding:
+            self.rows.make_room_for(connection, self.model.name, dimension)
+        elif made.embedding != self.model.name:
+            raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
+
+    def _check_dimension(self, vectors: Vectors, dimension: int) -> None:
+        """Raise ``OtherDimensionError`` unless vectors have the store's dimension, and tell the next sync."""
+        given = vectors.shape[1]
+        if given == dimension:
+            return
+        if self.database.writable:
+            with self.database.writing() as connection:
+                self.rows.set_meta(connection, dimension=0)
+        raise OtherDimensionError(other_dimension(self.database.place, self.model, dimension, given))
 
     def similarity_search(
         self,

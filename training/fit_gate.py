@@ -32,7 +32,7 @@ from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
-from retrieval.store import Store
+from retrieval.searching_store import Store
 from training.fit_critic import cross_fitted, write
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")

@@ -10,12 +10,10 @@ import psycopg
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from psycopg import sql
 from psycopg.rows import dict_row
-from psycopg_pool import ConnectionPool
 
 from core.errors import RequestError
-from retrieval.postgres.database import CONNECTIONS, Connection, parameters_of, place_of, translated
+from retrieval.postgres.database import Connection, parameters_of, place_of, pool_of, translated
 from retrieval.postgres.migrations import lock_migration, schema_exists
-from retrieval.store import WAIT
 
 SCHEMA = "selfrag"  # those of libraries have an underscore after it
 _USE = sql.SQL("SET LOCAL lock_timeout = '10s'; SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA))
@@ -105,14 +103,7 @@ class SharedDatabase:
         with translated(self.place):
             with psycopg.connect(**parameters) as connection:
                 self._prepare(connection)
-            self._pool = ConnectionPool(
-                kwargs=parameters,
-                min_size=0,
-                max_size=CONNECTIONS,
-                timeout=WAIT,
-                check=ConnectionPool.check_connection,
-                open=True,
-            )
+            self._pool = pool_of(parameters)
 
     def close(self) -> None:
         """Close the connections."""

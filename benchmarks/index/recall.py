@@ -34,8 +34,9 @@ from evaluation.measures.statistics import Difference, Estimate, difference, mea
 from evaluation.records import Example
 from retrieval.library.library import Library, open_store
 from retrieval.ranking import fuse
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Search, Store
+from retrieval.store import Model, Search
 
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")
 QUESTIONS = SAMPLE.parent / "questions.jsonl"

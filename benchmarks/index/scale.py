@@ -37,8 +37,9 @@ from benchmarks.postgres_server import started_server
 from retrieval.filters import Filter
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library, open_store
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Machine, Model, Search, Store
+from retrieval.store import Machine, Model, Search
 from retrieval.sync_report import Advance
 
 EMBEDDED = "embedded"

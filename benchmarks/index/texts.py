@@ -7,7 +7,8 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from retrieval.store import Record, SplitFile, Store
+from retrieval.searching_store import Store
+from retrieval.store import Record, SplitFile
 
 
 def put_texts(store: Store, texts: Sequence[str], metadatas: Sequence[Mapping[str, Any]] = ()) -> None:

@@ -51,6 +51,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         """Open or create the database in ``folder``; bring an older one up to date, start over if it is damaged."""
         self.folder = folder
+        self.place = shown(folder)
         self.notes: list[str] = []
         self._path = folder / NAME
         self._idle: list[sqlite3.Connection] = []

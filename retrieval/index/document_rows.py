@@ -1,8 +1,10 @@
-"""Write documents and passages to the database, and read them back with their checksums verified."""
+"""Write rows, and read them back with their checksums verified: see `retrieval.searching_store.Rows`."""
 
 import sqlite3
+import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,18 +12,36 @@ from langchain_core.documents import Document
 
 from core.errors import damaged
 from core.words import CJK, pairs_of
-from retrieval.index.schema import next_generation
-from retrieval.index.vector_rows import chunks, put_vector, vectors_of
+from retrieval.index.schema import Snapshot, next_generation
+from retrieval.index.schema import set_meta as set_meta
+from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, vectors_of
+from retrieval.index.vector_rows import known_vectors as known_vectors
+from retrieval.index.vector_rows import put_spare_vectors as put_spare_vectors
 from retrieval.passage_columns import columns_of, metadata_of
-from retrieval.store import Contents, Record
+from retrieval.searching_store import File
+from retrieval.splitter import SplitSettings
+from retrieval.store import Contents, Made, Record, SplitFile
 from retrieval.sync_report import Status
 from retrieval.unit_vectors import Vectors, text_hash
 
+AT_PATH = "path = ?"
 _PASSAGES = (
     "SELECT passages.id, document, name, text, page, row, offset, passages.date, extra, title, heading, pairs, "
     "passages.seal, path, origin, status, reason, documents.date, documents.seal "
     "FROM passages JOIN documents ON documents.id = document"
 )
+_FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
+
+
+def made_with(connection: sqlite3.Connection) -> Made:
+    """Return what the index's passages were made with."""
+    snapshot = Snapshot.of(connection)
+    return Made(snapshot.embedding, snapshot.dimension, snapshot.splitter)
+
+
+def make_room_for(connection: sqlite3.Connection, embedding: str, dimension: int) -> None:
+    """Record the embedding model of an index without passages."""
+    set_meta(connection, embedding=embedding, dimension=dimension)
 
 
 def get_checksums(connection: sqlite3.Connection) -> list[str]:
@@ -45,9 +65,22 @@ def get_records(connection: sqlite3.Connection) -> dict[bytes, Record]:
     return records
 
 
-def put_record(connection: sqlite3.Connection, record: Record) -> int:
+def put_files(connection: sqlite3.Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
+    """Write files with the vectors of all their passages, each in place of its old record."""
+    if vectors is not None and not Snapshot.of(connection).dimension:  # a search with other vectors marked it meanwhile
+        set_meta(connection, dimension=vectors.shape[1])
+    start = 0
+    for file in files:
+        end = start + len(file.passages)
+        document = _put_record(connection, file.record)
+        if vectors is not None and file.passages:
+            _put_passages(connection, document, file.passages, vectors[start:end])
+        start = end
+
+
+def _put_record(connection: sqlite3.Connection, record: Record) -> int:
     """Write a document, replacing the one of the same id and its passages; return the new id."""
-    remove_records(connection, [record.id] if record.id else [])
+    remove_documents(connection, [record.id] if record.id else [])
     cursor = connection.execute(
         "INSERT INTO documents (path, sha256, size, mtime_ns, status, reason, date, origin, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, 'file', ?)",
@@ -59,22 +92,26 @@ def put_record(connection: sqlite3.Connection, record: Record) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def touch_records(connection: sqlite3.Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
+def touch(connection: sqlite3.Connection, stamps: Iterable[tuple[bytes, int]]) -> None:
     """Record the modification times of files whose content is unchanged."""
     connection.executemany("UPDATE documents SET mtime_ns = ?2 WHERE path = ?1", list(stamps))
 
 
-def remove_records(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
+def remove_documents(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove documents with their passages, keywords and vectors."""
     connection.executemany("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in ids])
     next_generation(connection)
 
 
-def unindex_files(connection: sqlite3.Connection) -> None:
-    """Remove all passages and mark the files to be read again."""
+def clear(connection: sqlite3.Connection, embedding: str, dimension: int, settings: SplitSettings) -> None:
+    """Remove all passages, and mark all files to be read again with these settings."""
     connection.execute("DELETE FROM passages")
     connection.execute("UPDATE documents SET passages = 0")
     read_again(connection)
+    drop_spare_vectors(connection)
+    # A new index id: vectors in memory or in the file may have the same passage ids but another model.
+    set_meta(connection, index=uuid.uuid4().hex, embedding=embedding, dimension=dimension, **asdict(settings))
+    next_generation(connection)
 
 
 def read_again(connection: sqlite3.Connection) -> None:
@@ -94,7 +131,9 @@ def index_pairs(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE passages SET pairs = ?, seal = ? WHERE id = ?", (pairs, new_seal, id_))
 
 
-def put_passages(connection: sqlite3.Connection, document: int, passages: Sequence[Document], vectors: Vectors) -> None:
+def _put_passages(
+    connection: sqlite3.Connection, document: int, passages: Sequence[Document], vectors: Vectors
+) -> None:
     """Write the passages of a document with their vectors."""
     for passage, vector in zip(passages, vectors, strict=True):
         columns = columns_of(passage)
@@ -125,9 +164,15 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
     return found
 
 
-def get_contents(connection: sqlite3.Connection, documents: Iterable[int], dimension: int) -> dict[int, Contents]:
+def files_of(connection: sqlite3.Connection, condition: str, values: Sequence[object]) -> dict[int, File]:
+    """Return the id, path and hash of the document of each passage that meets a condition, by the passage's id."""
+    found = connection.execute(f"{_FILES} WHERE {condition}", values)
+    return {id_: (document, path, sha256) for id_, document, path, sha256 in found}
+
+
+def get_contents(connection: sqlite3.Connection, documents: Iterable[int]) -> dict[int, Contents]:
     """Return the passages of documents, in the order of their text, with their vectors, all verified."""
-    found = {}
+    found, dimension = {}, Snapshot.of(connection).dimension
     for document in documents:
         ids = [
             id_ for (id_,) in connection.execute("SELECT id FROM passages WHERE document = ? ORDER BY id", (document,))

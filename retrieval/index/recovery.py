@@ -7,6 +7,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from core.errors import IndexDamaged
 from retrieval.index.schema import (
     LARGEST,
@@ -45,8 +47,8 @@ def recover(damaged: Path, connection: sqlite3.Connection) -> None:
         set_meta(connection, embedding=embedding, dimension=dimension)
         for sql, key in ((VECTORS, "passage"), (_SPARE_VECTORS, "rowid")):
             for rows in _rows(old, sql, key):
-                intact = [(row[1], row[2]) for row in rows if _is_intact(row, dimension, str(meta.get("format")))]
-                put_spare_vectors(connection, intact)
+                intact = [row[1:3] for row in rows if _is_intact(row, dimension, str(meta.get("format")))]
+                put_spare_vectors(connection, {hash_: np.frombuffer(blob, np.float32) for hash_, blob in intact})
 
 
 def _copy_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:

@@ -1,6 +1,6 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -9,25 +9,34 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexDamaged, RequestError, damaged
-from core.text import shown
 from retrieval.filters import Filter, Visible
+from retrieval.index import document_rows as rows
 from retrieval.index.condition import Condition
 from retrieval.index.database import Database
-from retrieval.index.document_rows import get_passages
-from retrieval.index.embedding import check_dimension
 from retrieval.index.keyword_search import search_keywords
-from retrieval.index.register import Register
-from retrieval.index.schema import Snapshot
-from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived
-from retrieval.index.vector_rows import vectors_of
+from retrieval.index.manifest import remove_partial_files
+from retrieval.index.schema import (
+    Snapshot,
+    add_roots,
+    get_excluded,
+    get_followed,
+    get_roots,
+    remove_root,
+    set_excluded,
+)
+from retrieval.index.sqlite_files import lock_holder
+from retrieval.index.vector_file import VectorIndex, keyword_index_is_intact, save_derived, save_roots
+from retrieval.index.vector_rows import drop_spare_vectors, has_spare_vectors, vectors_of
+from retrieval.index.verification import verify
 from retrieval.ranking import best_passages
-from retrieval.searching_store import SearchingStore
+from retrieval.searching_store import Store
 from retrieval.settings_changes import other_model
-from retrieval.store import Model, Search
+from retrieval.store import Model, Roots, Search
+from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import Vectors, embed_query
 
 
-class PassageStore(Register, SearchingStore):
+class PassageStore(Store):
     """Passages in SQLite with hybrid search: BM25 and vectors, fused.
 
     Many threads may read at once, also during a write. A Document found has the metadata ``id``, ``source``,
@@ -35,11 +44,16 @@ class PassageStore(Register, SearchingStore):
     query); where there are any, ``title`` of the document and ``heading``, those above the passage.
     """
 
+    database: Database
+    rows = rows
+
     def __init__(
         self, database: Database, embeddings: Embeddings, embedding_name: str, *, search: Search = "hybrid"
     ) -> None:
         """Wrap an open database, which ``close`` closes; ``search`` is the default kind of search."""
-        super().__init__(database, VectorIndex(database.folder), Model(embeddings, embedding_name))
+        self.database = database
+        self.vectors = VectorIndex(database.folder)
+        self.model = Model(embeddings, embedding_name)
         self.default_search = search
         self._keyword_index_checked = False
 
@@ -48,15 +62,64 @@ class PassageStore(Register, SearchingStore):
         """Open or create the store in ``folder``."""
         return cls(Database(folder), embeddings, embedding_name, search=search)
 
-    def close(self) -> None:
-        """Close the database."""
-        self.database.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def roots(self) -> Roots:
+        """Return the files and folders that were added."""
+        with self.database.reading() as connection:
+            return Roots(get_roots(connection), get_followed(connection), excluded=get_excluded(connection))
+
+    def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
+        """Add or replace roots, in the manifest too, so that they survive damage to the database."""
+        with self.database.writing() as connection:
+            add_roots(connection, dict(roots), followed)
+        save_roots(self.database)
+
+    def remove_root(self, root: bytes, documents: Collection[int]) -> None:
+        """Remove a root, and documents by id."""
+        with self.database.writing() as connection:
+            remove_root(connection, root)
+            rows.remove_documents(connection, documents)
+        save_derived(self.database, self.vectors)
+
+    def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
+        """Replace the patterns of files that are left out, in the manifest too, and remove documents by id."""
+        with self.database.writing() as connection:
+            set_excluded(connection, patterns)
+            rows.remove_documents(connection, documents)
+        save_derived(self.database, self.vectors)
+
+    def writer(self) -> str:
+        """Name the process that holds the writer lock, as the beginning of a sentence."""
+        return lock_holder(self.database.folder)
+
+    def settle(self) -> None:
+        """Drop vectors of no passage and files that were not finished; bring the vector file up to date."""
+        remove_partial_files(self.database.folder)
+        with self.database.reading() as connection:
+            leftover = has_spare_vectors(connection)
+        if leftover:
+            with self.database.writing() as connection:
+                drop_spare_vectors(connection)
+        save_derived(self.database, self.vectors)
+
+    def start_over(self) -> None:
+        """Move a damaged database aside, and make a new one of what is intact."""
+        self.database.start_over()
+
+    def verify(self, sync: Callable[[Progress | None], SyncReport], progress: Progress | None) -> VerifyReport:
+        """Check the whole index for damage and repair it; see `Library.verify`."""
+        return verify(self.database, self.vectors, sync, progress)
+
+    def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
+        """Return True if a passage fits the filter and is of a ``visible`` path."""
+        with self.database.reading() as connection:
+            condition = Condition.of(connection, filter, visible)
+            return condition is None or len(condition) > 0
 
     def _search(
         self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
@@ -66,9 +129,9 @@ class PassageStore(Register, SearchingStore):
         if k < 1 or not snapshot.dimension:
             return []
         if snapshot.embedding != self.model.name:
-            raise RequestError(other_model(shown(self.database.folder), snapshot.embedding, self.model.name))
+            raise RequestError(other_model(self.database.place, snapshot.embedding, self.model.name))
         vector = embed_query(self.embeddings, query, self.model.name)
-        check_dimension(self.database, self.model, vector, snapshot.dimension)
+        self._check_dimension(vector, snapshot.dimension)
         with self._restarting_if_damaged(), self.database.reading() as connection:
             condition = Condition.of(connection, only, visible)
             snapshot = Snapshot.of(connection)
@@ -92,7 +155,7 @@ class PassageStore(Register, SearchingStore):
         except IndexDamaged as error:
             self.database.start_over()
             raise IndexDamaged(
-                f"The index in {shown(self.database.folder)} was damaged and has been put aside: "
+                f"The index in {self.database.place} was damaged and has been put aside: "
                 "ask again, and it is made anew."
             ) from error
 
@@ -121,7 +184,7 @@ class _Candidates:
         return search_keywords(self._snapshot.connection, self._query, count, self._snapshot.passages, self._only)
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
-        found = get_passages(self._snapshot.connection, ids)
+        found = rows.get_passages(self._snapshot.connection, ids)
         if any(id_ not in found and id_ <= self._snapshot.reached.passage for id_ in ids):
             raise damaged()  # higher ids were added after this snapshot
         return found

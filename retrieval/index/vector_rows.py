@@ -2,7 +2,7 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -26,9 +26,9 @@ def put_vector(connection: sqlite3.Connection, passage: int, hash_: bytes, vecto
     connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (passage, blob, seal(hash_, blob)))
 
 
-def put_spare_vectors(connection: sqlite3.Connection, vectors: Iterable[tuple[bytes, bytes]]) -> None:
-    """Save vectors of passages that are not written yet, given as (hash of the text, vector's bytes)."""
-    rows = ((hash_, blob, seal(hash_, blob)) for hash_, blob in vectors)
+def put_spare_vectors(connection: sqlite3.Connection, vectors: Mapping[bytes, Vectors]) -> None:
+    """Save vectors of passages that are not written yet, by text hash."""
+    rows = ((hash_, blob, seal(hash_, blob)) for hash_, blob in ((key, one.tobytes()) for key, one in vectors.items()))
     connection.executemany("INSERT OR REPLACE INTO spare_vectors VALUES (?, ?, ?)", rows)
 
 

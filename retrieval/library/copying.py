@@ -14,8 +14,9 @@ import numpy as np
 from core.errors import IndexBusy, RequestError
 from core.files import is_below
 from core.text import shown
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, SplitFile, Store, Upload, Uploads
+from retrieval.store import UPLOADS, Contents, KeptFiles, Made, Record, Roots, SplitFile, Upload, Uploads
 from retrieval.sync_report import Progress, TimeEstimate
 from retrieval.unit_vectors import Vectors, text_hash
 

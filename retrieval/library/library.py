@@ -21,8 +21,9 @@ from retrieval.index.store import PassageStore
 from retrieval.library.discovery import LINK_OUTSIDE, find_documents, is_system
 from retrieval.library.queued_sync import queue_changes, read_upload, send, sync_by_queue
 from retrieval.library.sync import Sync
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, WAIT, FileQueue, Machine, Model, Roots, Search, Store
+from retrieval.store import UPLOADS, WAIT, FileQueue, Machine, Model, Roots, Search
 from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError
 

@@ -12,8 +12,9 @@ from core.errors import IndexBusy, RequestError
 from core.files import read_regular
 from retrieval.library.sync import Plan, Sync
 from retrieval.library.worker import Worker
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import FileQueue, Store, Uploads
+from retrieval.store import FileQueue, Uploads
 from retrieval.sync_report import Progress, SyncReport, TimeEstimate
 
 PAUSE = 0.2  # seconds until the files that others read are looked for again
@@ -72,7 +73,7 @@ def read_upload(store: Store, queue: FileQueue, uploads: Uploads, path: bytes, s
 
 
 def send(queue: FileQueue, most: int | None = None) -> int:
-    """Send files to other machines, as `FileQueue.send`; return how many are too large, or cannot be read."""
+    """Send files to other machines, as `PostgresQueue.send`; return how many are too large, or cannot be read."""
 
     def read(path: bytes) -> bytes | None:
         try:

@@ -13,8 +13,9 @@ from core.text import shown
 from retrieval.documents.load import LARGEST, documents_of
 from retrieval.library.discovery import Found, Stamp, find_documents
 from retrieval.sandbox.pool import Readers, Reading
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings, split
-from retrieval.store import UPLOADS, Record, Roots, SplitFile, Store
+from retrieval.store import UPLOADS, Record, Roots, SplitFile
 from retrieval.sync_report import Failure, Progress, Skipped, Status, SyncReport, TimeEstimate
 from retrieval.unit_vectors import BATCH
 

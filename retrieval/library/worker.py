@@ -20,8 +20,9 @@ from core.text import shown
 from retrieval.library.discovery import Stamp
 from retrieval.library.sync import split_file
 from retrieval.sandbox.pool import Readers, Reading
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile, Store
+from retrieval.store import UPLOADS, FileQueue, Job, Record, SplitFile
 from retrieval.unit_vectors import BATCH
 
 LEASE = 60.0  # seconds after which the files of a process that ended are another's

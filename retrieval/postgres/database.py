@@ -68,6 +68,7 @@ class Database:
         """Connect, and make or migrate the library's schema. Raises ``RequestError``, ``StoreUnavailable``."""
         self._parameters = parameters_of(url)
         self.place = f"library '{one_line(library)}' {place_of(self._parameters)}"
+        self.notes: list[str] = []  # nothing is repaired unasked
         self._schema = schema_name(library)
         with translated(self.place):
             with self._connect() as connection:
@@ -75,14 +76,7 @@ class Database:
             self.writable = prepared.writable
             names = sql.Identifier(self._schema), sql.Identifier(prepared.extensions)
             self._reading, self._writing = _READING.format(*names), _WRITING.format(*names)
-            self._pool = ConnectionPool(
-                kwargs=self._parameters,
-                min_size=0,
-                max_size=CONNECTIONS,
-                timeout=WAIT,
-                check=ConnectionPool.check_connection,  # one of before a restart of the server is dead
-                open=True,
-            )
+            self._pool = pool_of(self._parameters)
         self._writer = threading.RLock()
         self._lock: Connection | None = None
 
@@ -228,6 +222,18 @@ def parameters_of(url: str) -> dict[str, Any]:
     process = f"Process {os.getpid()} on {platform.node()[:20]} ({one_line(command)[:20]})"
     own = _KEEPALIVES | {"connect_timeout": _SECONDS, "application_name": process, "client_encoding": "UTF8"}
     return own | given | {"autocommit": True, "prepare_threshold": None}
+
+
+def pool_of(parameters: dict[str, Any]) -> ConnectionPool[Connection]:
+    """Return a pool of connections that are made when they are needed."""
+    return ConnectionPool(
+        kwargs=parameters,
+        min_size=0,
+        max_size=CONNECTIONS,
+        timeout=WAIT,
+        check=ConnectionPool.check_connection,  # one of before a restart of the server is dead
+        open=True,
+    )
 
 
 def place_of(parameters: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The queue of files that many processes and machines read: see `retrieval.store.FileQueue`."""
+"""The queue of the files of a library that are still to be read, by any process and machine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -81,7 +81,11 @@ class PostgresQueue:
         self._database = store.database
 
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
-        """Queue files; what is queued already keeps its place, and its taker if it did not change."""
+        """Queue files by path, with their size and modification time; drop this machine's that are not ``present``.
+
+        What is queued already keeps its place, and its taker if it did not change. Uploads that are not read yet are
+        queued too.
+        """
         with self._database.writing() as connection:
             queued = connection.execute(
                 "SELECT id, path FROM queue WHERE machine = %s", (self.machine.name,)
@@ -102,7 +106,10 @@ class PostgresQueue:
         )
 
     def take(self, worker: str, most: int, lease: float, *, everywhere: bool) -> list[Job]:
-        """Take files that nobody has, those first that have waited longest."""
+        """Take files that nobody has for ``lease`` seconds, those first that have waited longest.
+
+        They are this machine's, or with ``everywhere`` all that can be read here.
+        """
         given = {
             "worker": worker,
             "machine": self.machine.name,
@@ -116,19 +123,23 @@ class PostgresQueue:
         return sorted((Job(*row) for row in found), key=lambda job: job.id)
 
     def renew(self, worker: str, jobs: Sequence[Job], lease: float) -> None:
-        """Keep files, except those that somebody else took."""
+        """Keep files, but those that somebody else took, for ``lease`` more seconds, and say that the worker lives."""
         with self._database.writing() as connection:
             connection.execute(_RENEW, {"lease": lease, **_keys(jobs)})
             connection.execute(_SEEN, (worker, self.machine.name))
 
     def give_back(self, jobs: Sequence[Job]) -> None:
-        """Let others take files at once."""
+        """Let others take files that were not read, at once."""
         if jobs:
             with self._database.writing() as connection:
                 connection.execute(_GIVE_BACK, _keys(jobs))
 
     def finish(self, files: Mapping[Job, SplitFile], settings: SplitSettings) -> list[Job]:
-        """Embed and write files, but for excluded ones; raises ``RequestError`` where the library has other settings.
+        """Embed the texts that are new, and write the files that are still this process's; return these.
+
+        A file is written in place of its old record, and leaves the queue, in one transaction. Another process may have
+        taken it since, or it may have changed or be excluded: then nothing is written of it. Raises ``RequestError``
+        where the library has other settings.
 
         Raises ``IndexBusy`` where another process keeps the lock; what was embedded is kept until it is tried again.
         """
@@ -170,7 +181,7 @@ class PostgresQueue:
         return [job for job in files if job in wanted]
 
     def waiting(self, *, everywhere: bool = False) -> int:
-        """Return how many files are not read yet."""
+        """Return how many files of this machine, or of all, are not read yet."""
         with self._database.reading() as connection:
             row = connection.execute(
                 "SELECT count(*) FROM queue WHERE machine IN ('', %s) OR %s", (self.machine.name, everywhere)
@@ -178,7 +189,7 @@ class PostgresQueue:
         return int(row[0]) if row else 0
 
     def busy_worker(self) -> str:
-        """Name a process that has taken a file of this machine."""
+        """Name a process that is reading files of this machine, as the beginning of a sentence; "" if none is."""
         with self._database.reading() as connection:
             row = connection.execute(
                 "SELECT worker FROM queue WHERE taken_until > clock_timestamp() AND machine IN ('', %s) LIMIT 1",
@@ -187,7 +198,11 @@ class PostgresQueue:
         return one_line(str(row[0])) if row else ""
 
     def send(self, read: Callable[[bytes], bytes | None], *, most: int | None) -> int:
-        """Send the files that are taken last here, so that this machine and others do not meet."""
+        """Give other machines the bytes of this machine's files; return how many files cannot be sent.
+
+        At most so many wait to be taken; with None all are sent. Those that are taken last here are sent first, so that
+        this machine and others do not meet.
+        """
         left_out, before = 0, 1 << 62
         while True:
             with self._database.writing() as connection:

@@ -14,10 +14,12 @@ from retrieval.passage_columns import columns_of, metadata_of
 from retrieval.postgres import bm25_index
 from retrieval.postgres.database import Connection
 from retrieval.postgres.lexemes import tsvector_of
+from retrieval.searching_store import File
 from retrieval.splitter import SplitSettings
 from retrieval.store import Contents, Made, Record, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
 
+AT_PATH = "sha256(path) = sha256(?)"
 EXACT = 10_000  # passages up to which every vector is compared: some ten milliseconds
 _LONGEST_INDEXED = 4_000  # numbers of a halfvec in an HNSW index
 _LONGEST_KEPT = 16_000
@@ -30,6 +32,7 @@ _PASSAGES = """
 SELECT passages.id, path, text, page, row, "offset", passages.date, extra, title, heading
 FROM passages JOIN documents ON documents.id = document
 """
+_FILES = "SELECT passages.id, document, path, sha256 FROM passages JOIN documents ON documents.id = document"
 # What documents add to the frequencies of words, or take from them.
 _COUNT = """
 INSERT INTO frequency_changes
@@ -85,6 +88,12 @@ def get_records(connection: Connection) -> dict[bytes, Record]:
     return {row[0]: Record(*row) for row in rows}
 
 
+def get_checksums(connection: Connection) -> list[str]:
+    """Return the SHA-256 of each document that has passages, sorted."""
+    found = connection.execute("SELECT coalesce(sha256, '') FROM documents WHERE passages > 0")
+    return sorted(sha256 for (sha256,) in found)
+
+
 def put_files(connection: Connection, files: Sequence[SplitFile], vectors: Vectors | None) -> None:
     """Write files with the vectors of all their passages, each in place of its old record."""
     remove_documents(connection, [file.record.id for file in files if file.record.id])
@@ -137,6 +146,12 @@ def get_passages(connection: Connection, ids: Sequence[int]) -> dict[int, Docume
     """Return passages by id; unknown ids are left out."""
     rows = connection.execute(f"{_PASSAGES} WHERE passages.id = ANY(%s)".encode(), (list(ids),))
     return {id_: Document(text, id=str(id_), metadata=metadata_of(path, *place)) for id_, path, text, *place in rows}
+
+
+def files_of(connection: Connection, condition: str, values: Sequence[object]) -> dict[int, File]:
+    """Return the id, path and hash of the document of each passage that meets a condition, by the passage's id."""
+    query = f"{_FILES} WHERE {condition}".replace("?", "%s")
+    return {id_: (document, path, sha256) for id_, document, path, sha256 in connection.execute(query.encode(), values)}
 
 
 def get_contents(connection: Connection, documents: Collection[int]) -> dict[int, Contents]:

@@ -1,4 +1,4 @@
-"""Uploaded files in a library's schema, with their bytes: see `retrieval.store.Uploads`."""
+"""Uploaded files in a library's schema, with their bytes, so that every machine can read, replace and remove them."""
 
 import hashlib
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ class PostgresUploads:
         self._database = store.database
 
     def put(self, path: bytes, content: bytes) -> None:
-        """Store or replace an upload, and queue it for any machine."""
+        """Store or replace an upload, and queue it for any machine, in one transaction."""
         sha256 = hashlib.sha256(content).hexdigest()
         with self._database.writing() as connection:
             self._store.make_room(connection)
@@ -53,12 +53,12 @@ class PostgresUploads:
             connection.execute(_QUEUE, (path,))
 
     def keep(self, path: bytes, upload: Upload, content: bytes) -> None:
-        """Store a copy of an upload."""
+        """Store a copy of an upload, which is queued by the next sync unless its passages are copied too."""
         with self._database.writing() as connection:
             connection.execute(_KEEP, (path, upload.sha256, upload.size, upload.mtime_ns, content))
 
     def remove(self, path: bytes) -> bool:
-        """Remove all that there is of an upload, also what a reader commits meanwhile."""
+        """Remove all that there is of an upload, also what a reader commits meanwhile; False if there is none."""
         with self._database.writing_with_others() as connection:
             found = connection.execute("DELETE FROM uploads WHERE sha256(path) = sha256(%s)", (path,)).rowcount
             if found:
@@ -88,6 +88,6 @@ class PostgresUploads:
         return {path for (path,) in found}
 
     def unread(self) -> bool:
-        """Return True if an upload is neither read nor queued."""
+        """Return True if an upload is neither read nor queued: `PostgresQueue.put` adds it."""
         with self._database.reading() as connection:
             return connection.execute(f"SELECT 1 {UNREAD} LIMIT 1".encode()).fetchone() is not None

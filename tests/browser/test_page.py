@@ -438,13 +438,12 @@ def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(world: 
 
 def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_page: Open) -> None:
     told = "the readers of pages are not there"
-    surroundings = pytest.importorskip("retrieval.index.surroundings", reason=told).surroundings
     reader = pytest.importorskip("retrieval.sandbox.pages", reason=told).PageReader
 
     def sources(library: Library) -> Sources:
         def around(one: Citation) -> Any:
             place = (one["source"], one["passage"], one["start"], one["end"])
-            return surroundings(library.store.database, *place, page=one["page"], row=one["row"])
+            return library.store.surroundings(*place, page=one["page"], row=one["row"])
 
         return Sources(around, reader())
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from retrieval.library.library import open_store
-from retrieval.store import Model, Store, Upload
+from retrieval.searching_store import Store
+from retrieval.store import Model, Upload
 from tests.command_line import Program
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -19,8 +19,9 @@ from langchain_core.embeddings import Embeddings
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
 from retrieval.library.library import Library, library_folder, open_store
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Record, SplitFile, Store
+from retrieval.store import Model, Record, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
 from tests.unit.retrieval.fakes import BagOfWords
 

@@ -18,8 +18,9 @@ from retrieval.library import copying
 from retrieval.library.backup import Backup, write_backup
 from retrieval.library.copying import copy_library
 from retrieval.library.library import Library, open_store
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Model, Store
+from retrieval.store import UPLOADS, Model
 from tests.unit.retrieval.fakes import BagOfWords
 
 SETTINGS = SplitSettings(120, 20)

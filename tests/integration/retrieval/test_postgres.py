@@ -20,8 +20,9 @@ from app.settings import Settings
 from core.errors import IndexBusy, IndexDamaged, RequestError, StoreUnavailable
 from retrieval.filters import Filter
 from retrieval.library.library import Library, library_name, open_store
+from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
-from retrieval.store import Model, Store
+from retrieval.store import Model
 from tests.integration.postgres_server import SECRET, as_role, one_sentence, url_of
 from tests.integration.retrieval.test_contract import TEXTS, file, put
 from tests.unit.retrieval.fakes import BagOfWords

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from retrieval.index.surroundings import find_passage, surroundings, text_of
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
 from retrieval.store import Surroundings
@@ -33,8 +32,7 @@ def around(library: Library, quote: str, **settings: Any) -> Surroundings:
     passage = min((one for one in found if quote in one.page_content), key=lambda one: one.metadata["offset"])
     start = passage.page_content.index(quote)
     where = {key: passage.metadata[key] for key in ("page", "row")}
-    return surroundings(
-        library.store.database,
+    return library.store.surroundings(
         passage.metadata["source"],
         passage.page_content,
         start,
@@ -100,7 +98,7 @@ def test_a_passage_that_the_document_no_longer_has_is_shown_by_itself(open_libra
     passage = f"It was different once. {SENTENCES[3]} That has changed."
     start = passage.index(SENTENCES[3])
     end = start + len(SENTENCES[3])
-    assert surroundings(library.store.database, str(tmp_path / "a.txt"), passage, start, end) == Surroundings(
+    assert library.store.surroundings(str(tmp_path / "a.txt"), passage, start, end) == Surroundings(
         "It was different once. ", SENTENCES[3], " That has changed."
     )
 
@@ -113,7 +111,7 @@ def test_where_a_document_repeats_a_passage_nothing_is_guessed(open_library: Ope
     text = "\n\n".join([row, " ".join(SENTENCES[:4]), row, " ".join(SENTENCES[4:8])])
     library = indexed(open_library, tmp_path / "b.txt", text.encode(), SplitSettings(200, 0))
     source, end = str(tmp_path / "b.txt"), len(row)
-    found = surroundings(library.store.database, source, row, 0, end)
+    found = library.store.surroundings(source, row, 0, end)
     assert (found.before, found.after, found.path) == ("", "", tmp_path / "b.txt")
 
 
@@ -128,7 +126,7 @@ def test_what_is_cut_off_ends_with_a_whole_word(open_library: Opener, tmp_path: 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_document_is_read_from_its_beginning(open_library: Opener, tmp_path: Path, name: str) -> None:
     library = indexed(open_library, tmp_path / name, KINDS[name])
-    text, complete = text_of(library.store.database, os.fsencode(tmp_path / name), None, 10_000)
+    text, complete = library.store.text_of(os.fsencode(tmp_path / name), None, 10_000)
     assert complete
     words = " ".join(text.split())
     assert [words.count(one) for one in SENTENCES] == [1] * len(SENTENCES)
@@ -138,22 +136,22 @@ def test_a_document_is_read_from_its_beginning(open_library: Opener, tmp_path: P
 def test_a_page_is_read_by_itself_and_cut_where_it_is_too_long(open_library: Opener, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     library = indexed(open_library, path, KINDS["a.pdf"])
-    text, complete = text_of(library.store.database, os.fsencode(path), 2, 10_000)
+    text, complete = library.store.text_of(os.fsencode(path), 2, 10_000)
     assert (" ".join(text.split()), complete) == (" ".join(SENTENCES[8:16]), True)
-    start, complete = text_of(library.store.database, os.fsencode(path), 2, 100)
+    start, complete = library.store.text_of(os.fsencode(path), 2, 100)
     assert (text.startswith(start), 60 < len(start) <= 100, complete) == (True, True, False)
-    assert text_of(library.store.database, os.fsencode(path), 9, 100) == ("", True)
-    assert text_of(library.store.database, os.fsencode(tmp_path / "b.pdf"), None, 100) == ("", True)
+    assert library.store.text_of(os.fsencode(path), 9, 100) == ("", True)
+    assert library.store.text_of(os.fsencode(tmp_path / "b.pdf"), None, 100) == ("", True)
 
 
 def test_a_passage_is_found_by_its_id_where_its_document_is_visible(open_library: Opener, tmp_path: Path) -> None:
     library = indexed(open_library, tmp_path / "a.txt", " ".join(SENTENCES).encode())
     (passage,) = library.store.similarity_search(SENTENCES[3], k=1)
-    database, seen = library.store.database, os.fsencode(tmp_path / "a.txt")
+    store, seen = library.store, os.fsencode(tmp_path / "a.txt")
     for visible in (None, lambda path: path == seen):
-        found = find_passage(database, str(passage.id), visible)
+        found = store.passage(str(passage.id), visible)
         assert found is not None
         assert found.page_content == passage.page_content
-    assert find_passage(database, str(passage.id), lambda path: path != seen) is None
+    assert store.passage(str(passage.id), lambda path: path != seen) is None
     for unknown in ("", "0", "-1", "9" * 30, "x", "１"):
-        assert find_passage(database, unknown) is None
+        assert store.passage(unknown) is None
