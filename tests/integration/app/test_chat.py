@@ -23,7 +23,7 @@ from tests.integration.openai_server import HANG, Fault, OpenAIServer, status
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
-DOGS = "Where are dogs allowed in the garden?"
+DOGS = "Are dogs allowed in the garden?"
 ALLOWED = "Dogs are allowed in the garden."
 PATIENCE = 300.0  # seconds for a process to load the models, on a machine that is busy
 FOLLOW_UP = "And the dogs in the garden?"

@@ -16,7 +16,7 @@ from tests.command_line import ROOT, Program
 from tests.integration.openai_server import HANG, Asked, Fault, OpenAIServer, status
 
 RENT = "When does the tenant pay the monthly rent?"
-DOGS = "Where are dogs allowed in the garden?"
+DOGS = "Are dogs allowed in the garden?"
 RIVER = "What is the river of Paris?"
 HARRY = "How did Harry beat Quirrell?"
 ROWS = [

@@ -27,7 +27,7 @@ from tests.integration.openai_server import OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
-DOGS = "Where are dogs allowed in the garden?"
+DOGS = "Are dogs allowed in the garden?"
 
 
 class Shelf(BaseRetriever):
