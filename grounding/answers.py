@@ -41,9 +41,11 @@ TELLING = frozenset(
     same there through under up we you""".split()
 )
 YEAR = re.compile(r"1\d{3}|20\d\d")
+THOUSANDS = re.compile(r"\d,\d{3}\b")
+LETTERS = re.compile(r"[^\W\d_]\w*")
 YEARS = re.compile(rf"\b(?:{YEAR.pattern})\b")
 OFFICE = re.compile(
-    r"\b(?:since|until|elected|appointed|became|succeed\w*|replaced|former\w*|then|won|wins|champions?|season|edition)\b",
+    r"\b(?:since|until|elected|appointed|became|succeed\w*|replaced|won|wins|champions?|season|edition)\b",
     re.IGNORECASE,
 )
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
@@ -118,25 +120,23 @@ def agree(one: str, other: str, question: str) -> bool | None:
 def same_case(question: str, answers: Sequence[str], quotes: Sequence[str]) -> bool:
     """True unless the quotes of two answers speak of different things, so that both answers may hold.
 
-    Figures may be of other years or count other things; who holds an office or wins changes with the years; and where
+    Amounts may be of other years or count other things; who holds an office or wins changes with the years; and where
     the question names nothing, each quote may name its own place or group. Other names count in English alone.
     """
+    pairs = list(zip(answers, quotes, strict=True))
     counted = all(_has_amount(answer, question) for answer in answers)
-    own = [set() if counted else set(YEARS.findall(answer)) for answer in answers]
-    times = [
-        set(YEARS.findall(quote)) - set(YEARS.findall(question)) - known
-        for quote, known in zip(quotes, own, strict=True)
-    ]
-    if all(times) and times[0].isdisjoint(times[1]) and (counted or any(map(OFFICE.search, quotes))):
-        return False
-    kinds = [set(_kinds(answer, quote)) for answer, quote in zip(answers, quotes, strict=True)]
+    if counted or (not any(map(_has_figures, answers)) and any(map(OFFICE.search, quotes))):
+        times = [set(YEARS.findall(quote)) - set(YEARS.findall(question)) for quote in quotes]
+        if all(times) and times[0].isdisjoint(times[1]):
+            return False
+    kinds = [set(_kinds(answer, quote)) if counted else set[str]() for answer, quote in pairs]
     if all(kinds) and kinds[0].isdisjoint(kinds[1]):
         return False
     if any(not name.opens for name in names(question)):
         return True
     others = [
         {folded(name.text) for name in names(quote) if not name.opens} - {folded(word) for word in WORD.findall(answer)}
-        for answer, quote in zip(answers, quotes, strict=True)
+        for answer, quote in pairs
     ]
     return not all(others) or not others[0].isdisjoint(others[1]) or not is_english(question, *quotes)
 
@@ -154,8 +154,8 @@ def _denies(text: str) -> bool:
 
 
 def _is_name(text: str, own: set[str]) -> bool:
-    """True if every word that the question has not is a name."""
-    return own <= stems(" ".join(name.text for name in names(text)))
+    """True if every word that the question has not is written like a name."""
+    return all(word[0].isupper() for word in LETTERS.findall(text) if stems(word) & own)
 
 
 def _first(text: str, own: set[str]) -> set[str]:
@@ -180,7 +180,7 @@ def _has_amount(text: str, question: str) -> bool:
     """True if the text has a figure that the question has not and that is no date or year."""
     plain = plain_text(text)
     figures = plain_figures(without_dates(plain, dates(plain))) - plain_figures(question)
-    return not all(map(YEAR.fullmatch, figures))
+    return not all(map(YEAR.fullmatch, figures)) or THOUSANDS.search(text) is not None
 
 
 def _compatible(one: Date, other: Date) -> bool:

@@ -127,12 +127,14 @@ def grouped(
 ) -> list[list[DocumentAnswer]]:
     """Return the answers in groups that agree, of which each excludes every other.
 
-    An answer is left out where its passage lacks a name of the question, or code cannot tell it from an earlier group.
+    An answer is left out where no passage of its document has a name of the question, or code cannot tell it from an
+    earlier group.
     """
     by_id = {passage["id"]: passage for passage in passages}
     groups: list[list[DocumentAnswer]] = []
     for one in answers:
-        if not names_all(question, stated_by(by_id[one["quote"]["passage"]])):
+        document = document_of(by_id[one["quote"]["passage"]])
+        if not names_all(question, "\n".join(stated_by(each) for each in passages if document_of(each) == document)):
             continue
         told = [_told(one, group[0], question, by_id) for group in groups]
         if True in told:
