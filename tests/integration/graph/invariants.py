@@ -435,7 +435,7 @@ def holds_that_the_mode_is_kept(played: Played) -> None:
     mode, kinds = played.world.context.mode, {call.kind for call in played.calls}
     if mode == "never":
         assert not played.searches
-        assert kinds <= {"direct", "usefulness", "reason"}
+        assert kinds <= {"standalone", "direct", "usefulness", "reason"}
     if mode != "adaptive":
         assert "retrieve" not in kinds
     if played.final["outcome"] == "direct":
