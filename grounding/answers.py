@@ -11,10 +11,12 @@ from core.words import STOP_WORDS
 from grounding.amounts import UNITS, plain_figures, plain_text, quantities
 from grounding.capitals import names
 from grounding.dates import Date, dates, without_dates
-from grounding.language import is_english, language_of
+from grounding.language import ENGLISH, is_english, language_of
 from grounding.names import DENIAL, folded, lexicon_of
 from grounding.numbers import missing_figures
+from grounding.numerals import in_digits
 from grounding.quotes import find_quote
+from grounding.reasons import QUANTITY
 from grounding.stems import SCALES, WORD, fold, stemmed, stems
 
 LONGEST_ANSWER = 120  # characters of a short answer
@@ -104,6 +106,7 @@ def agree(one: str, other: str, question: str) -> bool | None:
     said = [match[1].casefold() for text in (one, other) if (match := YES_OR_NO.match(text))]
     if len(said) == 2:
         return said[0] == said[1]
+    one, other = (_in_figures(text, question) for text in (one, other))
     a, b = own_words(one, question) or stems(one), own_words(other, question) or stems(other)
     if said or not a or not b or _denies(one) != _denies(other):
         return None
@@ -123,6 +126,7 @@ def same_case(question: str, answers: Sequence[str], quotes: Sequence[str]) -> b
     Amounts may be of other years or count other things; who holds an office or wins changes with the years; and where
     the question names nothing, each quote may name its own place or group. Other names count in English alone.
     """
+    answers = [_in_figures(answer, question) for answer in answers]
     pairs = list(zip(answers, quotes, strict=True))
     counted = all(_has_amount(answer, question) for answer in answers)
     if counted or (not any(map(_has_figures, answers)) and any(map(OFFICE.search, quotes))):
@@ -139,6 +143,11 @@ def same_case(question: str, answers: Sequence[str], quotes: Sequence[str]) -> b
         for answer, quote in pairs
     ]
     return not all(others) or not others[0].isdisjoint(others[1]) or not is_english(question, *quotes)
+
+
+def _in_figures(answer: str, question: str) -> str:
+    """Return the answer with its English number words as figures, if the question is for a quantity or a date."""
+    return in_digits(answer, ENGLISH) if QUANTITY.search(question) else answer
 
 
 def _kinds(answer: str, quote: str) -> Iterator[str]:
