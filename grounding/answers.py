@@ -169,7 +169,7 @@ def _is_name(text: str, own: set[str]) -> bool:
 
 def _first(text: str, own: set[str]) -> set[str]:
     """Return the first of the text's own stems: Joseph, of Joseph Haydn."""
-    return next(found for word in WORD.findall(text) if (found := stems(word) & own))
+    return next((found for word in WORD.findall(text) if (found := stems(word) & own)), own)
 
 
 def _has_figures(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 from core.passages import stated_by
@@ -24,7 +24,8 @@ CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
 ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth", re.I)
 CARDINAL = re.compile(r"\d+(?:\.\d+)*")
 NO_SUBJECTS = STOP_WORDS | {"whose"}
-CELL = re.compile(r"^(?:[^:|\n]*\s)?([^\s:|]+):\s")  # the first of a row, which says what the row is about
+# The first cell of a row, which says what the row is about.
+CELL = re.compile(r"^(?:[^:|\n]*\s)?([^\s:|]+):\s([^|\n]*)")
 OPENING = re.compile(r"^(?:an?|the|each|every|one|for|per)\s+", re.IGNORECASE)
 
 
@@ -50,6 +51,7 @@ def names_all(question: str, known: str) -> bool:
 def another_subject(question: str, quote: str, known: str) -> str | None:
     """Return what the question is about, if ``known`` lacks it and the quote has another of its kind in its place.
 
+    One that the question names too, as one that compares or follows another does, is no other.
     That is a year; a code of the same form; what stands before or after the same word, if both are names, ordinals or
     numbers (*the Team plan*, *Article 3*); and what stands before the word that heads a row or that several items of
     ``known``, the passage with the headings above it, begin with (*a family ticket*). None unless all is in English.
@@ -60,9 +62,10 @@ def another_subject(question: str, quote: str, known: str) -> str | None:
 
 def _absent(question: str, quote: str, known: str) -> Iterator[str]:
     there, folded = lexicon_of(known), fold(known)
-    if YEAR.search(quote) and not BOUND.search(quote):
+    years, codes = YEAR.findall(quote), CODE.findall(quote)
+    if years and not any(year in question for year in years) and not BOUND.search(quote):
         yield from (year for year in YEAR.findall(question) if year not in known)
-    shapes = {_shape(code) for code in CODE.findall(quote)}
+    shapes = {_shape(code) for code in codes} - {_shape(code) for code in codes if fold(code) in fold(question)}
     yield from (code for code in CODE.findall(question) if fold(code) not in folded and _shape(code) in shapes)
     asked, said = stemmed(question), list(_pairs(quote))
     for before, after in _pairs(question):
@@ -71,8 +74,8 @@ def _absent(question: str, quote: str, known: str) -> Iterator[str]:
                 continue
             same = [pair[place] for pair in said if stemmed(pair[1 - place]) == stemmed(other)]
             instead = [word for word in same if not stemmed(word) <= asked]
-            heads = place == 0 and (_heads_row(other, quote) or (one.islower() and _heads_items(other, quote, known)))
-            if heads or any(_comparable(one, word, other, place) for word in instead):
+            heads = _heads_row(other, quote, asked) or (one.islower() and _heads_items(other, quote, known, asked))
+            if (heads and place == 0) or any(_comparable(one, word, other, place) for word in instead):
                 yield f"{before} {after}"
 
 
@@ -98,14 +101,15 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             yield first, second
 
 
-def _heads_row(word: str, quote: str) -> bool:
+def _heads_row(word: str, quote: str, asked: Set[str]) -> bool:
     head = CELL.match(quote)
-    return head is not None and stemmed(head[1]) == stemmed(word)
+    return head is not None and stemmed(head[1]) == stemmed(word) and not stemmed(head[2]) & asked
 
 
-def _heads_items(word: str, quote: str, known: str) -> bool:
+def _heads_items(word: str, quote: str, known: str, asked: Set[str]) -> bool:
     """True if the quote is one of several sentences that begin with such a thing: *An adult ticket costs …*."""
-    return bool(_items(word, quote)) and len(_items(word, known)) > 1
+    items = _items(word, quote)
+    return bool(items) and not any(item <= asked for item in items) and len(_items(word, known)) > 1
 
 
 def _items(word: str, text: str) -> set[frozenset[str]]:

@@ -35,6 +35,11 @@ TICKETS = "An adult ticket costs 12 euros. A child ticket costs 6 euros."
         ("Must I say so within 30 days?", "You must say so within 14 days.", "You must say so within 14 days.", None),
         ("Which plan has more than 50 GB?", "Plan: Pro | Storage: 100 GB", "Plan: Pro | Storage: 100 GB", None),
         ("Is the Pro plan dearer than the Team plan?", "The Pro plan costs 25 euros.", PLANS, None),
+        # It is named beside another, in a comparison or by the question before.
+        ("What was it in 2022? And in 2023?", "In 2023 it was 12 million.", "In 2023 it was 12 million.", None),
+        ("Is the PX-40 heavier than the PX-50?", "The PX-40 weighs 9 kg.", "The PX-40 weighs 9 kg.", None),
+        ("Has the team plan it? And the pro plan?", "Plan: Pro | Backups: daily", "Plan: Pro | Backups: daily", None),
+        ("Is a child ticket cheaper than a family ticket?", "A child ticket costs 6 euros.", TICKETS, None),
         ("Whose concept is it?", "It is Bergson's concept.", "It is Bergson's concept.", None),
         # Other languages capitalise other words.
         ("Was kostet der Team Tarif im Monat bei Ihnen?", "Der Pro Tarif kostet 25 Euro im Monat.", "", None),
