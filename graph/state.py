@@ -104,6 +104,11 @@ def standalone_question(state: SelfRAGState) -> str:
     return state.get("standalone") or state["question"]
 
 
+def question_alone(state: SelfRAGState) -> str:
+    """Return the question as it is judged, without what it was joined with."""
+    return state["question"] if is_joined(state) else standalone_question(state)
+
+
 def is_joined(state: SelfRAGState) -> bool:
     """Return True if the question leans on earlier ones and was only joined with them, not rewritten."""
     return not state.get("rewritten") and standalone_question(state) != state["question"]

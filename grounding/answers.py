@@ -10,7 +10,7 @@ from core.types import Passage, Quote
 from core.words import STOP_WORDS
 from grounding.amounts import UNITS, plain_figures, plain_text, quantities
 from grounding.capitals import names
-from grounding.dates import Date, dates, without_dates
+from grounding.dates import YEAR, Date, dates, without_dates
 from grounding.language import ENGLISH, is_english, language_of
 from grounding.names import DENIAL, folded, lexicon_of
 from grounding.numbers import missing_figures
@@ -42,10 +42,8 @@ TELLING = frozenset(
     """above after all before below between both down each few here i more most no nor not now off on once out over
     same there through under up we you""".split()
 )
-YEAR = re.compile(r"1\d{3}|20\d\d")
 THOUSANDS = re.compile(r"\d,\d{3}\b")
 LETTERS = re.compile(r"[^\W\d_]\w*")
-YEARS = re.compile(rf"\b(?:{YEAR.pattern})\b")
 OFFICE = re.compile(
     r"\b(?:since|until|elected|appointed|became|succeed\w*|replaced|won|wins|champions?|season|edition)\b",
     re.IGNORECASE,
@@ -120,7 +118,7 @@ def agree(one: str, other: str, question: str) -> bool | None:
     return False if apart and _is_name(one, a) and _is_name(other, b) else None
 
 
-def same_case(question: str, answers: Sequence[str], quotes: Sequence[str]) -> bool:
+def comparable(question: str, answers: Sequence[str], quotes: Sequence[str]) -> bool:
     """True unless the quotes of two answers speak of different things, so that both answers may hold.
 
     Amounts may be of other years or count other things; who holds an office or wins changes with the years; and where
@@ -130,7 +128,7 @@ def same_case(question: str, answers: Sequence[str], quotes: Sequence[str]) -> b
     pairs = list(zip(answers, quotes, strict=True))
     counted = all(_has_amount(answer, question) for answer in answers)
     if counted or (not any(map(_has_figures, answers)) and any(map(OFFICE.search, quotes))):
-        times = [set(YEARS.findall(quote)) - set(YEARS.findall(question)) for quote in quotes]
+        times = [set(YEAR.findall(quote)) - set(YEAR.findall(question)) for quote in quotes]
         if all(times) and times[0].isdisjoint(times[1]):
             return False
     kinds = [set(_kinds(answer, quote)) if counted else set[str]() for answer, quote in pairs]

@@ -28,6 +28,7 @@ WRITTEN = (
     re.compile(rf"\b{_MONTH},?\s+(?:of\s+|del?\s+)?{_YEAR}", re.IGNORECASE),
     re.compile(r"(?:(?P<year>\d{4})\s?年\s?)?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号])?"),
 )
+YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 ISO = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from grounding.amounts import UNITS, Facts, facts_of, number_of, plain_figures, plain_text, quantities, stated
-from grounding.dates import Date, without_dates
+from grounding.dates import YEAR, Date, without_dates
 from grounding.language import ENGLISH, languages_of
 from grounding.numerals import READ, figures_in_full, in_digits
 from grounding.stems import FIGURE, ON_THE_HOUR, SCALES, fold, plain_figure, stem, times
@@ -175,4 +175,4 @@ def _counts(value: float, after: str, listed: int) -> bool:
 
 
 def _is_year(figure: str) -> bool:
-    return re.fullmatch(r"1\d{3}|20\d\d", figure) is not None
+    return YEAR.fullmatch(figure) is not None

@@ -10,6 +10,7 @@ from core.passages import stated_by
 from core.types import Passage, Quote
 from core.words import STOP_WORDS
 from grounding.capitals import NOT_NAMES, names
+from grounding.dates import YEAR
 from grounding.language import is_english
 from grounding.names import ORDINARY, lexicon_of
 from grounding.numbers import BOUND
@@ -19,7 +20,6 @@ from grounding.stems import fold, stemmed
 
 WORD = re.compile(r"[^\W_]+(?:[-.,'’][^\W_]+)*")
 BETWEEN = re.compile(r"[\s\"“”*-]*")
-YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
 ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth", re.I)
 CARDINAL = re.compile(r"\d+(?:\.\d+)*")
@@ -40,7 +40,7 @@ def absent_subject(question: str, passages: Sequence[Passage], quotes: Sequence[
     return another_subject(question, "\n".join(said), "\n".join(stated_by(one) for one, _ in cited))
 
 
-def names_all(question: str, known: str) -> bool:
+def has_subjects(question: str, known: str) -> bool:
     """True if ``known`` has every name, code and year of the question; in English alone it can be false."""
     there, folded = lexicon_of(known), fold(known)
     absent = (not there.has(name.text) for name in names(question) if not name.opens)

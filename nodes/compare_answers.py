@@ -19,8 +19,8 @@ from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState, standalone_question
-from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, gives, own_words, quoted_answer, same_case
-from grounding.subjects import names_all
+from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, comparable, gives, own_words, quoted_answer
+from grounding.subjects import has_subjects
 from models.usage import LimitReachedError
 from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop
@@ -134,9 +134,9 @@ def grouped(
     groups: list[list[DocumentAnswer]] = []
     for one in answers:
         document = document_of(by_id[one["quote"]["passage"]])
-        if not names_all(question, "\n".join(stated_by(each) for each in passages if document_of(each) == document)):
+        if not has_subjects(question, "\n".join(stated_by(each) for each in passages if document_of(each) == document)):
             continue
-        told = [_told(one, group[0], question, by_id) for group in groups]
+        told = [_agreement(one, group[0], question, by_id) for group in groups]
         if True in told:
             groups[told.index(True)].append(one)
         elif None not in told:
@@ -144,7 +144,7 @@ def grouped(
     return groups
 
 
-def _told(one: DocumentAnswer, other: DocumentAnswer, question: str, by_id: Mapping[str, Passage]) -> bool | None:
+def _agreement(one: DocumentAnswer, other: DocumentAnswer, question: str, by_id: Mapping[str, Passage]) -> bool | None:
     """Tell whether two answers agree; None if only a reader can tell, or if both may hold."""
     same = agree(one["answer"], other["answer"], question)
     if same is not False:
@@ -153,4 +153,4 @@ def _told(one: DocumentAnswer, other: DocumentAnswer, question: str, by_id: Mapp
         by_id[each["quote"]["passage"]]["text"][slice(each["quote"]["start"], each["quote"]["end"])]
         for each in (one, other)
     ]
-    return None if not same_case(question, [one["answer"], other["answer"]], quotes) else False
+    return False if comparable(question, [one["answer"], other["answer"]], quotes) else None

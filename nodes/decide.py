@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from core.types import Verdict
 from graph.context import Context, Services
 from graph.prefetch import prefetch, prefetched
-from graph.state import SelfRAGState, is_joined, standalone_question
+from graph.state import SelfRAGState, is_joined, question_alone, standalone_question
 from grounding.premises import brings_premises
 from models.calibration import route_features
 from nodes.concurrency import off_loop
@@ -46,7 +46,7 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
         return {"route": route, "decided": {"route": route, "mode": context.mode, **reason}}
     if is_joined(state) and state["conversation"] and state["conversation"][-1]["outcome"] in FROM_DOCUMENTS:
         return _decided(Verdict(label="retrieve", probabilities=None, reason=LEANS))
-    said = _said(state)
+    said = question_alone(state)  # what it was joined with comes near to the documents whatever is asked now
     if await off_loop(len(said), brings_premises, said):
         return _decided(Verdict(label="direct", probabilities=None, reason=PREMISES))
     features = await _search_features(state, services, context)
@@ -86,9 +86,4 @@ async def _search_features(state: SelfRAGState, services: Services, context: Con
     found = await prefetched(services.retriever, search.query, search.k, context.filter)
     passages = [as_passage(document) for document in (found or ())[: context.k]]
     size = sum(len(passage["text"]) for passage in passages)
-    return await off_loop(size, route_features, _said(state), passages)
-
-
-def _said(state: SelfRAGState) -> str:
-    """Return the question without what it was joined with, which comes near to the documents whatever is asked now."""
-    return state["question"] if is_joined(state) else standalone_question(state)
+    return await off_loop(size, route_features, question_alone(state), passages)

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft
 from graph.context import Context, Services
-from graph.state import SelfRAGState, is_joined, standalone_question
+from graph.state import SelfRAGState, question_alone, standalone_question
 from grounding.answers import repeats_question
 from grounding.claims import statements
 from nodes.check_claim import Evidence, check_claim, unsupported
@@ -36,8 +36,7 @@ async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, cont
     grades = [verdicts[one["id"]] for one in passages if one["id"] in verdicts]
     evidence = Evidence(standalone_question(state), passages, grades, state["passages"])
     found = await off_loop(len(text), statements, text)
-    asked = state["question"] if is_joined(state) else evidence.question
-    if await off_loop(len(text), repeats_question, text, asked):
+    if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]
     redrafts = state["drafts_left"] > 0
     checked = await gather(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding.answers import agree, asks_for_one_fact, gives, quoted_answer, repeats_question, same_case
+from grounding.answers import agree, asks_for_one_fact, comparable, gives, quoted_answer, repeats_question
 from tests.scripted import passage
 
 WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"
@@ -151,4 +151,4 @@ def test_quotes_of_other_years_places_or_kinds_of_things_are_no_conflict(
     question: str, one: tuple[str, str], other: tuple[str, str], same: bool
 ) -> None:
     for first, second in ((one, other), (other, one)):
-        assert same_case(question, [first[0], second[0]], [first[1], second[1]]) is same
+        assert comparable(question, [first[0], second[0]], [first[1], second[1]]) is same

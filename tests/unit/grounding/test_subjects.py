@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grounding.subjects import absent_subject, another_subject, names_all
+from grounding.subjects import absent_subject, another_subject, has_subjects
 from tests.scripted import passage
 
 PLANS = "The Basic plan costs 10 euros a month. The Pro plan costs 25 euros a month."
@@ -74,4 +74,4 @@ def test_a_row_is_read_as_a_whole_and_a_second_passage_may_name_the_subject() ->
     ],
 )
 def test_a_passage_answers_exactly_if_it_has_what_the_question_names(question: str, named: bool) -> None:
-    assert names_all(question, "The Mill Bridge was built in 1902.") is named
+    assert has_subjects(question, "The Mill Bridge was built in 1902.") is named
