@@ -1,0 +1,319 @@
+"""The families of questions that rows are made from, with their documents: read from public repositories, or generated.
+
+Repositories lie under ``MIRROR`` as bare ones. Nothing of the shared SQuAD article is taken, nor of any half or file
+that a report uses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.conflicts import chosen, disagree
+from benchmarks.conflicts import read as ramdocs_half
+from training.row_words import Kinds
+from training.rows import Asked, Claim, Family, K, holds
+
+MIRROR = Path("/work/.mirror")
+SHARED = Path("/work/shared/data/squad2_computational_complexity.json")
+PROMPT = re.compile(r"Passage: (.*?)\s*Question: (.*?)\s*Answer:\s*$", re.DOTALL)
+RAMDOCS = Path("/work/ext/RAMDocs_test.jsonl")
+PARAGRAPH = re.compile(r"\s*Paragraph \d+: ")
+REPORTED = frozenset(("Computational_complexity_theory",))
+CONFLICTS = "ramdocs"
+SHINGLE = 60  # characters in common with the shared article for which a document is dropped
+
+
+def stored(repository: str, path: str) -> str:
+    """Return a file of a mirrored repository's head."""
+    command = ["git", f"--git-dir={MIRROR / repository / 'repo'}", "cat-file", "-p", f"HEAD:{path}"]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+
+
+def prompted(dataset: str, splits: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Return (id, passage, question, answer) of MaorLavi's files, the answer empty where there is none."""
+    rows = []
+    for side in ("answerable", "unanswerable"):
+        for name in (f"{side}_{split}" for split in splits):
+            file = f"data/abstain_aware_prompt/{dataset}/{name}.json"
+            for number, row in enumerate(json.loads(stored("MaorLavi+unanswerability-directions", file))):
+                passage, question = (part.strip() for part in PROMPT.search(row["instruction"]).groups())  # type: ignore[union-attr]
+                answer = row["gt_answer"].strip() if side == "answerable" else ""
+                rows.append((f"{dataset}-{name}-{number:04}", passage, question, answer))
+    return rows
+
+
+def family(name: str, documents: Mapping[str, str], asked: Iterable[Asked]) -> Family:
+    """Return the family without the documents that overlap with the shared article, nor the questions on them."""
+    shared = {paragraph["context"] for data in _articles() for paragraph in data["paragraphs"]}
+    known = set().union(*(_shingles(text) for text in shared))
+    kept = {key: text for key, text in documents.items() if not known & _shingles(text)}
+    questions = [one for one in asked if all(key in kept for key in one.documents)]
+    siblings: dict[str, list[Asked]] = {}
+    for one in questions:
+        for key in one.documents:
+            siblings.setdefault(key, []).append(one)
+    return Family(name, kept, questions, len(documents) - len(kept), siblings)
+
+
+def _articles() -> list[dict[str, Any]]:
+    data = json.loads(SHARED.read_text(encoding="utf-8"))
+    return list(data.get("data", [data]))
+
+
+def _shingles(text: str) -> set[str]:
+    plain = " ".join(re.findall(r"\w+", text.lower()))
+    return {plain[at : at + SHINGLE] for at in range(max(1, len(plain) - SHINGLE + 1))}
+
+
+def plain(text: str) -> str:
+    """Return Natural Questions' text, whose tokens stand apart, as people write it."""
+    text = text.replace("`` ", '"').replace(" ''", '"').replace(" - ", "-").replace(" -- ", " – ")
+    return re.sub(r"([(\[]) | (?=[.,;:!?%)\]]|'s\b|n't\b|'(?:re|ve|ll|d|m)\b)", r"\1", text).strip()
+
+
+def numbered(texts: Iterable[str]) -> dict[str, str]:
+    """Return a file name for each distinct text."""
+    return {text: f"document-{number:04}.txt" for number, text in enumerate(dict.fromkeys(texts))}
+
+
+def varied(asked: Sequence[Asked], texts: Mapping[str, str], one_word: int, taken_away: int, right: int) -> list[Asked]:
+    """Return at most so many of the answerable questions, some with one word changed, some to be taken away.
+
+    ``texts`` are the documents by name.
+    """
+    kinds, used, random = Kinds(texts.values(), asked[0].language), Counter[str](), Random(1)
+    rest = list(asked)
+    random.shuffle(rest)
+    changed: list[Asked] = []
+    kept: list[Asked] = []
+    for one in rest:
+        document = " ".join(texts[name] for name in one.documents)
+        new = kinds.one_word(one.question, document, random, used) if len(changed) < one_word else None
+        if new:
+            made = replace(one, id=f"{one.id}-word", question=new, kind="one-word", answers=(), instead=one.answers[0])
+            changed.append(made)
+        else:
+            kept.append(one)
+    away = [replace(one, id=f"{one.id}-away", kind="taken-away") for one in kept[:taken_away]]
+    return changed + away + kept[taken_away : taken_away + right]
+
+
+def squad() -> Family:
+    """SQuAD 2.0's train articles: a document for each paragraph, unanswerable questions as people wrote them."""
+    rows = prompted("squad", ("train", "val", "val2"))
+    names = numbered(passage for _, passage, _, _ in rows)
+    texts = {name: text for text, name in names.items()}
+    asked = [Asked(key, q, (a,) if a else (), "right" if a else "twisted", (names[p],)) for key, p, q, a in rows]
+    right = varied([one for one in asked if one.answers], texts, 350, 200, 950)
+    return family("squad", texts, right + [one for one in asked if not one.answers])
+
+
+def nq() -> Family:
+    """Natural Questions with their paragraphs, and questions that their paragraph does not answer."""
+    rows = [(key, *(plain(text) for text in texts)) for key, *texts in prompted("nq", ("train", "val", "val2"))]
+    return _drawn("nq", rows, one_word=250, taken_away=150, right=600, other=600)
+
+
+def repliqa() -> Family:
+    """RepLiQA's invented documents."""
+    return _drawn("repliqa", prompted("repliqa", ("val", "val2")), one_word=150, taken_away=0, right=450, other=300)
+
+
+def _drawn(
+    name: str, rows: Sequence[Sequence[str]], *, one_word: int, taken_away: int, right: int, other: int
+) -> Family:
+    """Return a family of the documents of questions that are drawn, so many of a kind."""
+    names = numbered(row[1] for row in rows)
+    texts = {key: text for text, key in names.items()}
+    asked = [
+        Asked(key, q, (a.rstrip("."),) if a else (), "right" if a else "other", (names[p],)) for key, p, q, a in rows
+    ]
+    unanswered = Random(2).sample([one for one in asked if not one.answers], other)
+    answered = [one for one in asked if one.answers and holds(texts[one.documents[0]], one.answers[0], one.question)]
+    drawn = varied(answered, texts, one_word, taken_away, right) + unanswered
+    used = {key for one in drawn for key in one.documents}
+    return family(name, {key: texts[key] for key in sorted(used)}, drawn)
+
+
+def musique() -> Family:
+    """MuSiQue: questions whose answer takes two to four paragraphs, each a document, and those that lack one."""
+    rows = [(key, PARAGRAPH.split(p)[1:], q, a) for key, p, q, a in prompted("musique", ("train", "val", "val2"))]
+    rows = [row for row in rows if len(row[1]) <= K]
+    answered, unanswered = [row for row in rows if row[3]], [row for row in rows if not row[3]]
+    rows = Random(2).sample(answered, 400) + Random(2).sample(unanswered, 300)
+    names = numbered(text.strip() for row in rows for text in row[1])
+    asked = [
+        Asked(key, q, (a,) if a else (), "right" if a else "other", tuple(names[text.strip()] for text in parts))
+        for key, parts, q, a in rows
+    ]
+    return family("musique", {name: text for text, name in names.items()}, asked)
+
+
+def clapnq() -> Family:
+    """The half of CLAP-NQ's dev questions that no report is on; the annotated sentences hold the long answers."""
+    asked, texts = [], {}
+    for side, kind in (("answerable", "right"), ("unanswerable", "other")):
+        for line in stored("primeqa+clapnq", f"annotated_data/dev/clapnq_dev_{side}.jsonl").splitlines():
+            row = json.loads(line)
+            if int(hashlib.sha256(row["input"].encode()).hexdigest(), 16) % 2 == 0:
+                name = f"document-{row['id']}.txt"
+                texts[name] = plain(row["passages"][0]["text"])
+                answer = row["output"][0]
+                gold = tuple(plain(one) for one in answer["selected_sentences"])
+                answers = (plain(answer["answer"]),) if gold else ()
+                asked.append(Asked(f"clapnq-{row['id']}", row["input"], answers, kind, (name,), gold=gold))
+    right = [one for one in asked if one.answers]
+    other = [one for one in asked if one.kind == "other"]
+    drawn = Random(2).sample(right, min(140, len(right))) + Random(2).sample(other, min(110, len(other)))
+    return family("clapnq", texts, drawn)
+
+
+def german() -> Family:
+    """XQuAD's German, without the article that the report is on."""
+    asked, texts = [], {}
+    for article in json.loads(stored("google-deepmind+xquad", "xquad.de.json"))["data"]:
+        if article["title"] not in REPORTED:
+            for number, paragraph in enumerate(article["paragraphs"]):
+                name = f"{article['title']}-{number}.txt".replace(",", "")
+                texts[name] = paragraph["context"]
+                for qa in paragraph["qas"]:
+                    answer = (qa["answers"][0]["text"],)
+                    asked.append(Asked(f"xquad-de-{qa['id']}", qa["question"], answer, "right", (name,), "de"))
+    return family("german", texts, varied(asked, texts, 60, 60, 280))
+
+
+def tables(language: str, name: str, most: int) -> Family:
+    """Made by code: CSV and Markdown tables, questions on their cells, and on rows, columns and years not there."""
+    words = json.loads((Path(__file__).parent / "row_tables.json").read_text(encoding="utf-8"))[language]
+    random, texts, asked = Random(3), dict[str, str](), list[Asked]()
+    for kind in words["tables"]:
+        for at, subject in enumerate(kind["subjects"]):
+            file, text, ones = _table(kind, words, subject, language, at % 2 == 0, random)
+            texts[file] = text
+            asked += ones
+    return family(name, texts, random.sample(asked, min(most, len(asked))))
+
+
+def _table(
+    kind: Mapping[str, Any], words: Mapping[str, str], subject: str, language: str, is_csv: bool, random: Random
+) -> tuple[str, str, list[Asked]]:
+    """Return a table's file name and text, with its questions."""
+    names = random.sample(kind["rows"], len(kind["rows"]) - 2)
+    first = random.randint(2015, 2022)
+    years = [first, first + 1] if kind["dated"] else [0]
+    cells = {
+        (name, year): [f"{random.uniform(low, high):.{digits}f}" for _, _, low, high, digits in kind["columns"]]
+        for year in years
+        for name in names
+    }
+    dated = [words["year"]] if kind["dated"] else []
+    head = [kind["subject"], kind["row"], *dated, *(one[0] for one in kind["columns"])]
+    lines = [[subject, name, *([str(year)] if year else []), *values] for (name, year), values in cells.items()]
+    if is_csv:
+        text = "\n".join(",".join(line) for line in [head, *lines])
+        golds = [" ".join(f"{key}: {value}" for key, value in zip(head, line, strict=True)) for line in lines]
+    else:
+        text = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+        golds = [" ".join(line) for line in lines]
+    file = re.sub(r"[^\w]+", "-", f"{kind['row']} {subject}".lower()) + (".csv" if is_csv else ".md")
+    asked = []
+    for row, gold in zip(cells, golds, strict=True):
+        for at in range(len(kind["columns"])):
+            asked += _on_cell(kind, words, subject, cells, row, at, gold, random)
+    return (
+        file,
+        text,
+        [
+            replace(one, id=f"{language}-{file}-{number:03}", documents=(file,), language=language)
+            for number, one in enumerate(asked)
+        ],
+    )
+
+
+def _on_cell(
+    kind: Mapping[str, Any],
+    words: Mapping[str, str],
+    subject: str,
+    cells: Mapping[tuple[str, int], list[str]],
+    row: tuple[str, int],
+    at: int,
+    gold: str,
+    random: Random,
+) -> Iterator[Asked]:
+    """Yield the question on a cell, and one on a row, a column or a year that is not there."""
+
+    def question(column: str, name: str, year: int) -> str:
+        asks = str(kind["asks"].format(column=column, row=name, subject=subject))
+        return asks.rstrip(" ?") + words["in_year"].format(year=year) if year else asks
+
+    (name, year), columns = row, kind["columns"]
+    right, column = cells[row][at], columns[at][1]
+    other = random.choice([one for one in cells if one != row])
+    wrong, beside = random.choice([cells[row][at - 1], cells[other][at]]), cells[other][at - 1]
+    if wrong == right or beside == cells[row][at - 1]:
+        return
+    says = kind["says"].format(column=column, row=name, subject=subject, value="{}")
+    added = words["and"].format(column=columns[at - 1][1], value=beside)
+    claims = (
+        Claim(right, "full", "gold"),
+        Claim(says.format(right), "full", "sentence"),
+        Claim(random.choice((wrong, says.format(wrong), says.format(wrong))), "none", "swapped"),
+        Claim(f"{says.format(right).rstrip('.')} {added}.", "partial", "partial"),
+    )
+    yield Asked("", question(column, name, year), (right,), "right", (), gold=(gold,), claims=claims)
+    missing = sorted(set(kind["rows"]) - {name for name, _ in cells})
+    absent = [
+        question(column, random.choice(missing), year),
+        question(random.choice(kind["absent"])[1], name, year),
+        *([question(column, name, max(year for _, year in cells) + random.randint(1, 3))] * 2 if year else []),
+    ]
+    taken = tuple(Claim(text, "none", "mistaken") for text in (right, says.format(right)))
+    yield Asked("", random.choice(absent), (), "twisted", (), claims=taken)
+
+
+def conflicts() -> Iterator[dict[str, Any]]:
+    """Yield the rows of RAMDocs' tuning half: which passages give different answers, which the same."""
+    for case in chosen(ramdocs_half(CONFLICTS, RAMDOCS, "tuning"), 200, seed=0):
+        names = list(case.documents)
+        names = Random(case.name).sample(names, min(K, len(names)))
+        labels = [case.labels[name] for name in names]
+        pairs = [(i, j) for i, j in combinations(range(len(names)), 2) if labels[i] and labels[j]]
+        agree = [pair for pair in pairs if not disagree(case, [names[at] for at in pair])]
+        yield {
+            "id": case.name.replace(" ", "-"),
+            "family": CONFLICTS,
+            "language": "en",
+            "question": case.question,
+            "answers": sorted({label for label in labels if label}),
+            "kind": "conflict",
+            "passages": [
+                {"text": case.documents[name], "label": int(label is not None)}
+                for name, label in zip(names, labels, strict=True)
+            ],
+            "claims": [],
+            "contradict": [list(pair) for pair in pairs if pair not in agree],
+            "agree": [list(pair) for pair in agree],
+        }
+
+
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "squad": squad,
+    "nq": nq,
+    "musique": musique,
+    "repliqa": repliqa,
+    "clapnq": clapnq,
+    "tables": lambda: tables("en", "tables", 350),
+    "german": german,
+    "german-tables": lambda: tables("de", "german-tables", 120),
+    "french": lambda: tables("fr", "french", 120),
+}

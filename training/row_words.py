@@ -1,0 +1,245 @@
+"""Change one figure, name or word of a text for another of its kind, and find what could pass for an answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Set
+from random import Random
+from typing import NamedTuple
+
+from evaluation.measures.scores import contains
+from grounding.sentences import sentences
+from grounding.stems import stem, stems
+
+MONTHS = "January February March April May June July August September October November December"
+CLOSED = {
+    "month": MONTHS,
+    "weekday": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    "ordinal": "first second third fourth fifth sixth seventh eighth ninth tenth",
+    "numeral": "two three four five six seven eight nine ten eleven twelve",
+    "nationality": """American British French German Italian Spanish Russian Chinese Japanese Indian Greek Roman Turkish
+        Dutch Polish Canadian Australian Mexican Brazilian Egyptian Portuguese Swedish Irish Scottish Korean""",
+    "country": """France Germany Italy Spain Russia China Japan India Greece Turkey Poland Canada Australia Mexico
+        Brazil Egypt Portugal Sweden Ireland Scotland Norway Denmark Austria Hungary Switzerland Belgium Argentina Chile
+        Iran Iraq Israel Kenya Nigeria Pakistan Indonesia Vietnam Thailand England Wales Cuba Peru Nepal""",
+    "state": """California Texas Florida Ohio Virginia Georgia Oregon Nevada Arizona Colorado Kansas Michigan Minnesota
+        Alabama Tennessee Kentucky Illinois Indiana Iowa Missouri Montana Oklahoma Utah Wisconsin Louisiana Alaska""",
+    "city": """London Paris Berlin Rome Madrid Moscow Beijing Tokyo Delhi Athens Istanbul Warsaw Toronto Sydney Cairo
+        Lisbon Stockholm Dublin Vienna Budapest Chicago Boston Detroit Seattle Houston Dallas Denver Miami Atlanta
+        Philadelphia Shanghai Mumbai Prague Munich Milan Barcelona Melbourne Montreal Oxford Cambridge""",
+    "direction": "northern southern eastern western",
+    "colour": "red blue green yellow black white purple orange",
+}
+PAIRS = {
+    "antonym": """first/last largest/smallest highest/lowest oldest/youngest before/after increase/decrease
+        increased/decreased north/south east/west most/least earliest/latest longest/shortest beginning/end won/lost
+        male/female men/women public/private upper/lower winter/summer majority/minority internal/external
+        born/buried started/ended advantages/disadvantages biggest/smallest more/fewer hot/cold strong/weak""",
+    "role": """director/producer author/publisher king/queen father/mother son/daughter husband/wife brother/sister
+        founder/treasurer president/secretary singer/drummer teacher/student winner/loser
+        directed/financed invented/banned discovered/denied founded/closed bought/sold mayor/governor
+        grandfather/grandmother buyer/seller""",
+}
+FIRST_NAMES = frozenset(
+    """John William James George Charles Thomas Robert Henry David Michael Peter Paul Richard Edward Joseph Mary Anna
+    Elizabeth Margaret Maria Sarah Emily Emma Jane Laura Daniel Samuel Benjamin Alexander Andrew Anthony Frederick Frank
+    Albert Arthur Louis Martin Mark Matthew Philip Simon Stephen Steven Walter Victor Hans Karl Carl Max Otto Pierre
+    Jean Jacques Giovanni Antonio Carlos Juan Jose Ivan Nikolai Elena Sofia Sophia Olivia Lisa Linda Susan Julia Helen
+    Rachel Rebecca Kevin Brian Jason Scott Eric Aaron Adam Alan Chris Donald Ronald Kenneth Marcus Lucas Raj""".split()
+)
+_MONTH = rf"(?:{'|'.join(MONTHS.split())})"
+_NO_NAME = "The|In|On|At|An|As|By|For|From|If|It|Its|He|She|They|His|Her|Their|This|That|These|Those|When|After|But"
+_NAME = rf"(?!(?:{_NO_NAME})\b)[A-ZÀ-Þ][\w’'-]*\w"
+MENTION = re.compile(
+    rf"(?P<date>\b\d{{1,2}} {_MONTH},? \d{{4}}\b|\b{_MONTH} \d{{1,2}}(?:, \d{{4}})?(?!\w)|\b{_MONTH} \d{{4}}\b)"
+    r"|(?P<year>(?<![\w.,$£€-])(?:1\d|20)\d\d(?![\w%]|[.,-]\d))"
+    r"|(?P<percent>(?<![\w.,])\d+(?:\.\d+)?(?=\s?(?:%|percent|per cent)))"
+    r"|(?P<money>[$£€]\s?\d+(?:[.,]\d+)*)"
+    r"|(?P<number>(?<![\w.,$£€/:-])\d+(?:[.,]\d+)*(?![\w/:-]|[.,]\d|\s?(?:%|percent)))"
+    rf"|(?P<name>\b{_NAME}(?:(?: | of (?:the )?| de | von | van ){_NAME})*)"
+)
+WORD = re.compile(r"[\w’'-]+")
+KIND = {word: kind for kind, words in CLOSED.items() for word in words.split()}
+PAIRED = {
+    word: (kind, other)
+    for kind, pairs in PAIRS.items()
+    for pair in pairs.split()
+    for word, other in (pair.split("/"), reversed(pair.split("/")))
+}
+NO_SURNAME = frozenset(
+    """River Street Road Island Islands College University County School Hospital City Bridge Park Lake House Station
+    Mountain Award Awards Prize Church Cathedral Museum Library Theatre Theater Airport Fort Court Castle Palace Bible
+    Building Gospel Institute Foundation Society Company Show Tournament Avenue Hotel Bank Square Hall Peninsula
+    Act Amendment Band Stadium Center Centre Memorial Cup League Brothers Sons Louis""".split()
+)
+PLACES = frozenset(("city", "country", "state"))
+
+
+class Mention(NamedTuple):
+    """A figure, date or name and its place; kind ``name`` where it is not known of what."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
+
+
+def kind_of_name(name: str) -> str:
+    """Return what the name is of, ``name`` if unknown: certain kinds only, as a swap is of one kind."""
+    words = name.split()
+    if name in KIND:
+        return KIND[name]
+    return "person" if words[0] in FIRST_NAMES and len(words) in (2, 3) and " of " not in name else "name"
+
+
+def mentions(text: str) -> list[Mention]:
+    """Return the figures, dates and names, in order; a sentence's first word counts only as part of a known name."""
+    starts = {start for start, _ in sentences(text)}
+    found = []
+    for match in MENTION.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "name":
+            kind = kind_of_name(match.group())
+            if kind == "name" and match.start() in starts:
+                continue
+        found.append(Mention(match.start(), match.end(), match.group(), kind))
+    return found
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words in lower case, with their stems."""
+    words = {word.lower() for word in WORD.findall(text)}
+    return words | {stem(word) for word in words}
+
+
+def surnames(persons: Iterable[str]) -> set[str]:
+    """Return the last words of persons' names, but for what no person is called."""
+    last = {name.split()[-1] for name in persons}
+    return {one for one in last if re.fullmatch(r"[^\W\d_]{4,}", one) and one not in KIND and one not in NO_SURNAME}
+
+
+class Kinds:
+    """What a family's texts mention, by kind: where the other words come from.
+
+    Of German and French questions only figures and surnames are changed.
+    """
+
+    def __init__(self, texts: Iterable[str], language: str = "en") -> None:
+        self._english = language == "en"
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for text in texts:
+            for one in mentions(text):
+                found[one.kind][one.text] += 1
+        found["surname"] = Counter(surnames(found["person"]))
+        self.others = {kind: sorted(counts) for kind, counts in found.items()}
+
+    def swapped(self, text: str, passage: str, random: Random, within: str = "") -> str | None:
+        """Return the text with one mention changed for one of its kind, of the passage if it has any; else None.
+
+        A mention ``within`` the answer comes first. No name that begins or ends like the old one is taken.
+        """
+        known = [one for one in mentions(text) if one.kind not in ("name", "ordinal", "numeral")]
+        random.shuffle(known)
+        known.sort(key=lambda one: one.text not in within)
+        for old in known:
+            near = [one.text for one in mentions(passage) if one.kind == old.kind]
+            for pool in (near, self._like(old, random)):
+                fit = sorted({new for new in pool if different(old.text, new) and new not in text})
+                if fit:
+                    changed = text[: old.start] + random.choice(fit) + text[old.end :]
+                    if changed not in passage:
+                        return changed
+        return None
+
+    def _like(self, old: Mention, random: Random) -> list[str]:
+        """Some mentions of the family of this kind, figures of about that size."""
+        pool = self.others.get(old.kind, [])
+        if old.kind in ("number", "percent", "money"):
+            pool = [one for one in pool if len(one) == len(old.text)]
+        return random.sample(pool, min(20, len(pool)))
+
+    def one_word(self, question: str, document: str, random: Random, used: Counter[str]) -> str | None:
+        """Return the question with one word changed that the document has for one that it has not; None if none fits.
+
+        The kind of word that was changed least often so far, by ``used``, is changed, so that kinds vary.
+        """
+        there, asked = words_of(document), words_of(question)
+        persons = surnames(one.text for one in mentions(document) if one.kind == "person")
+        names = set(WORD.findall(document))
+        options: list[tuple[str, str]] = []
+        for match in WORD.finditer(question):
+            old = match.group()
+            if question.lower().count(old.lower()) > 1 or not {old.lower(), stem(old.lower())} & there:
+                continue
+            for kind, new in self._candidates(old, question[: match.start()], persons, names, random):
+                if different(old, new) and not words_of(new) & (there | asked):
+                    options.append((kind, question[: match.start()] + new + question[match.end() :]))
+                    break
+        if not options:
+            return None
+        kind, changed = min(options, key=lambda one: used[one[0]])
+        used[kind] += 1
+        return changed
+
+    def _candidates(
+        self, old: str, before: str, persons: Set[str], names: Set[str], random: Random
+    ) -> Iterator[tuple[str, str]]:
+        """Yield other words of the kind, as often in lower case as the old one."""
+        known = next((kind for form in (old, old.title(), old.lower()) if (kind := KIND.get(form))), None)
+        if self._english and old in PAIRED and (old not in ("first", "last", "more") or before.endswith("the ")):
+            yield PAIRED[old]
+        if known and self._english and old != "may":
+            if known in ("ordinal", "numeral") and not before.endswith(("the ", "many ")):
+                return
+            pool = CLOSED[known].split()
+            if pool[0][0].isupper() and old.title() not in names:  # of Turkey, and not of a cold turkey
+                return
+        elif re.fullmatch(r"(?:1\d|20)\d\d", old):
+            known = "year"
+            pool = [year for year in self.others.get("year", []) if 0 < abs(int(year) - int(old)) <= 30]
+        elif old.isdigit():
+            known, pool = "number", [one for one in self.others.get("number", []) if len(one) == len(old)]
+        elif old.title() in persons:
+            known, pool = "surname", self.others["surname"]
+        else:
+            return
+        for new in random.sample(pool, min(30, len(pool))):
+            yield known, new.lower() if old.islower() else new
+
+
+def different(old: str, new: str) -> bool:
+    """Whether two words or names are surely of different things: none begins like the other, or shares a word."""
+    ours, theirs = old.lower(), new.lower()
+    if any(character.isdigit() for character in old):
+        return ours != theirs and theirs not in ours and ours not in theirs
+    return ours[:4] != theirs[:4] and not set(ours.split()) & set(theirs.split())
+
+
+def wanted_kinds(question: str) -> frozenset[str]:
+    """Return the kinds of mention that could pass for the answer."""
+    asked = question.lower()
+    if re.search(r"\b(?:who|whom|whose|wer|wen|wem)\b", asked):
+        return frozenset(("person",))
+    if re.search(r"\b(?:when|what year|which year|what date|wann)\b|\bjahr\b", asked):
+        return frozenset(("date", "year"))
+    if re.search(r"\bhow (?:many|much|old|long|far|high|tall)\b|\bwie ?viele?\b|\bpercent", asked):
+        return frozenset(("number", "percent", "money"))
+    if re.search(r"\b(?:where|country|city|state|wo|stadt|land)\b", asked):
+        return PLACES
+    return frozenset(("name", "person", "city", "country", "state"))
+
+
+def best_sentence(passage: str, question: str, answer: str = "") -> str | None:
+    """Return the whole sentence of 30 to 300 characters, of those that have the answer, nearest to the question."""
+    found = [passage[start:end] for start, end in sentences(passage)]
+    fit = [one for one in found if 30 <= len(one) <= 300 and one[-1] in ".!?" and not one[0].islower()]
+    able = [one for one in fit if not answer or contains(one, answer)]
+    return max(able, key=lambda one: len(stems(one) & stems(question)), default=None)
+
+
+def joined(sentence: str, other: str) -> str:
+    """Return two sentences as one statement."""
+    first = other.split()[0]
+    keep = first in KIND or first in FIRST_NAMES or not re.fullmatch(r"The|A|An|In|It|This|These|As|At|On|For", first)
+    return f"{sentence.rstrip('.!? ')}, and {other if keep else other[0].lower() + other[1:]}"
