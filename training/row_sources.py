@@ -20,6 +20,7 @@ from typing import Any
 
 from benchmarks.conflicts import chosen, disagree
 from benchmarks.conflicts import read as ramdocs_half
+from evaluation.measures.scores import contains
 from training.row_words import Kinds
 from training.rows import Asked, Claim, Family, K, holds
 
@@ -221,10 +222,9 @@ def _table(
     lines = [[subject, name, *([str(year)] if year else []), *values] for (name, year), values in cells.items()]
     if is_csv:
         text = "\n".join(",".join(line) for line in [head, *lines])
-        golds = [" ".join(f"{key}: {value}" for key, value in zip(head, line, strict=True)) for line in lines]
     else:
         text = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
-        golds = [" ".join(line) for line in lines]
+    golds = [" ".join(f"{key}: {value}" for key, value in zip(head, line, strict=True)) for line in lines]
     file = re.sub(r"[^\w]+", "-", f"{kind['row']} {subject}".lower()) + (".csv" if is_csv else ".md")
     asked = []
     for row, gold in zip(cells, golds, strict=True):
@@ -281,12 +281,24 @@ def _on_cell(
     yield Asked("", random.choice(absent), (), "twisted", (), claims=taken)
 
 
+def _tells_other(text: str, label: str | None, answers: Iterable[str]) -> bool:
+    """Whether a passage has an answer that it is not labelled with, which makes the label doubtful."""
+    return any(
+        contains(text, one) and not (contains(label or "", one) or contains(one, label or "")) for one in answers
+    )
+
+
 def conflicts() -> Iterator[dict[str, Any]]:
     """Yield the rows of RAMDocs' tuning half: which passages give different answers, which the same."""
-    for case in chosen(ramdocs_half(CONFLICTS, RAMDOCS, "tuning"), 200, seed=0):
+    rows = [json.loads(line) for line in RAMDOCS.read_text(encoding="utf-8").splitlines()]
+    wrong = {f"ramdocs {number}": row["wrong_answers"] for number, row in enumerate(rows)}
+    for case in chosen(ramdocs_half(CONFLICTS, RAMDOCS, "tuning"), None, seed=0):
         names = list(case.documents)
         names = Random(case.name).sample(names, min(K, len(names)))
         labels = [case.labels[name] for name in names]
+        told = {str(one) for one in wrong[case.name]} | {label for label in labels if label}
+        if any(_tells_other(case.documents[name], label, told) for name, label in zip(names, labels, strict=True)):
+            continue
         pairs = [(i, j) for i, j in combinations(range(len(names)), 2) if labels[i] and labels[j]]
         agree = [pair for pair in pairs if not disagree(case, [names[at] for at in pair])]
         yield {

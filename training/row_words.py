@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Set
 from random import Random
 from typing import NamedTuple
 
+from core.words import STOP_WORDS
 from evaluation.measures.scores import contains
 from grounding.sentences import sentences
 from grounding.stems import stem, stems
@@ -49,7 +50,10 @@ FIRST_NAMES = frozenset(
     Rachel Rebecca Kevin Brian Jason Scott Eric Aaron Adam Alan Chris Donald Ronald Kenneth Marcus Lucas Raj""".split()
 )
 _MONTH = rf"(?:{'|'.join(MONTHS.split())})"
-_NO_NAME = "The|In|On|At|An|As|By|For|From|If|It|Its|He|She|They|His|Her|Their|This|That|These|Those|When|After|But"
+_NO_NAME = (
+    "The|In|On|At|An|As|By|For|From|If|It|Its|He|She|They|His|Her|Their|This|That|These|Those|When|After|But|Some"
+)
+_NO_NAME += "|Similarly|However|Although|Many|Most|Also|Since|During|Other|There|Most|Both|With|Of|To|And|We|You"
 _NAME = rf"(?!(?:{_NO_NAME})\b)[A-ZÀ-Þ][\w’'-]*\w"
 MENTION = re.compile(
     rf"(?P<date>\b\d{{1,2}} {_MONTH},? \d{{4}}\b|\b{_MONTH} \d{{1,2}}(?:, \d{{4}})?(?!\w)|\b{_MONTH} \d{{4}}\b)"
@@ -187,7 +191,11 @@ class Kinds:
     ) -> Iterator[tuple[str, str]]:
         """Yield other words of the kind, as often in lower case as the old one."""
         known = next((kind for form in (old, old.title(), old.lower()) if (kind := KIND.get(form))), None)
-        if self._english and old in PAIRED and (old not in ("first", "last", "more") or before.endswith("the ")):
+        if (
+            self._english
+            and old in PAIRED
+            and (old not in ("first", "last", "more", "most", "least") or before.endswith("the "))
+        ):
             yield PAIRED[old]
         if known and self._english and old != "may":
             if known in ("ordinal", "numeral") and not before.endswith(("the ", "many ")):
@@ -238,8 +246,9 @@ def best_sentence(passage: str, question: str, answer: str = "") -> str | None:
     return max(able, key=lambda one: len(stems(one) & stems(question)), default=None)
 
 
-def joined(sentence: str, other: str) -> str:
+def joined(sentence: str, other: str, language: str) -> str:
     """Return two sentences as one statement."""
     first = other.split()[0]
-    keep = first in KIND or first in FIRST_NAMES or not re.fullmatch(r"The|A|An|In|It|This|These|As|At|On|For", first)
-    return f"{sentence.rstrip('.!? ')}, and {other if keep else other[0].lower() + other[1:]}"
+    lower = language == "en" and first.lower() in STOP_WORDS and first != "I"
+    also = {"de": "und", "fr": "et"}.get(language, "and")
+    return f"{sentence.rstrip('.!? ')}, {also} {other[0].lower() + other[1:] if lower else other}"

@@ -19,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -36,6 +37,7 @@ from training.row_words import Kinds, best_sentence, joined, mentions, wanted_ki
 
 ROWS = Path("training") / "rows"
 K = 4
+CONFLICTING = 200  # rows of documents that disagree
 PARTIAL = 0.6  # of the rows that could have a partly supported claim have one
 LISTED = re.compile(r"\b(?:an?|one|any|another|some|name|example)\b", re.IGNORECASE)  # asks for one of several
 PLENTY = 0.6  # share of a question's stems with which a passage may answer what nobody labelled
@@ -220,7 +222,7 @@ def claims_on(
         made.append(Claim(other, "none", "other-subject"))
     foreign = next((one for text, label in labelled.items() if label == 0 and (one := best_sentence(text, ""))), None)
     if sentence and (wrong := kinds.swapped(foreign or "", foreign or "", random)) and random.random() < PARTIAL:
-        made.append(Claim(joined(sentence, wrong), "partial", "partial"))
+        made.append(Claim(joined(sentence, wrong, asked.language), "partial", "partial"))
     return made
 
 
@@ -285,7 +287,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from training.row_sources import CONFLICTS, FAMILIES, conflicts
 
     for name in (sys.argv[1:] if arguments is None else arguments) or [*FAMILIES, CONFLICTS]:
-        rows = [*conflicts()] if name == CONFLICTS else make(FAMILIES[name](), FOLDER / "rows" / name)
+        rows = (
+            [*islice(conflicts(), CONFLICTING)] if name == CONFLICTS else make(FAMILIES[name](), FOLDER / "rows" / name)
+        )
         path = write(name, rows)
         kinds = Counter(row["kind"] for row in rows)
         claims = Counter(f"{claim['kind']} {claim['label']}" for row in rows for claim in row["claims"])
