@@ -226,7 +226,7 @@ def _table(
         text = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
     golds = [" ".join(f"{key}: {value}" for key, value in zip(head, line, strict=True)) for line in lines]
     file = re.sub(r"[^\w]+", "-", f"{kind['row']} {subject}".lower()) + (".csv" if is_csv else ".md")
-    asked = []
+    asked: list[Asked] = []
     for row, gold in zip(cells, golds, strict=True):
         for at in range(len(kind["columns"])):
             asked += _on_cell(kind, words, subject, cells, row, at, gold, random)

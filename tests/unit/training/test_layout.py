@@ -1,0 +1,58 @@
+from random import Random
+from typing import Any
+
+from training.layout import laid_out, packs, relevance_asked, support_asked
+
+ROW: dict[str, Any] = {
+    "family": "squad",
+    "kind": "right",
+    "question": "When was it built?",
+    "passages": [
+        {"text": "Another was built in 1911.", "label": None},
+        {"text": "It is of stone.", "label": 0},
+        {"text": "It was built in 1932.", "label": 1},
+    ],
+    "claims": [
+        {"text": "1932", "label": "full", "kind": "gold"},
+        {"text": "in 1911", "label": "none", "kind": "swapped"},
+    ],
+}
+
+
+def test_prompts_are_split_into_what_they_share_at_either_end_and_what_is_their_own() -> None:
+    layout = laid_out([[1, 2, 10, 11, 8, 9], [1, 2, 12, 8, 9], [1, 2, 10, 13, 8, 9]])
+    assert (layout.fixed, layout.ending) == ([1, 2], [8, 9])
+    assert layout.middles == [[10, 11], [12], [10, 13]]
+    assert layout.lengths == {0: 4, 1: 3, 2: 4}
+
+
+def test_a_shared_end_never_takes_what_the_beginning_has() -> None:
+    layout = laid_out([[1, 2, 2], [1, 2, 2, 2]])
+    assert [layout.fixed + middle + layout.ending for middle in layout.middles] == [[1, 2, 2], [1, 2, 2, 2]]
+
+
+def test_every_prompt_that_fits_is_in_one_pack_and_no_pack_is_too_long() -> None:
+    lengths = {0: 5, 1: 9, 2: 3, 3: 11, 4: 2}
+    found = packs(lengths, size=10)
+    assert sorted(one for pack in found for one in pack) == [0, 1, 2, 4]
+    assert all(sum(lengths[one] for one in pack) <= 10 for pack in found)
+    assert len(found) == 2
+
+
+def test_relevance_is_asked_of_what_holds_the_answer_and_of_the_best_that_does_not() -> None:
+    asked = relevance_asked(ROW, Random(0))
+    assert [(one.inputs["passage"], one.reply, one.kind) for one in asked] == [
+        ("It was built in 1932.", "yes", "right"),
+        ("It is of stone.", "no", "near"),
+    ]
+
+
+def test_a_question_without_an_answer_is_its_own_kind_of_wrong() -> None:
+    twisted = {**ROW, "kind": "twisted", "passages": [{"text": "It was built in 1932.", "label": 0}]}
+    assert [(one.reply, one.kind) for one in relevance_asked(twisted, Random(0))] == [("no", "twisted")]
+
+
+def test_claims_are_asked_with_the_passage_that_holds_the_answer() -> None:
+    asked = support_asked(ROW, Random(0))
+    assert [(one.inputs["claim"], one.reply) for one in asked] == [("1932", "yes"), ("in 1911", "no")]
+    assert all("It was built in 1932." in one.inputs["passages"] for one in asked)

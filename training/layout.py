@@ -1,0 +1,131 @@
+"""Render rows as the prompts of a critic's choice, split where an adapter begins, and packed for reading."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from core.types import Passage
+from prompts.choice import Choice
+from prompts.delimiters import as_data, numbered
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+
+PACK = 512  # tokens read in one pass
+WRONG = 1  # passages without the answer, of each row
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A choice asked about one row: the prompt's inputs, the reply that is right, and where it comes from."""
+
+    inputs: Mapping[str, str]
+    reply: str
+    family: str
+    kind: str
+    group: str  # questions of one passage stay together when rows are held out
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Prompts as tokens: all begin with ``fixed`` and end with ``ending``; ``middles`` stand between."""
+
+    fixed: list[int]
+    middles: list[list[int]]
+    ending: list[int]
+
+    @property
+    def lengths(self) -> dict[int, int]:
+        """The tokens of each prompt that are not fixed."""
+        return {number: len(one) + len(self.ending) for number, one in enumerate(self.middles)}
+
+
+def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Read the rows of these families, as `training.rows` wrote them."""
+    for family in families:
+        with lzma.open(folder / f"{family}.jsonl.xz", "rt", encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+
+def relevance_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
+    """Ask about the passages that hold the answer, and about the best of the others.
+
+    The best of a twisted question is what it was twisted against. Passages that cannot be told are left out.
+    """
+    right = [one["text"] for one in row["passages"] if one["label"] == 1]
+    wrong = [one["text"] for one in row["passages"] if one["label"] == 0][:WRONG]
+    question = as_data(row["question"])
+    return [
+        Asked(
+            {"question": question, "passage": as_data(text)},
+            reply,
+            row["family"],
+            row["kind"] if reply == "yes" or not right else "near",
+            text[:60],
+        )
+        for reply, texts in (("yes", right), ("no", wrong))
+        for text in texts
+    ]
+
+
+def support_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
+    """Ask about each claim, with the passages that hold the answer, or the best one, and sometimes one more."""
+    found = row["passages"]
+    read = [one["text"] for one in found if one["label"] == 1] or [found[0]["text"]]
+    more = [one["text"] for one in found if one["text"] not in read]
+    if more and random.random() < 0.3:
+        read = [*read, more[0]]
+    shown = numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in read])
+    replies = {"full": "yes", "partial": "partly", "none": "no"}
+    return [
+        Asked(
+            {"question": as_data(row["question"]), "passages": shown, "claim": as_data(one["text"])},
+            replies[one["label"]],
+            row["family"],
+            f"{row['kind']}/{one['kind']}",
+            read[0][:60],
+        )
+        for one in row["claims"]
+    ]
+
+
+ASKED: dict[str, tuple[Choice, Callable[[Mapping[str, Any], Random], list[Asked]]]] = {
+    "relevance": (RELEVANCE, relevance_asked),
+    "support": (SUPPORT, support_asked),
+}
+
+
+def laid_out(prompts: Sequence[list[int]]) -> Layout:
+    """Split tokenised prompts into what all begin with, what all end with, and what stands between."""
+    fixed = _begin(prompts)
+    rests = [one[len(fixed) :] for one in prompts]
+    ending = _begin([one[::-1] for one in rests])[::-1]
+    return Layout(fixed, [one[: len(one) - len(ending)] for one in rests], ending)
+
+
+def packs(lengths: Mapping[int, int], size: int = PACK) -> list[list[int]]:
+    """Group numbered prompts into packs of at most ``size`` tokens, the longest first; too long ones are left out."""
+    left = sorted((one for one in lengths if lengths[one] <= size), key=lambda one: -lengths[one])
+    found: list[list[int]] = []
+    while left:
+        room, pack, rest = size, [], []
+        for one in left:
+            if lengths[one] <= room:
+                pack.append(one)
+                room -= lengths[one]
+            else:
+                rest.append(one)
+        found.append(pack)
+        left = rest
+    return found
+
+
+def _begin(several: Sequence[list[int]]) -> list[int]:
+    """Return what all of them begin with."""
+    return [one[0] for one in takewhile(lambda each: len(set(each)) == 1, zip(*several, strict=False))]
