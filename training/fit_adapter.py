@@ -274,7 +274,10 @@ def readout(
 ) -> dict[int, float]:
     """Score by a logistic regression on the principal components of the final state."""
     pipeline = make_pipeline(
-        StandardScaler(), PCA(COMPONENTS, random_state=0), StandardScaler(), LogisticRegression(C=0.1, max_iter=2000)
+        StandardScaler(),
+        PCA(min(COMPONENTS, len(seen) // 4), random_state=0),
+        StandardScaler(),
+        LogisticRegression(C=0.1, max_iter=2000),
     )
     pipeline.fit(np.stack([finals[one] for one in seen]), [asked[one].reply != "no" for one in seen])
     scores = pipeline.decision_function(np.stack([finals[one] for one in tested]))
