@@ -1,6 +1,6 @@
 """The families of questions that rows are made from, with their documents: read from public repositories, or generated.
 
-Repositories lie under ``MIRROR`` as bare ones. Nothing of the shared SQuAD article is taken, nor of any half or file
+Nothing of the shared SQuAD article is taken, nor of any half or file
 that a report uses.
 """
 
@@ -12,7 +12,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -20,55 +20,57 @@ from typing import Any
 
 from benchmarks.conflicts import chosen, disagree
 from benchmarks.conflicts import read as ramdocs_half
+from core.errors import RequestError
 from evaluation.measures.scores import contains
 from training.row_words import Kinds
 from training.rows import Asked, Claim, Family, K, holds
 
-MIRROR = Path("/work/.mirror")
-SHARED = Path("/work/shared/data/squad2_computational_complexity.json")
 PROMPT = re.compile(r"Passage: (.*?)\s*Question: (.*?)\s*Answer:\s*$", re.DOTALL)
-RAMDOCS = Path("/work/ext/RAMDocs_test.jsonl")
 PARAGRAPH = re.compile(r"\s*Paragraph \d+: ")
 REPORTED = frozenset(("Computational_complexity_theory",))
 CONFLICTS = "ramdocs"
 SHINGLE = 60  # characters in common with the shared article for which a document is dropped
 
 
-def stored(repository: str, path: str) -> str:
-    """Return a file of a mirrored repository's head."""
-    command = ["git", f"--git-dir={MIRROR / repository / 'repo'}", "cat-file", "-p", f"HEAD:{path}"]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+@dataclass(frozen=True)
+class Sources:
+    """Where public data lies: a folder of bare repositories, each ``owner+name/repo``, and RAMDocs' file."""
+
+    mirror: Path
+    ramdocs: Path
+
+    def stored(self, repository: str, path: str) -> str:
+        """Return a file of a mirrored repository's head. Raises `RequestError` if it is not there."""
+        folder = self.mirror / repository / "repo"
+        command = ["git", f"--git-dir={folder}", "cat-file", "-p", f"HEAD:{path}"]
+        found = subprocess.run(command, capture_output=True, text=True)
+        if found.returncode:
+            address = repository.replace("+", "/")
+            raise RequestError(f"{path} is not in {folder}: clone github.com/{address} there with git clone --bare.")
+        return found.stdout
 
 
-def prompted(dataset: str, splits: Sequence[str]) -> list[tuple[str, str, str, str]]:
+def prompted(sources: Sources, dataset: str, splits: Sequence[str]) -> list[tuple[str, str, str, str]]:
     """Return (id, passage, question, answer) of MaorLavi's files, the answer empty where there is none."""
     rows = []
     for side in ("answerable", "unanswerable"):
         for name in (f"{side}_{split}" for split in splits):
             file = f"data/abstain_aware_prompt/{dataset}/{name}.json"
-            for number, row in enumerate(json.loads(stored("MaorLavi+unanswerability-directions", file))):
+            for number, row in enumerate(json.loads(sources.stored("MaorLavi+unanswerability-directions", file))):
                 passage, question = (part.strip() for part in PROMPT.search(row["instruction"]).groups())  # type: ignore[union-attr]
                 answer = row["gt_answer"].strip() if side == "answerable" else ""
                 rows.append((f"{dataset}-{name}-{number:04}", passage, question, answer))
     return rows
 
 
-def family(name: str, documents: Mapping[str, str], asked: Iterable[Asked]) -> Family:
-    """Return the family without the documents that overlap with the shared article, nor the questions on them."""
-    shared = {paragraph["context"] for data in _articles() for paragraph in data["paragraphs"]}
-    known = set().union(*(_shingles(text) for text in shared))
-    kept = {key: text for key, text in documents.items() if not known & _shingles(text)}
-    questions = [one for one in asked if all(key in kept for key in one.documents)]
-    siblings: dict[str, list[Asked]] = {}
-    for one in questions:
-        for key in one.documents:
-            siblings.setdefault(key, []).append(one)
-    return Family(name, kept, questions, len(documents) - len(kept), siblings)
-
-
-def _articles() -> list[dict[str, Any]]:
-    data = json.loads(SHARED.read_text(encoding="utf-8"))
-    return list(data.get("data", [data]))
+def apart_from(article: Path, family: Family) -> Family:
+    """Return the family without the documents that overlap with the article, and say how many those are."""
+    data = json.loads(article.read_text(encoding="utf-8"))
+    paragraphs = [paragraph["context"] for part in data.get("data", [data]) for paragraph in part["paragraphs"]]
+    known = set().union(*map(_shingles, paragraphs))
+    kept = {key: text for key, text in family.documents.items() if not known & _shingles(text)}
+    print(f"{family.name}: {len(family.documents) - len(kept)} documents overlap with {article.name} and are left out")
+    return Family(family.name, kept, [one for one in family.asked if all(key in kept for key in one.documents)])
 
 
 def _shingles(text: str) -> set[str]:
@@ -109,25 +111,29 @@ def varied(asked: Sequence[Asked], texts: Mapping[str, str], one_word: int, take
     return changed + away + kept[taken_away : taken_away + right]
 
 
-def squad() -> Family:
+def squad(sources: Sources) -> Family:
     """SQuAD 2.0's train articles: a document for each paragraph, unanswerable questions as people wrote them."""
-    rows = prompted("squad", ("train", "val", "val2"))
+    rows = prompted(sources, "squad", ("train", "val", "val2"))
     names = numbered(passage for _, passage, _, _ in rows)
     texts = {name: text for text, name in names.items()}
     asked = [Asked(key, q, (a,) if a else (), "right" if a else "twisted", (names[p],)) for key, p, q, a in rows]
     right = varied([one for one in asked if one.answers], texts, 350, 200, 950)
-    return family("squad", texts, right + [one for one in asked if not one.answers])
+    return Family("squad", texts, right + [one for one in asked if not one.answers])
 
 
-def nq() -> Family:
+def nq(sources: Sources) -> Family:
     """Natural Questions with their paragraphs, and questions that their paragraph does not answer."""
-    rows = [(key, *(plain(text) for text in texts)) for key, *texts in prompted("nq", ("train", "val", "val2"))]
+    rows = [
+        (key, *(plain(text) for text in texts)) for key, *texts in prompted(sources, "nq", ("train", "val", "val2"))
+    ]
     return _drawn("nq", rows, one_word=250, taken_away=150, right=600, other=600)
 
 
-def repliqa() -> Family:
+def repliqa(sources: Sources) -> Family:
     """RepLiQA's invented documents."""
-    return _drawn("repliqa", prompted("repliqa", ("val", "val2")), one_word=150, taken_away=0, right=450, other=300)
+    return _drawn(
+        "repliqa", prompted(sources, "repliqa", ("val", "val2")), one_word=150, taken_away=0, right=450, other=300
+    )
 
 
 def _drawn(
@@ -143,12 +149,14 @@ def _drawn(
     answered = [one for one in asked if one.answers and holds(texts[one.documents[0]], one.answers[0], one.question)]
     drawn = varied(answered, texts, one_word, taken_away, right) + unanswered
     used = {key for one in drawn for key in one.documents}
-    return family(name, {key: texts[key] for key in sorted(used)}, drawn)
+    return Family(name, {key: texts[key] for key in sorted(used)}, drawn)
 
 
-def musique() -> Family:
+def musique(sources: Sources) -> Family:
     """MuSiQue: questions whose answer takes two to four paragraphs, each a document, and those that lack one."""
-    rows = [(key, PARAGRAPH.split(p)[1:], q, a) for key, p, q, a in prompted("musique", ("train", "val", "val2"))]
+    rows = [
+        (key, PARAGRAPH.split(p)[1:], q, a) for key, p, q, a in prompted(sources, "musique", ("train", "val", "val2"))
+    ]
     rows = [row for row in rows if len(row[1]) <= K]
     answered, unanswered = [row for row in rows if row[3]], [row for row in rows if not row[3]]
     rows = Random(2).sample(answered, 400) + Random(2).sample(unanswered, 300)
@@ -157,14 +165,14 @@ def musique() -> Family:
         Asked(key, q, (a,) if a else (), "right" if a else "other", tuple(names[text.strip()] for text in parts))
         for key, parts, q, a in rows
     ]
-    return family("musique", {name: text for text, name in names.items()}, asked)
+    return Family("musique", {name: text for text, name in names.items()}, asked)
 
 
-def clapnq() -> Family:
+def clapnq(sources: Sources) -> Family:
     """The half of CLAP-NQ's dev questions that no report is on; the annotated sentences hold the long answers."""
     asked, texts = [], {}
     for side, kind in (("answerable", "right"), ("unanswerable", "other")):
-        for line in stored("primeqa+clapnq", f"annotated_data/dev/clapnq_dev_{side}.jsonl").splitlines():
+        for line in sources.stored("primeqa+clapnq", f"annotated_data/dev/clapnq_dev_{side}.jsonl").splitlines():
             row = json.loads(line)
             if int(hashlib.sha256(row["input"].encode()).hexdigest(), 16) % 2 == 0:
                 name = f"document-{row['id']}.txt"
@@ -176,13 +184,13 @@ def clapnq() -> Family:
     right = [one for one in asked if one.answers]
     other = [one for one in asked if one.kind == "other"]
     drawn = Random(2).sample(right, min(140, len(right))) + Random(2).sample(other, min(110, len(other)))
-    return family("clapnq", texts, drawn)
+    return Family("clapnq", texts, drawn)
 
 
-def german() -> Family:
+def german(sources: Sources) -> Family:
     """XQuAD's German, without the article that the report is on."""
     asked, texts = [], {}
-    for article in json.loads(stored("google-deepmind+xquad", "xquad.de.json"))["data"]:
+    for article in json.loads(sources.stored("google-deepmind+xquad", "xquad.de.json"))["data"]:
         if article["title"] not in REPORTED:
             for number, paragraph in enumerate(article["paragraphs"]):
                 name = f"{article['title']}-{number}.txt".replace(",", "")
@@ -190,7 +198,7 @@ def german() -> Family:
                 for qa in paragraph["qas"]:
                     answer = (qa["answers"][0]["text"],)
                     asked.append(Asked(f"xquad-de-{qa['id']}", qa["question"], answer, "right", (name,), "de"))
-    return family("german", texts, varied(asked, texts, 60, 60, 280))
+    return Family("german", texts, varied(asked, texts, 60, 60, 280))
 
 
 def tables(language: str, name: str, most: int) -> Family:
@@ -202,7 +210,7 @@ def tables(language: str, name: str, most: int) -> Family:
             file, text, ones = _table(kind, words, subject, language, at % 2 == 0, random)
             texts[file] = text
             asked += ones
-    return family(name, texts, random.sample(asked, min(most, len(asked))))
+    return Family(name, texts, random.sample(asked, min(most, len(asked))))
 
 
 def _table(
@@ -288,11 +296,11 @@ def _tells_other(text: str, label: str | None, answers: Iterable[str]) -> bool:
     )
 
 
-def conflicts() -> Iterator[dict[str, Any]]:
+def conflicts(sources: Sources) -> Iterator[dict[str, Any]]:
     """Yield the rows of RAMDocs' tuning half: which passages give different answers, which the same."""
-    rows = [json.loads(line) for line in RAMDOCS.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in sources.ramdocs.read_text(encoding="utf-8").splitlines()]
     wrong = {f"ramdocs {number}": row["wrong_answers"] for number, row in enumerate(rows)}
-    for case in chosen(ramdocs_half(CONFLICTS, RAMDOCS, "tuning"), None, seed=0):
+    for case in chosen(ramdocs_half(CONFLICTS, sources.ramdocs, "tuning"), None, seed=0):
         names = list(case.documents)
         names = Random(case.name).sample(names, min(K, len(names)))
         labels = [case.labels[name] for name in names]
@@ -318,14 +326,14 @@ def conflicts() -> Iterator[dict[str, Any]]:
         }
 
 
-FAMILIES: dict[str, Callable[[], Family]] = {
+FAMILIES: dict[str, Callable[[Sources], Family]] = {
     "squad": squad,
     "nq": nq,
     "musique": musique,
     "repliqa": repliqa,
     "clapnq": clapnq,
-    "tables": lambda: tables("en", "tables", 350),
+    "tables": lambda _: tables("en", "tables", 350),
     "german": german,
-    "german-tables": lambda: tables("de", "german-tables", 120),
-    "french": lambda: tables("fr", "french", 120),
+    "german-tables": lambda _: tables("de", "german-tables", 120),
+    "french": lambda _: tables("fr", "french", 120),
 }

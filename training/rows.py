@@ -1,6 +1,6 @@
 """Make the rows that reflection tokens are trained on: questions with the passages that the product's search finds.
 
-    python -m training.rows squad nq
+    python -m training.rows squad nq --mirror ~/mirror --ramdocs RAMDocs_test.jsonl
 
 A family's documents become one library, split, embedded and searched as a user's are, and each of its questions is
 asked of it. ``training/rows/<family>.jsonl.xz`` then holds one row for each question, sorted by id: its passages in
@@ -15,10 +15,10 @@ import json
 import lzma
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -27,7 +27,7 @@ from typing import Any, Literal
 from app.compose import embeddings_of
 from app.settings import load_settings
 from benchmarks.documents import load
-from benchmarks.harness import FOLDER, end_progress, show_progress
+from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
 from evaluation.measures.scores import contains, tokens
 from grounding.sentences import sentences
 from grounding.stems import figures, stems
@@ -36,6 +36,8 @@ from retrieval.splitter import SplitSettings, split
 from training.row_words import Kinds, best_sentence, joined, mentions, wanted_kinds
 
 ROWS = Path("training") / "rows"
+MIRROR, RAMDOCS = Path("mirror"), Path("RAMDocs_test.jsonl")
+ARTICLE = Path("../shared/data/squad2_computational_complexity.json")  # which reports are on
 K = 4
 CONFLICTING = 200  # rows of documents that disagree
 PARTIAL = 0.6  # of the rows that could have a partly supported claim have one
@@ -74,13 +76,20 @@ class Asked:
 
 @dataclass(frozen=True)
 class Family:
-    """Documents by file name and the questions on them; ``dropped`` overlapped with the shared article."""
+    """Documents by file name and the questions on them."""
 
     name: str
     documents: Mapping[str, str]
     asked: Sequence[Asked]
-    dropped: int = 0
-    siblings: Mapping[str, list[Asked]] = field(default_factory=dict)
+
+    @cached_property
+    def siblings(self) -> dict[str, list[Asked]]:
+        """The questions on each document."""
+        found: dict[str, list[Asked]] = {}
+        for one in self.asked:
+            for name in one.documents:
+                found.setdefault(name, []).append(one)
+        return found
 
 
 class Passages:
@@ -273,7 +282,6 @@ def make(family: Family, home: Path) -> list[dict[str, Any]]:
     passages = Passages(family, home)
     kinds = Kinds(family.documents.values())
     rows = []
-    print(f"{family.name}: {family.dropped} documents overlap with the shared article and are left out")
     for number, asked in enumerate(family.asked, 1):
         show_progress(f"{family.name}: {number} of {len(family.asked)} questions")
         if row := row_of(family, asked, passages, kinds):
@@ -282,22 +290,26 @@ def make(family: Family, home: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     """Make the families named, or all."""
-    from training.row_sources import CONFLICTS, FAMILIES, conflicts
+    from training.row_sources import CONFLICTS, FAMILIES, Sources, apart_from, conflicts
 
-    for name in (sys.argv[1:] if arguments is None else arguments) or [*FAMILIES, CONFLICTS]:
-        rows = (
-            [*islice(conflicts(), CONFLICTING)] if name == CONFLICTS else make(FAMILIES[name](), FOLDER / "rows" / name)
-        )
+    parser = option_parser(__doc__, mirror=MIRROR, article=ARTICLE, ramdocs=RAMDOCS)
+    parser.add_argument("families", nargs="*", metavar="family", help=", ".join([*FAMILIES, CONFLICTS]))
+    options = parser.parse_args()
+    sources = Sources(options.mirror.expanduser(), options.ramdocs.expanduser())
+    for name in options.families or [*FAMILIES, CONFLICTS]:
+        if name == CONFLICTS:
+            rows = [*islice(conflicts(sources), CONFLICTING)]
+        else:
+            rows = make(apart_from(options.article, FAMILIES[name](sources)), FOLDER / "rows" / name)
         path = write(name, rows)
         kinds = Counter(row["kind"] for row in rows)
         claims = Counter(f"{claim['kind']} {claim['label']}" for row in rows for claim in row["claims"])
         labels = Counter(str(passage["label"]) for row in rows for passage in row["passages"])
         forced = sum("forced" in row for row in rows)
         print(f"{path}: {len(rows)} rows, {forced} forced", *map(dict, (kinds, claims, labels)))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
