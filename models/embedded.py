@@ -86,6 +86,12 @@ class EmbeddedServer:
                     return thread.submit(self._load).result()
             return self._endpoint
 
+    def request(self, path: str, body: Mapping[str, Any] | None = None) -> str:
+        """Send one of llama.cpp's own requests, a POST if there is a body; OSError if refused, or not started."""
+        if self._client is None:
+            raise OSError(f"{path}: the server is not started")
+        return self._client(path, body)
+
     def stop(self) -> None:
         """Stop the server and free the model's memory; running requests fail. Called at exit automatically."""
         with self._lock:

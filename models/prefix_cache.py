@@ -120,12 +120,19 @@ class Prefixes:
 
 def fixed_tokens(prompt: ChatPromptTemplate, request: Request) -> list[int]:
     """Return the tokens that every use of the prompt begins with, rendered by the model's own chat template."""
-    token_lists = []
-    for filler in ("0", "x"):
-        text = json.loads(request("/apply-template", {"messages": _filled(prompt, filler)}))["prompt"]
-        reply = request("/tokenize", {"content": text, "add_special": True, "parse_special": True})
-        token_lists.append(json.loads(reply)["tokens"])
-    return [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*token_lists, strict=False))]
+    return common_prefix([prompt_tokens(_filled(prompt, filler), request) for filler in ("0", "x")])
+
+
+def prompt_tokens(messages: Any, request: Request) -> list[int]:
+    """Return the tokens of OpenAI messages, rendered by the model's own chat template."""
+    text = json.loads(request("/apply-template", {"messages": messages}))["prompt"]
+    reply = request("/tokenize", {"content": text, "add_special": True, "parse_special": True})
+    return list(json.loads(reply)["tokens"])
+
+
+def common_prefix(token_lists: Sequence[list[int]]) -> list[int]:
+    """Return the tokens that all lists begin with."""
+    return [one[0] for one in takewhile(lambda each: len(set(each)) == 1, zip(*token_lists, strict=False))]
 
 
 def file_identity(path: Path) -> str:

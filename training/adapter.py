@@ -74,22 +74,22 @@ def final_states(
     """Return the normed state (batch, width) of each ending's last token.
 
     ``fixed`` is (layers, 2, fixed tokens, KV heads, head). Of ``batch``: ``entering`` (batch, tokens, width),
-    ``keys_values`` (layers, batch, 2, prefix, KV heads, head), and the lengths ``prefix`` and ``tokens``, (batch,).
+    ``keys_values`` (layers, batch, 2, prefix, KV heads, head), and the prefixes' own lengths ``prefix``, (batch,).
     """
     state, past = batch["entering"], batch["keys_values"].astype(jnp.float32)
-    count, width = state.shape[:2]
+    count, tokens = state.shape[:2]
     length = fixed.shape[2]
-    positions = length + batch["prefix"][:, None] + jnp.arange(width)[None]
+    positions = length + batch["prefix"][:, None] + jnp.arange(tokens)[None]
     angles = positions[..., None] * ROPE_BASE ** (-jnp.arange(0, HEAD, 2) / HEAD)
     angles = jnp.concatenate([angles, angles], -1)[:, :, None]
     there = jnp.arange(past.shape[3])[None] < batch["prefix"][:, None]
     before = jnp.concatenate([jnp.ones((count, length), bool), there], 1)[:, None]
-    causal = jnp.broadcast_to(jnp.tril(jnp.ones((width, width), bool)), (count, width, width))
-    seen = jnp.concatenate([jnp.broadcast_to(before, (count, width, before.shape[2])), causal], 2)
+    causal = jnp.broadcast_to(jnp.tril(jnp.ones((tokens, tokens), bool)), (count, tokens, tokens))
+    seen = jnp.concatenate([jnp.broadcast_to(before, (count, tokens, before.shape[2])), causal], 2)
     mask = jnp.where(seen, 0.0, HIDDEN)[:, None, None]
     step = functools.partial(_layer, angles=angles, mask=mask)
     state, _ = jax.lax.scan(step, state, (layers, adapter, fixed.astype(jnp.float32), past))
-    return _normed(state[jnp.arange(count), batch["tokens"] - 1], norm)
+    return _normed(state[:, -1], norm)
 
 
 def loss(
@@ -139,7 +139,7 @@ def write_gguf(adapter: Adapter, first: int, invocation: Sequence[int], path: Pa
 
 def _layer(state: jax.Array, of_layer: Any, *, angles: jax.Array, mask: jax.Array) -> tuple[jax.Array, None]:
     weights, adapter, fixed, past = of_layer
-    count, width, _ = state.shape
+    count, tokens, _ = state.shape
     length = fixed.shape[1]
 
     def linear(one: jax.Array, target: str, name: str) -> jax.Array:
@@ -151,10 +151,10 @@ def _layer(state: jax.Array, of_layer: Any, *, angles: jax.Array, mask: jax.Arra
         return one * jnp.cos(angles) + jnp.concatenate([-right, left], -1) * jnp.sin(angles)
 
     entering = _normed(state, weights["attn_norm.weight"])
-    queries = rotated(linear(entering, "q", "attn_q").reshape(count, width, HEADS, HEAD))
-    queries = queries.reshape(count, width, KV_HEADS, HEADS // KV_HEADS, HEAD)
-    keys = rotated(linear(entering, "k", "attn_k").reshape(count, width, KV_HEADS, HEAD))
-    values = linear(entering, "v", "attn_v").reshape(count, width, KV_HEADS, HEAD)
+    queries = rotated(linear(entering, "q", "attn_q").reshape(count, tokens, HEADS, HEAD))
+    queries = queries.reshape(count, tokens, KV_HEADS, HEADS // KV_HEADS, HEAD)
+    keys = rotated(linear(entering, "k", "attn_k").reshape(count, tokens, KV_HEADS, HEAD))
+    values = linear(entering, "v", "attn_v").reshape(count, tokens, KV_HEADS, HEAD)
     keys = jnp.concatenate([past[:, 0], keys], 1)
     values = jnp.concatenate([past[:, 1], values], 1)
     # The fixed part is the same for all rows: it is not copied for each.
@@ -162,7 +162,7 @@ def _layer(state: jax.Array, of_layer: Any, *, angles: jax.Array, mask: jax.Arra
     share = jax.nn.softmax(jnp.concatenate(parts, -1) * HEAD**-0.5 + mask)
     mixed = jnp.einsum("bkgts,skd->btkgd", share[..., :length], fixed[1])
     mixed += jnp.einsum("bkgts,bskd->btkgd", share[..., length:], values)
-    state = state + linear(mixed.reshape(count, width, WIDTH), "o", "attn_output")
+    state = state + linear(mixed.reshape(count, tokens, WIDTH), "o", "attn_output")
     entering = _normed(state, weights["ffn_norm.weight"])
     gated = jax.nn.silu(entering @ weights["ffn_gate.weight"].T) * (entering @ weights["ffn_up.weight"].T)
     return state + gated @ weights["ffn_down.weight"].T, None

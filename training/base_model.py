@@ -28,23 +28,23 @@ HIDDEN = -1e9
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt without its fixed part: ``prefix`` is read with the base weights, each ending with an adapter's."""
+    """A prompt without its fixed part: what stands before an adapter's place, and the ending from there on."""
 
     prefix: Sequence[int]
-    endings: Sequence[Sequence[int]]
+    ending: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
 class Read:
     """What is kept of a prompt, from the reader's first kept layer on.
 
-    ``keys_values``: float16, (layers, 2, prefix tokens, KV heads, head). For each ending ``entering``, float32
+    ``keys_values``: float16, (layers, 2, prefix tokens, KV heads, head). Of the ending ``entering``, float32
     (tokens, width), is what enters the first kept layer, and ``final``, (width,), the normed state of its last token.
     """
 
     keys_values: Array
-    entering: list[Array]
-    final: list[Array]
+    entering: Array
+    final: Array
 
 
 class Weights:
@@ -83,21 +83,11 @@ class Reader:
         mask[:, : self._length] = 0
         own = mask[:, self._length :]
         for prompt in prompts:
-            begin = len(tokens)
-            after = begin + len(prompt.prefix)
-            tokens += prompt.prefix
-            positions += range(self._length, self._length + len(prompt.prefix))
-            own[begin:after, begin:after] = _causal(after - begin)
-            endings = []
-            for ending in prompt.endings:
-                start = len(tokens)
-                tokens += ending
-                stop = len(tokens)
-                positions += range(self._length + len(prompt.prefix), self._length + len(prompt.prefix) + len(ending))
-                own[start:stop, begin:after] = 0
-                own[start:stop, start:stop] = _causal(stop - start)
-                endings.append((start, stop))
-            spans.append((begin, after, endings))
+            begin, length = len(tokens), len(prompt.prefix) + len(prompt.ending)
+            tokens += [*prompt.prefix, *prompt.ending]
+            positions += range(self._length, self._length + length)
+            own[begin : begin + length, begin : begin + length] = _causal(length)
+            spans.append((begin, begin + len(prompt.prefix), begin + length))
         if len(tokens) > self.size:
             raise ValueError(f"{len(tokens)} tokens do not fit into a pass of {self.size}.")
         padding = np.arange(len(tokens), self.size)
@@ -110,12 +100,8 @@ class Reader:
         shape = (LAYERS - self._first, 2, self.size, KV_HEADS, HEAD)
         keys_values = np.stack(kept).reshape(shape).astype(np.float16)
         return [
-            Read(
-                keys_values[:, :, begin:after],
-                [entering[start:stop].copy() for start, stop in endings],
-                [final[stop - 1].copy() for _, stop in endings],
-            )
-            for begin, after, endings in spans
+            Read(keys_values[:, :, begin:after], entering[after:stop].copy(), final[stop - 1].copy())
+            for begin, after, stop in spans
         ]
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,9 +34,10 @@ from app.settings import load_settings
 from benchmarks.harness import end_progress, option_parser, show_progress
 from evaluation.measures.statistics import auc
 from models.embedded import EmbeddedServer
+from models.prefix_cache import prompt_tokens
 from training import adapter as lora
 from training.base_model import WIDTH, Array, Prompt, Reader, Weights
-from training.layout import ASKED, Asked, Layout, laid_out, packs, rows_of
+from training.layout import CHOICES, Layout, TrainingExample, laid_out, packs, rows_of
 from training.rows import ROWS
 
 HELD_OUT = 15  # of 100 passages of each family, which no step sees
@@ -50,7 +50,7 @@ SAVED = 20  # steps between two checkpoints
 class Rows:
     """What is asked, as tokens, and what was read of each prompt; kept in ``folder``."""
 
-    def __init__(self, asked: Sequence[Asked], layout: Layout, folder: Path, first: int) -> None:
+    def __init__(self, asked: Sequence[TrainingExample], layout: Layout, folder: Path, first: int) -> None:
         self.asked, self.layout, self.folder, self.first = asked, layout, folder, first
         self.packs = packs(layout.lengths)
         self.place = {number: (index, at) for index, pack in enumerate(self.packs) for at, number in enumerate(pack)}
@@ -64,10 +64,10 @@ class Rows:
         reader = Reader(weights, self.first, self.fixed(weights))
         began = time.monotonic()
         for done, index in enumerate(left, 1):
-            prompts = [Prompt(self.layout.middles[one], [self.layout.ending]) for one in self.packs[index]]
+            prompts = [Prompt(self.layout.middles[one], self.layout.ending) for one in self.packs[index]]
             kept: dict[str, Any] = {}
             for at, one in enumerate(reader.read(prompts)):
-                kept |= {f"past{at}": one.keys_values, f"entering{at}": one.entering[0], f"final{at}": one.final[0]}
+                kept |= {f"past{at}": one.keys_values, f"entering{at}": one.entering, f"final{at}": one.final}
             new = self._path(index).with_suffix(".new.npz")
             np.savez(new, **kept)
             new.replace(self._path(index))
@@ -79,7 +79,7 @@ class Rows:
         """Return the keys and values of what all prompts begin with, of all layers."""
         path = self.folder / "fixed.npy"
         if not path.exists():
-            (whole,) = Reader(weights, 0, size=len(self.layout.fixed)).read([Prompt(self.layout.fixed, [])])
+            (whole,) = Reader(weights, 0, size=len(self.layout.fixed)).read([Prompt(self.layout.fixed)])
             np.save(path, whole.keys_values)
         kept: Array = np.load(path)
         return kept
@@ -102,9 +102,7 @@ class Rows:
             keys_values[:, at, :, : past.shape[2]] = past
             entering[at], prefix[at] = self.kept(number, "entering"), past.shape[2]
             wanted[at] = words[self.asked[number].reply]
-        tokens = np.full(size, len(self.layout.ending), np.int32)
-        parts = {"keys_values": keys_values, "entering": entering, "prefix": prefix}
-        return parts | {"tokens": tokens, "wanted": wanted}
+        return {"keys_values": keys_values, "entering": entering, "prefix": prefix, "wanted": wanted}
 
     def _path(self, index: int) -> Path:
         return self.folder / f"pack-{index:05}.npz"
@@ -120,7 +118,8 @@ class Training:
         self.adapter = lora.new_adapter(rows.first, options.rank, options.seed)
         self.moments = ({k: jnp.zeros_like(v) for k, v in self.adapter.items()},) * 2
         self.step = 0
-        self._path = rows.folder / f"adapter-{options.rank}-{options.seed}.npz"
+        schedule = f"{options.rank}-{options.batch}-{options.epochs}-{options.rate}-{options.seed}-{options.families}"
+        self._path = rows.folder / f"adapter-{schedule}.npz"
         if self._path.exists():
             saved = np.load(self._path)
             self.step = int(saved["step"])
@@ -191,53 +190,32 @@ _states = jax.jit(lora.final_states)
 _adamw = jax.jit(lora.adamw)
 
 
-class Engine:
-    """Tokenises as the product's engine does."""
-
-    def __init__(self, server: EmbeddedServer) -> None:
-        self._endpoint = server.start()
-
-    def __call__(self, path: str, **body: Any) -> Any:
-        url = self._endpoint.base_url.removesuffix("/v1") + path
-        headers = {"Authorization": f"Bearer {self._endpoint.api_key}", "Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as reply:  # noqa: S310
-            return json.load(reply)
-
-    def tokens(self, text: str) -> list[int]:
-        """Return the tokens of a text in which control tokens count."""
-        return list(self("/tokenize", content=text, add_special=False, parse_special=True)["tokens"])
-
-    def prompt(self, messages: Any) -> list[int]:
-        """Return the tokens of a chat prompt."""
-        return self.tokens(self("/apply-template", messages=messages)["prompt"])
-
-
 def main() -> None:
     """Read, train, compare, and export if asked."""
     parser = option_parser(
         __doc__, most=2000, first=14, rank=8, batch=32, epochs=2, rate=5e-4, seed=0, out=Path("eval/adapter")
     )
-    parser.add_argument("choice", choices=sorted(ASKED))
+    parser.add_argument("choice", choices=sorted(CHOICES))
     parser.add_argument("--families", default="squad")
     parser.add_argument("--held-out", default="")
     parser.add_argument("--export", type=Path)
     options = parser.parse_args()
-    choice, ask = ASKED[options.choice]
+    choice, ask = CHOICES[options.choice]
     trained, whole = options.families.split(","), [one for one in options.held_out.split(",") if one]
     random = Random(options.seed)
-    asked: list[Asked] = []
+    asked: list[TrainingExample] = []
     for families in (trained, whole):
-        found = [one for row in rows_of(ROWS, families) for one in ask(row, random)]
+        found = [one for row in rows_of(ROWS, families) for one in ask(row)]
         random.shuffle(found)
         asked += found[: options.most]
     path = chat_file(load_settings())
     with EmbeddedServer(path) as server:
-        engine = Engine(server)
-        words = {word: engine.tokens(word)[0] for word in choice.replies}
+        words = {word: tokens_of(word, server)[0] for word in choice.replies}
+        (turn_end,) = tokens_of("<|im_end|>", server)
         messages = (convert_to_openai_messages(choice.messages.format_messages(**one.inputs)) for one in asked)
-        layout = laid_out([engine.prompt(one) for one in messages])
+        layout = laid_out([prompt_tokens(one, server.request) for one in messages])
     digest = crc32(json.dumps([layout.fixed, layout.middles, layout.ending]).encode())
-    rows = Rows(asked, layout, options.out / f"{options.choice}-{digest:08x}", options.first)
+    rows = Rows(asked, layout, options.out / f"{options.choice}-{options.first}-{digest:08x}", options.first)
     weights = Weights(path)
     rows.read(weights)
     training = Training(rows, weights, words, options)
@@ -253,12 +231,17 @@ def main() -> None:
         compare(f"adapter, epoch {epoch}", asked, scores)
     if options.export:
         described = {"name": f"Self-RAG {options.choice}", "license": "apache-2.0"}
-        lora.write_gguf(
-            training.adapter, options.first, invocation_of(layout, engine_tail=5), options.export, **described
-        )
+        # All of the words that ask but the first, on which the engine switches the adapter on already.
+        invocation = layout.ending[1 : layout.ending.index(turn_end)]
+        lora.write_gguf(training.adapter, options.first, invocation, options.export, **described)
 
 
-def left_out(one: Asked) -> bool:
+def tokens_of(text: str, server: EmbeddedServer) -> list[int]:
+    """Return the tokens of a text in which control tokens count."""
+    return list(json.loads(server.request("/tokenize", {"content": text, "parse_special": True}))["tokens"])
+
+
+def left_out(one: TrainingExample) -> bool:
     """Return True for the passages that no step sees, whatever is asked of them."""
     return crc32(one.group.encode()) % 100 < HELD_OUT
 
@@ -270,7 +253,7 @@ def log_odds(logits: Array, words: Sequence[str]) -> float:
 
 
 def readout(
-    asked: Sequence[Asked], finals: dict[int, Array], seen: Sequence[int], tested: Sequence[int]
+    asked: Sequence[TrainingExample], finals: dict[int, Array], seen: Sequence[int], tested: Sequence[int]
 ) -> dict[int, float]:
     """Score by a logistic regression on the principal components of the final state."""
     pipeline = make_pipeline(
@@ -284,7 +267,7 @@ def readout(
     return dict(zip(tested, map(float, scores), strict=True))
 
 
-def compare(name: str, asked: Sequence[Asked], scores: dict[int, float]) -> None:
+def compare(name: str, asked: Sequence[TrainingExample], scores: dict[int, float]) -> None:
     """Print the AUC of each family's right replies against each kind of wrong ones."""
     print(name)
     for family in dict.fromkeys(asked[one].family for one in scores):
@@ -299,11 +282,6 @@ def compare(name: str, asked: Sequence[Asked], scores: dict[int, float]) -> None
                 f"{kind} {auc(labels, [scores[one] for one in right + wrong]) or float('nan'):.3f} ({len(wrong)})"
             )
         print(f"  {family}, {len(right)} right: {', '.join(figures)}", flush=True)
-
-
-def invocation_of(layout: Layout, engine_tail: int) -> list[int]:
-    """Return the tokens by which the engine finds the adapter's place: all of the ending's own but the first."""
-    return layout.ending[1:-engine_tail]
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ import json
 import lzma
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from core.types import Passage
+from models.prefix_cache import common_prefix
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
 from prompts.grade_documents import RELEVANCE
@@ -19,10 +19,11 @@ from prompts.hallucination_check import SUPPORT
 
 PACK = 512  # tokens read in one pass
 WRONG = 1  # passages without the answer, of each row
+ONE_MORE = 0.3  # of the rows, whose claims are read with a second passage
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrainingExample:
     """A choice asked about one row: the prompt's inputs, the reply that is right, and where it comes from."""
 
     inputs: Mapping[str, str]
@@ -53,7 +54,7 @@ def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield from map(json.loads, file)
 
 
-def relevance_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
+def relevance_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     """Ask about the passages that hold the answer, and about the best of the others.
 
     The best of a twisted question is what it was twisted against. Passages that cannot be told are left out.
@@ -62,7 +63,7 @@ def relevance_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
     wrong = [one["text"] for one in row["passages"] if one["label"] == 0][:WRONG]
     question = as_data(row["question"])
     return [
-        Asked(
+        TrainingExample(
             {"question": question, "passage": as_data(text)},
             reply,
             row["family"],
@@ -74,17 +75,17 @@ def relevance_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
     ]
 
 
-def support_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
+def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     """Ask about each claim, with the passages that hold the answer, or the best one, and sometimes one more."""
     found = row["passages"]
     read = [one["text"] for one in found if one["label"] == 1] or [found[0]["text"]]
     more = [one["text"] for one in found if one["text"] not in read]
-    if more and random.random() < 0.3:
+    if more and Random(row["id"]).random() < ONE_MORE:
         read = [*read, more[0]]
     shown = numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in read])
     replies = {"full": "yes", "partial": "partly", "none": "no"}
     return [
-        Asked(
+        TrainingExample(
             {"question": as_data(row["question"]), "passages": shown, "claim": as_data(one["text"])},
             replies[one["label"]],
             row["family"],
@@ -95,17 +96,17 @@ def support_asked(row: Mapping[str, Any], random: Random) -> list[Asked]:
     ]
 
 
-ASKED: dict[str, tuple[Choice, Callable[[Mapping[str, Any], Random], list[Asked]]]] = {
-    "relevance": (RELEVANCE, relevance_asked),
-    "support": (SUPPORT, support_asked),
+CHOICES: dict[str, tuple[Choice, Callable[[Mapping[str, Any]], list[TrainingExample]]]] = {
+    "relevance": (RELEVANCE, relevance_examples),
+    "support": (SUPPORT, support_examples),
 }
 
 
 def laid_out(prompts: Sequence[list[int]]) -> Layout:
     """Split tokenised prompts into what all begin with, what all end with, and what stands between."""
-    fixed = _begin(prompts)
+    fixed = common_prefix(prompts)
     rests = [one[len(fixed) :] for one in prompts]
-    ending = _begin([one[::-1] for one in rests])[::-1]
+    ending = common_prefix([one[::-1] for one in rests])[::-1]
     return Layout(fixed, [one[: len(one) - len(ending)] for one in rests], ending)
 
 
@@ -124,8 +125,3 @@ def packs(lengths: Mapping[int, int], size: int = PACK) -> list[list[int]]:
         found.append(pack)
         left = rest
     return found
-
-
-def _begin(several: Sequence[list[int]]) -> list[int]:
-    """Return what all of them begin with."""
-    return [one[0] for one in takewhile(lambda each: len(set(each)) == 1, zip(*several, strict=False))]

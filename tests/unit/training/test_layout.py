@@ -1,9 +1,9 @@
-from random import Random
 from typing import Any
 
-from training.layout import laid_out, packs, relevance_asked, support_asked
+from training.layout import laid_out, packs, relevance_examples, support_examples
 
 ROW: dict[str, Any] = {
+    "id": "squad-1",
     "family": "squad",
     "kind": "right",
     "question": "When was it built?",
@@ -40,7 +40,7 @@ def test_every_prompt_that_fits_is_in_one_pack_and_no_pack_is_too_long() -> None
 
 
 def test_relevance_is_asked_of_what_holds_the_answer_and_of_the_best_that_does_not() -> None:
-    asked = relevance_asked(ROW, Random(0))
+    asked = relevance_examples(ROW)
     assert [(one.inputs["passage"], one.reply, one.kind) for one in asked] == [
         ("It was built in 1932.", "yes", "right"),
         ("It is of stone.", "no", "near"),
@@ -49,10 +49,10 @@ def test_relevance_is_asked_of_what_holds_the_answer_and_of_the_best_that_does_n
 
 def test_a_question_without_an_answer_is_its_own_kind_of_wrong() -> None:
     twisted = {**ROW, "kind": "twisted", "passages": [{"text": "It was built in 1932.", "label": 0}]}
-    assert [(one.reply, one.kind) for one in relevance_asked(twisted, Random(0))] == [("no", "twisted")]
+    assert [(one.reply, one.kind) for one in relevance_examples(twisted)] == [("no", "twisted")]
 
 
 def test_claims_are_asked_with_the_passage_that_holds_the_answer() -> None:
-    asked = support_asked(ROW, Random(0))
+    asked = support_examples(ROW)
     assert [(one.inputs["claim"], one.reply) for one in asked] == [("1932", "yes"), ("in 1911", "no")]
     assert all("It was built in 1932." in one.inputs["passages"] for one in asked)
