@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graph.context import RetrieverLike
     from models.calibration import Calibration
     from models.chat import Chat
+    from models.embedded import EmbeddedServer
     from models.model_files import Progress
     from models.prefix_cache import Prefixes
     from retrieval.filters import Filter
@@ -98,10 +99,12 @@ def critic_name(settings: Settings) -> str:
 
 
 def calibration_of(critic: str, settings: Settings) -> Calibration | None:
-    """What was calibrated for the critic: only the embedded model's own file has any, another GGUF has none."""
+    """What was calibrated for the critic: only the embedded model's own file has any, with all of its adapters."""
     from models.calibration import EMBEDDED as CALIBRATED
+    from models.calibration import adapters_are_intact
 
-    return CALIBRATED if critic == EMBEDDED and settings.selfrag_model_path is None else None
+    own = critic == EMBEDDED and settings.selfrag_model_path is None
+    return CALIBRATED if own and adapters_are_intact() else None
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -143,9 +146,9 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
 
     seconds, most = settings.selfrag_call_seconds, settings.selfrag_concurrency
     if name == EMBEDDED:
-        from models.embedded import serve
+        from prompts.shared import with_all_examples
 
-        server = serve(chat_file(settings, progress), prefixes_of(settings))
+        server = embedded_server(settings, progress)
         endpoint = server.start()
         chat = openai_chat(
             EMBEDDED,
@@ -155,7 +158,8 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
             concurrency=most or EMBEDDED_CONCURRENCY,
             name="the embedded model",
         )
-        chat.on_ask = server.note
+        chat.on_ask, chat.prepare = server.note, with_all_examples
+        chat.adapters = {path.stem: number for number, path in enumerate(server.adapters)}
         return chat
     seconds, most = seconds or REMOTE_CALL_SECONDS, most or CONCURRENCY
     url, key = settings.openai_base_url, settings.key
@@ -167,6 +171,16 @@ def chat_of(name: str, settings: Settings, progress: Progress | None = None) -> 
     return openai_chat(
         name, base_url=url or settings.openai_api_base, api_key=key, call_seconds=seconds, concurrency=most
     )
+
+
+def embedded_server(settings: Settings, progress: Progress | None = None) -> EmbeddedServer:
+    """This process's server of the embedded model, started, with the adapters that were trained for its file."""
+    from models.calibration import adapter_file
+    from models.embedded import serve
+
+    calibration = calibration_of(EMBEDDED, settings)
+    adapters = [adapter_file(choice) for choice in calibration.adapters] if calibration else []
+    return serve(chat_file(settings, progress), prefixes_of(settings), adapters)
 
 
 def chat_over(model: BaseChatModel, settings: Settings) -> Chat:
@@ -194,12 +208,9 @@ def prefixes_of(settings: Settings) -> Prefixes:
     from models.prefix_cache import Prefixes
     from prompts.answer_check import USEFULNESS
     from prompts.decide import RETRIEVE
-    from prompts.generate import GENERATE
-    from prompts.grade_documents import RELEVANCE
-    from prompts.hallucination_check import SUPPORT
+    from prompts.shared import FIXED
 
-    prompts = (USEFULNESS.messages, SUPPORT.messages, GENERATE, RELEVANCE.messages, RETRIEVE.messages)
-    return Prefixes(settings.models_folder / "prefixes", prompts)
+    return Prefixes(settings.models_folder / "prefixes", (USEFULNESS.messages, RETRIEVE.messages, FIXED))
 
 
 def chat_file(settings: Settings, progress: Progress | None = None) -> Path:

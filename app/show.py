@@ -84,10 +84,10 @@ def plain_tokens(question: str, passages: Sequence[ResultPassage]) -> int:
     """Estimate what plain retrieve-and-generate would read: the tokens of one prompt with all of these passages."""
     from models.chat import estimated_tokens
     from prompts.delimiters import as_data, numbered
-    from prompts.generate import GENERATE
+    from prompts.generate import PLAIN
 
     read = [cast("Passage", {**one.model_dump(exclude={"verdict"})}) for one in passages]
-    return estimated_tokens(GENERATE.format_messages(passages=numbered(read), question=as_data(question)), 0)
+    return estimated_tokens(PLAIN.format_messages(passages=numbered(read), question=as_data(question)), 0)
 
 
 def _cost_line(screen: Screen, phase: str, cost: dict[str, Any], style: str = "") -> None:

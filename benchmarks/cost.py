@@ -5,7 +5,7 @@
 Each question is asked both ways, in turns, after one warm-up of each; only questions that are grounded at the first
 draft count. Printed are the medians and the median ratio, in wall-clock and in tokens not served from a cache. With
 ``--peers`` the same questions are asked in the peers' ways too, and count whatever a peer makes of them; they come last
-and write with our prompt, so that what the server's cache has of it is in their favour.
+and write with the prompt of plain, so that what the server's cache has of it is in their favour.
 `bench/cost.json` has the figures.
 """
 
@@ -19,8 +19,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from langchain_core.prompts import ChatPromptTemplate
-
 from benchmarks.harness import option_parser, write_figures
 from benchmarks.peers import peers
 from benchmarks.sample import open_docs, questions_in
@@ -30,10 +28,8 @@ from graph.context import Context, Limits, Services
 from models.usage import Budget, NodeBudget
 from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
-from prompts.generate import GENERATE, MAX_TOKENS
+from prompts.generate import MAX_TOKENS, PLAIN
 
-# The same prompt behind another first word, so that neither way reads the other's passages from the server's cache.
-PLAIN = ChatPromptTemplate.from_messages([("system", "Assistant.")]) + GENERATE
 DEFAULT = Path(__file__).resolve().parent.parent / "data" / "questions.jsonl"
 
 

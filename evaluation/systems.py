@@ -21,8 +21,8 @@ from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
-from prompts.generate import GENERATE
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
+from prompts.generate import PLAIN
 
 S = TypeVar("S", bound=System)
 WRITER = (
@@ -30,7 +30,7 @@ WRITER = (
     *("grounding/claims.py", "grounding/sentences.py", "prompts/delimiters.py", "core/text.py"),
     "evaluation/systems.py",
 )
-PLAIN = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")
+PLAIN_CODE = (*WRITER, "prompts/generate.py", "nodes/retrieve.py", "models/embeddings.py", "retrieval")
 CLOSED_BOOK = (*WRITER, "prompts/direct_generate.py")
 
 
@@ -65,7 +65,7 @@ class OneDraft:
         return self._record(example, passages, draft, stop, Cost(**budget.spent, seconds=time.perf_counter() - began))
 
     async def _write(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
-        prompt, most_tokens = (GENERATE, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
+        prompt, most_tokens = (PLAIN, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
         read: dict[str, Any] = {"passages": numbered(passages)} if self.k else {}
         return await self.services.with_budget(budget).generator.write(
             prompt,
@@ -104,7 +104,7 @@ def plain(services: Services, context: Context, name: str = "plain") -> OneDraft
     """Search, put everything found into the prompt, and answer."""
     context = services.completed(context)
     settings = {"k": context.k, **_settings_of(context)}
-    return OneDraft(name, fingerprint(name, settings, PLAIN), services, context, context.k)
+    return OneDraft(name, fingerprint(name, settings, PLAIN_CODE), services, context, context.k)
 
 
 def closed_book(services: Services, context: Context, name: str = "closed-book") -> OneDraft:

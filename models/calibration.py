@@ -8,8 +8,11 @@ embedding model: which of the retrieved passages are worth grading.
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -17,6 +20,8 @@ from pydantic import BaseModel, ConfigDict
 from core.passages import stated_by
 from core.types import Passage, Verdict
 from grounding.stems import stems
+
+log = logging.getLogger("selfrag.models")
 
 CLIP = 1e-4
 # The most that a passage's missing question words can count against it: it may say the same in other words, or with a
@@ -191,6 +196,7 @@ class Calibration(BaseModel):
     """Thresholds and regressions for one model, identified by its SHA-256, and their provenance.
 
     For a chat model they calibrate it as a critic; for an embedding model they select the passages to grade.
+    ``adapters`` are the choices that are asked with an adapter (`adapter_file`), each with the file's SHA-256.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -198,8 +204,29 @@ class Calibration(BaseModel):
     sha256: str
     thresholds: dict[str, float]
     fits: Fits = Fits()
+    adapters: dict[str, str] = {}
     provenance: dict[str, str] = {}
 
 
 EMBEDDED = Calibration.model_validate_json(EMBEDDED_FILE.read_text(encoding="utf-8"))
 MINILM = Calibration.model_validate_json(MINILM_FILE.read_text(encoding="utf-8"))
+
+
+def adapter_file(choice: str) -> Path:
+    """Return the adapter that was trained for this choice of the embedded model."""
+    return Path(__file__).parent / "adapters" / f"{choice}.gguf"
+
+
+@cache
+def adapters_are_intact() -> bool:
+    """Return True if each adapter is the one calibrated; log a warning if one is missing, damaged or another."""
+    for choice, sha256 in EMBEDDED.adapters.items():
+        path = adapter_file(choice)
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            log.warning(
+                "%s is missing, damaged or of another version: install Self-RAG again; until then the embedded model "
+                "judges as an untrained one",
+                path,
+            )
+            return False
+    return True

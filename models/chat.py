@@ -88,7 +88,9 @@ class Chat:
 
     ``make`` builds the LangChain model, once per event loop, since an HTTP client's connections belong to the loop that
     opened them. ``name`` names the model in errors, which never show ``secrets`` and name ``remedies``; ``arguments``
-    returns those of a call that limit the tokens of its reply and set its temperature. ``on_ask`` hears what is asked.
+    returns those of a call that limit the tokens of its reply and set its temperature. ``on_ask`` hears what is asked;
+    ``prepare`` returns the messages that are sent in place of those asked. ``adapters`` are the numbers under which the
+    server knows the adapters for a critic's choices.
     """
 
     def __init__(
@@ -110,6 +112,8 @@ class Chat:
         self.secrets = secrets or Secrets()
         self.remedies = remedies or Remedies()
         self.on_ask: Callable[[Sequence[BaseMessage]], None] | None = None
+        self.prepare: Callable[[Sequence[BaseMessage]], Sequence[BaseMessage]] = lambda messages: messages
+        self.adapters: Mapping[str, int] = {}
         self._make = make
         self._concurrency = concurrency
         self._arguments = arguments
@@ -136,6 +140,7 @@ class Chat:
         retry would mend.
         """
         model, slots = self._client()
+        messages = self.prepare(messages)
         if self.on_ask:
             self.on_ask(messages)
         arguments = {**self._arguments(max_tokens, temperature), **(bind or {})}

@@ -133,6 +133,8 @@ class Critic:
         """Ask for one verdict by ``reply_format``; return None if this model does not support it."""
         if reply_format == "logprobs":
             bind: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+            if choice.name in self.chat.adapters:
+                bind["extra_body"] = {"lora": [{"id": self.chat.adapters[choice.name], "scale": 1.0}]}
             reply = await self.chat.ask(messages, self.budget, max_tokens=1, tags=["nostream"], bind=bind)
             top = first_token(reply)
             if top is None or any(token.strip().startswith(("<think", "<|")) for token in top):

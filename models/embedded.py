@@ -47,6 +47,7 @@ class EmbeddedServer:
     ``context_tokens`` limits prompt and reply together. ``threads`` defaults to the cores that this process may use.
     Use as a context manager, or call ``start`` and ``stop``; a stopped server can be started again. The server's state
     after reading ``prefixes`` is persistent: a server that is idle when stopped saves it, and the next one restores it.
+    ``adapters`` are LoRA files, of which a request that names one by its number uses that one.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class EmbeddedServer:
         parallel: int = PARALLEL,
         threads: int | None = None,
         prefixes: Prefixes | None = None,
+        adapters: Sequence[Path] = (),
     ) -> None:
         self.path = path
+        self.adapters = adapters
         self._prefixes = prefixes if prefixes and prefixes.open() else None
         self._context_tokens = context_tokens
         self._parallel = parallel
@@ -155,6 +158,9 @@ class EmbeddedServer:
         # Fitting the model to GPU memory opens it a second time: 0.4 of the 3 seconds that loading takes.
         parameters.fit_params = _has_gpu(xllamacpp)
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
+        # A scale of 0 and not applied: so a request that names none leaves the cache as it is.
+        parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(one), 0.0) for one in self.adapters]
+        parameters.lora_init_without_apply = True
         if self._prefixes:
             parameters.slot_save_path = f"{self._prefixes.folder}{os.sep}"
             parameters.endpoint_metrics = True
@@ -169,13 +175,13 @@ _servers: dict[Path, EmbeddedServer] = {}
 _servers_lock = threading.Lock()
 
 
-def serve(path: Path, prefixes: Prefixes | None = None) -> EmbeddedServer:
-    """Return this process's only server for the file, started if need be; ``prefixes`` are those of the first call."""
+def serve(path: Path, prefixes: Prefixes | None = None, adapters: Sequence[Path] = ()) -> EmbeddedServer:
+    """Return this process's only server for the file, started if need be; the other arguments are of the first call."""
     path = path.resolve()
     with _servers_lock:
         server = _servers.get(path)
         if server is None:
-            server = _servers[path] = EmbeddedServer(path, prefixes=prefixes)
+            server = _servers[path] = EmbeddedServer(path, prefixes=prefixes, adapters=adapters)
     server.start()
     return server
 

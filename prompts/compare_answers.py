@@ -1,22 +1,19 @@
-"""Ask one passage for its answer.
-
-This continues the grade of the passage, which the model has read: only the last message is new to it.
-"""
+"""Ask one passage for its answer; the grade has read all but the task."""
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from prompts.grade_documents import RELEVANCE
+from prompts.conversation import CONTEXT
+from prompts.grade_documents import ONE_PASSAGE, RELEVANCE
 
 MAX_TOKENS = 24
 NO_ANSWER = "none"
 
-BRIEF_ANSWER = RELEVANCE.messages + ChatPromptTemplate.from_messages(
+BRIEF_ANSWER = RELEVANCE.messages[:-1] + ChatPromptTemplate.from_messages(
     [
-        ("ai", "yes"),
         (
             "human",
-            "Then what is the answer? Copy from the passage only the few words that answer the question: a name, a "
-            "date, a figure or a short phrase. No sentence.",
+            CONTEXT.replace("{passages}", ONE_PASSAGE) + "What is the answer? Copy from the passage only the few words "
+            "that answer the question: a name, a date, a figure or a short phrase. No sentence.",
         ),
     ]
 )

@@ -2,9 +2,28 @@
 
 from langchain_core.prompts import ChatPromptTemplate
 
+from prompts.conversation import BOND, CONTEXT, LEASE, MUSEUM, SYSTEM, example
+
 MAX_TOKENS = 400
 
+TASK = "Write the answer."
+
 GENERATE = ChatPromptTemplate.from_messages(
+    [
+        SYSTEM,
+        *example(
+            [BOND, LEASE],
+            "How can the lease be ended early?",
+            TASK,
+            "Either party may end the lease early by giving six months' notice in writing.",
+        ),
+        *example([MUSEUM], "How much does a ticket to the museum cost?", TASK, "I don't know."),
+        ("human", CONTEXT + TASK),
+    ]
+)
+
+# What plain retrieve-and-generate asks, with which Self-RAG is compared.
+PLAIN = ChatPromptTemplate.from_messages(
     [
         (
             "system",

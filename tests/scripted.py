@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -27,7 +28,7 @@ from prompts.compare_answers import BRIEF_ANSWER
 from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
-from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY
 
 # What of a choice's inputs a script is keyed by.
@@ -39,6 +40,7 @@ SUBJECTS = {
 }
 PROMPTS = (
     ("draft", GENERATE),
+    ("draft", PLAIN),
     ("mend", REDRAFT_UNSUPPORTED),
     ("improve", REDRAFT_NOT_USEFUL),
     ("query", REWRITE_QUERY),
@@ -46,6 +48,10 @@ PROMPTS = (
     ("standalone", CONTEXTUALIZE),
 )
 CALL_TOKENS = 10
+# How the critic asks a server that gives neither probabilities nor a schema.
+IN_WORDS = re.compile(r"\nReply with one word of: [^\n]*\Z")
+Marks = tuple[str, int, str]
+Message = BaseMessage | Mapping[str, Any]
 Said = str | Exception
 Judgement = str | Verdict | Exception
 
@@ -56,6 +62,24 @@ class NotScriptedError(AssertionError):
 
 def verdict(label: str, probabilities: dict[str, float] | None = None, reason: str | None = None) -> Verdict:
     return Verdict(label=label, probabilities=probabilities, reason=reason)
+
+
+def marks_of(prompt: ChatPromptTemplate) -> Marks:
+    """What tells a prompt from others: its first message, the place of its last one, and how that ends."""
+    messages = prompt.format_messages(**dict.fromkeys(prompt.input_variables, "\0"))
+    return messages[0].text, len(messages) - 1, messages[-1].text.rpartition("\0")[2]
+
+
+def is_of(messages: Sequence[Message], marks: Marks) -> bool:
+    """Whether the messages are this prompt's, or continue it: with a redraft, or the question for a reason."""
+    first, place, ending = marks
+    if len(messages) <= place or _text(messages[0]) != first:
+        return False
+    return IN_WORDS.sub("", _text(messages[place])).endswith(ending)
+
+
+def _text(message: Message) -> str:
+    return message.text if isinstance(message, BaseMessage) else str(message["content"])
 
 
 def asks_for_a_reason(text: str) -> bool:

@@ -35,11 +35,13 @@ from benchmarks.harness import end_progress, option_parser, show_progress
 from evaluation.measures.statistics import auc
 from models.embedded import EmbeddedServer
 from models.prefix_cache import prompt_tokens
+from prompts.shared import with_all_examples
 from training import adapter as lora
 from training.base_model import WIDTH, Array, Prompt, Reader, Weights
 from training.layout import CHOICES, Layout, TrainingExample, laid_out, packs, rows_of
 from training.rows import ROWS
 
+HELD_OUT_SHARE = 6  # rows of the families left out, to those of the others
 HELD_OUT = 15  # of 100 passages of each family, which no step sees
 COMPONENTS = 40  # of the final state, in the linear readout
 ROUND = 48  # a batch's prefixes are padded to a multiple of so many tokens
@@ -207,12 +209,13 @@ def main() -> None:
     for families in (trained, whole):
         found = [one for row in rows_of(ROWS, families) for one in ask(row)]
         random.shuffle(found)
-        asked += found[: options.most]
+        asked += found[: options.most if families is trained else options.most // HELD_OUT_SHARE]
     path = chat_file(load_settings())
     with EmbeddedServer(path) as server:
         words = {word: tokens_of(word, server)[0] for word in choice.replies}
         (turn_end,) = tokens_of("<|im_end|>", server)
-        messages = (convert_to_openai_messages(choice.messages.format_messages(**one.inputs)) for one in asked)
+        written = (with_all_examples(choice.messages.format_messages(**one.inputs)) for one in asked)
+        messages = map(convert_to_openai_messages, written)
         layout = laid_out([prompt_tokens(one, server.request) for one in messages])
     digest = crc32(json.dumps([layout.fixed, layout.middles, layout.ending]).encode())
     rows = Rows(asked, layout, options.out / f"{options.choice}-{options.first}-{digest:08x}", options.first)

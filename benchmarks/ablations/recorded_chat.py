@@ -101,6 +101,7 @@ class RecordedChat(Chat):
         bind: Mapping[str, Any] | None = None,
     ) -> AIMessage:
         """Return the reply that is kept, charged as it was, or else the model's."""
+        messages = self.prepare(messages)
         asked = json.dumps([self.name, messages_to_dict(list(messages)), max_tokens, temperature, dict(bind or {})])
         key = digest(asked)
         async with self._turn:

@@ -16,7 +16,7 @@ from benchmarks.sample import Asked
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
-from prompts.generate import GENERATE
+from prompts.generate import GENERATE, PLAIN
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
@@ -42,6 +42,8 @@ THEIRS: tuple[tuple[ChatPromptTemplate, str, str | None], ...] = (
 TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 AROUND = 4  # tokens that a chat template puts around each message
 Messages = Sequence[Mapping[str, Any]]
+Marks = tuple[str, str]
+INPUT = "\0"
 
 
 @dataclass(frozen=True)
@@ -66,22 +68,22 @@ class Model:
     def __init__(self, asked: Sequence[Asked], answer_tokens: int) -> None:
         self._asked = {one.question: one for one in asked}
         self._answer_tokens = answer_tokens
-        self._verdicts: dict[str, tuple[str, str | None, bool]] = {}
+        self._verdicts: dict[Marks, tuple[str, str | None, bool]] = {}
         for choice, yes, no in OURS:
-            self._verdicts[_system_of(choice.messages)] = (yes, no, True)
+            self._verdicts[_marks_of(choice.messages)] = (yes, no, True)
         for prompt, yes, no in THEIRS:
-            self._verdicts[_system_of(prompt)] = (yes, no, False)
-        self._writes = _system_of(GENERATE)
+            self._verdicts[_marks_of(prompt)] = (yes, no, False)
 
     def reply(self, messages: Messages) -> Reply:
         """The draft, or the verdict: a passage is irrelevant unless it is one of those that answer."""
         systems = [str(one["content"]) for one in messages if one["role"] == "system"]
         last = str(messages[-1]["content"])
-        if self._writes in systems:
+        if any(system in systems and last.endswith(ending) for system, ending in WRITES):
             return Reply(self._about(last).answer, self._answer_tokens)
-        yes, no, one_token = next(
-            (self._verdicts[text] for text in systems if text in self._verdicts), (None, None, False)
+        known = (
+            said for (system, ending), said in self._verdicts.items() if system in systems and last.endswith(ending)
         )
+        yes, no, one_token = next(known, (None, None, False))
         if yes is None:
             raise LookupError(f"no reply is known for the prompt that begins: {systems[:1]}")
         holds = no is None or any(opening in last for opening in self._about(last).relevant)
@@ -122,5 +124,10 @@ def count(text: str) -> int:
     return len(TOKEN.findall(text))
 
 
-def _system_of(prompt: ChatPromptTemplate) -> str:
-    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
+def _marks_of(prompt: ChatPromptTemplate) -> Marks:
+    """Return the first message, and what follows the last input: prompts of one conversation differ in the second."""
+    first, *_, last = prompt.format_messages(**dict.fromkeys(prompt.input_variables, INPUT))
+    return first.text, last.text.rpartition(INPUT)[2]
+
+
+WRITES = [_marks_of(GENERATE), _marks_of(PLAIN)]

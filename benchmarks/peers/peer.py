@@ -24,7 +24,7 @@ from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
-from prompts.generate import GENERATE
+from prompts.generate import PLAIN
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 
 # No peer comes near these; they only end one that hangs.
@@ -84,9 +84,9 @@ class Talk:
         return [passage for passage, relevant in zip(passages, grades, strict=True) if relevant]
 
     async def draft(self, question: str, passages: Sequence[Passage]) -> str:
-        """An answer from the passages, by our own generator's prompt."""
+        """An answer from the passages, by the prompt of plain retrieve-and-generate."""
         inputs = {"question": as_data(question), "passages": numbered(passages)}
-        text = await self._ask(self.writer, GENERATE, DRAFT_TOKENS, inputs)
+        text = await self._ask(self.writer, PLAIN, DRAFT_TOKENS, inputs)
         self.note("generate", text=text)
         return text
 

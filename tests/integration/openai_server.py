@@ -20,13 +20,13 @@ from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import CUT, HANG, Fault, Wire, completion_of, refusal, reply, say, status
-from tests.scripted import asks_for_a_reason
+from tests.scripted import IN_WORDS, asks_for_a_reason
 
 __all__ = ["CUT", "HANG", "Asked", "Fault", "OpenAIServer", "Policy", "say", "serving", "status"]
 
@@ -38,18 +38,18 @@ CHOICES = {
     "support": SUPPORT,
     "usefulness": USEFULNESS,
 }
-PROMPTS: dict[str, ChatPromptTemplate] = {
-    **{name: choice.messages for name, choice in CHOICES.items()},
-    "mend": REDRAFT_UNSUPPORTED,
-    "improve": REDRAFT_NOT_USEFUL,
-    "draft": GENERATE,
-    "query": REWRITE_QUERY,
-    "direct": DIRECT_GENERATE,
-    "brief": BRIEF_ANSWER,
-    "compare": COMPARE,
-    "analyse": ANALYSE,
-}
-IN_WORDS = re.compile(r"\nReply with one word of: [^\n]*\Z")
+PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
+    *((name, choice.messages) for name, choice in CHOICES.items()),
+    ("mend", REDRAFT_UNSUPPORTED),
+    ("improve", REDRAFT_NOT_USEFUL),
+    ("draft", GENERATE),
+    ("draft", PLAIN),
+    ("query", REWRITE_QUERY),
+    ("direct", DIRECT_GENERATE),
+    ("brief", BRIEF_ANSWER),
+    ("compare", COMPARE),
+    ("analyse", ANALYSE),
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def recognise(messages: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, str
     if asks_for_a_reason(texts[-1]):
         return "reason", {}
     texts[-1] = IN_WORDS.sub("", texts[-1])
-    for name, prompt in PROMPTS.items():
+    for name, prompt in PROMPTS:
         inputs = _inputs(prompt, texts)
         if inputs is not None:
             return name, inputs

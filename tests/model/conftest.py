@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.compose import prefixes_of
+from app.compose import embedded_server
 from app.settings import Settings
 from models import model_files as files
-from models.embedded import EmbeddedServer, serve
+from models.embedded import EmbeddedServer
 from tests.command_line import MODELS_FOLDER, ROOT, Program, new_program
 
 
@@ -21,7 +21,7 @@ def chat_model() -> Path:
 @pytest.fixture(scope="session")
 def server(chat_model: Path) -> EmbeddedServer:
     """The server that every question in this process is put to; with what it has read of the prompts before."""
-    return serve(chat_model, prefixes_of(Settings(selfrag_home=MODELS_FOLDER.parent)))
+    return embedded_server(Settings(selfrag_home=MODELS_FOLDER.parent))
 
 
 @pytest.fixture

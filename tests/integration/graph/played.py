@@ -26,37 +26,31 @@ from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
 from models.usage import Budget
+from prompts.compare_answers import BRIEF_ANSWER
 from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.graph.strategies import CHOICES, Reply, World, content_of, logarithms
-from tests.scripted import StatusError, asks_for_a_reason
+from tests.scripted import StatusError, asks_for_a_reason, is_of, marks_of
 
 STATUS = {"transient": 503, "permanent": 401, "refused": 400}
-
-
-def _system(messages: Any) -> str:
-    return str(messages.format_messages(**dict.fromkeys(messages.input_variables, ""))[0].text)
-
-
 KINDS = {
-    **{_system(choice.messages): kind for kind, choice in CHOICES.items()},
-    _system(GENERATE): "draft",
-    _system(REWRITE_QUERY): "query",
-    _system(DIRECT_GENERATE): "direct",
-    _system(CONTEXTUALIZE): "standalone",
+    **{marks_of(choice.messages): kind for kind, choice in CHOICES.items()},
+    marks_of(GENERATE): "draft",
+    marks_of(REWRITE_QUERY): "query",
+    marks_of(DIRECT_GENERATE): "direct",
+    marks_of(CONTEXTUALIZE): "standalone",
+    marks_of(BRIEF_ANSWER): "brief",
 }
 
 
 def kind_of(messages: Sequence[BaseMessage]) -> str:
     """Which prompt of ours the messages are."""
-    kind, last = KINDS[messages[0].text], messages[-1].text
+    kind, last = next(kind for marks, kind in KINDS.items() if is_of(messages, marks)), messages[-1].text
     if asks_for_a_reason(last):
         return "reason"
-    if kind == "relevance" and last.startswith("Then what is the answer?"):
-        return "brief"
-    if kind == "draft" and len(messages) > 2:
+    if kind == "draft" and len(messages) > len(GENERATE.messages):
         return "mend" if last.startswith("The passages do not support") else "improve"
     return kind
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from langchain_core.prompts import ChatPromptTemplate
-
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
+from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
@@ -20,7 +19,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.misbehaviour import Completion, completion_of
-from tests.scripted import asks_for_a_reason
+from tests.scripted import Marks, asks_for_a_reason, is_of, marks_of
 
 # How often each label is chosen: often enough that runs end in every way.
 ODDS: tuple[tuple[Choice, Mapping[str, float]], ...] = (
@@ -36,17 +35,17 @@ Messages = Sequence[Mapping[str, Any]]
 def completion_for(request: Mapping[str, Any], dice: Random) -> Completion:
     """A sound completion for one of our prompts. Raises `LookupError` for any other."""
     messages: Messages = request["messages"]
-    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
     read = sum(len(str(one["content"])) // 4 + 4 for one in messages)
     top = None
-    if asks_for_a_reason(last):
+    known = next((one for marks, one in KNOWN if is_of(messages, marks)), None)
+    if known is None:
+        raise LookupError(f"no prompt of ours: {str(messages[0]['content'])[:200]}")
+    if asks_for_a_reason(str(messages[-1]["content"])):
         text = "The passages do not say so."
-    elif system in VERDICTS:
-        text, top = _verdict(VERDICTS[system], request, dice)
-    elif system in WRITERS:
-        text = _text(WRITERS[system], messages, dice)
+    elif isinstance(known, str):
+        text = _text(known, messages, dice)
     else:
-        raise LookupError(f"no prompt of ours: {system[:200]}")
+        text, top = _verdict(known, request, dice)
     written = max(1, len(text) // 4)
     usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     return completion_of(text, top, usage | {"prompt_tokens_details": {"cached_tokens": read // 2}})
@@ -71,18 +70,20 @@ def _text(kind: str, messages: Messages, dice: Random) -> str:
         return f"other words {dice.randrange(10**6)}"
     if kind == "direct":
         return "The answer is four."
-    shown = next(str(one["content"]) for one in messages if "<passage" in str(one["content"]))
-    sentences = re.findall(r"[A-Z][^.<>\n]*\.", shown.partition("\n\nQuestion: ")[0])
+    if kind == "brief":
+        return NO_ANSWER
+    shown = next(str(one["content"]) for one in reversed(messages) if "<passage" in str(one["content"]))
+    sentences = re.findall(r"[A-Z][^.<>\n]*\.", shown.rpartition("\nQuestion: ")[0])
     if dice.random() < 0.05 or not sentences:
         return "I don't know."
     said = dice.sample(sentences, min(len(sentences), dice.randrange(1, 4)))
     return " ".join([*said, INVENTED] if dice.random() < 0.2 else said)
 
 
-def system_text(prompt: ChatPromptTemplate) -> str:
-    """The system message, which tells our prompts apart."""
-    return prompt.format_messages(**dict.fromkeys(prompt.input_variables, ""))[0].text
-
-
-VERDICTS = {system_text(choice.messages): odds for choice, odds in ODDS}
-WRITERS = {system_text(GENERATE): "draft", system_text(REWRITE_QUERY): "query", system_text(DIRECT_GENERATE): "direct"}
+KNOWN: tuple[tuple[Marks, Mapping[str, float] | str], ...] = (
+    *((marks_of(choice.messages), odds) for choice, odds in ODDS),
+    (marks_of(GENERATE), "draft"),
+    (marks_of(REWRITE_QUERY), "query"),
+    (marks_of(DIRECT_GENERATE), "direct"),
+    (marks_of(BRIEF_ANSWER), "brief"),
+)

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from prompts.answer_check import USEFULNESS
+from prompts.compare_answers import BRIEF_ANSWER
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
@@ -19,8 +20,9 @@ from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire, reply
+from tests.scripted import is_of, marks_of
 from tests.stress.faults.faulty_server import TICKET
-from tests.stress.faults.random_model import completion_for, system_text
+from tests.stress.faults.random_model import completion_for
 
 CALL_SECONDS = 0.004
 Done = Mapping[str, int]  # how many times each node of a question has finished
@@ -37,13 +39,14 @@ class Call:
 
 
 NODES = {
-    system_text(RETRIEVE.messages): "decide",
-    system_text(RELEVANCE.messages): "grade_documents",
-    system_text(REWRITE_QUERY): "rewrite_query",
-    system_text(GENERATE): "generate",
-    system_text(DIRECT_GENERATE): "direct_generate",
-    system_text(SUPPORT.messages): "hallucination_check",
-    system_text(USEFULNESS.messages): "answer_check",
+    marks_of(RETRIEVE.messages): "decide",
+    marks_of(RELEVANCE.messages): "grade_documents",
+    marks_of(REWRITE_QUERY): "rewrite_query",
+    marks_of(GENERATE): "generate",
+    marks_of(DIRECT_GENERATE): "direct_generate",
+    marks_of(SUPPORT.messages): "hallucination_check",
+    marks_of(USEFULNESS.messages): "answer_check",
+    marks_of(BRIEF_ANSWER): "compare_answers",
 }
 
 
@@ -62,7 +65,8 @@ class Recorder(Loopback):
         asked = json.dumps([messages, request.get("response_format")], sort_keys=True)
         prompt = hashlib.sha256(f"{self.seed} {asked}".encode()).hexdigest()[:16]
         number = int(TICKET.findall(str([one["content"] for one in messages]))[-1])
-        self.calls.append(Call(number, NODES[messages[0]["content"]], prompt, request["model"]))
+        node = next(node for marks, node in NODES.items() if is_of(messages, marks))
+        self.calls.append(Call(number, node, prompt, request["model"]))
         said = reply(completion_for(request, Random(prompt)), stream=bool(request.get("stream")))
         return replace(said, pause=CALL_SECONDS)
 

@@ -19,7 +19,7 @@ from evaluation.comparison.criteria import COMPARE
 from evaluation.comparison.overall_prose import ANALYSE
 from models.failures import TransientModelError
 from models.usage import NodeBudget
-from prompts.generate import GENERATE
+from prompts.generate import GENERATE, PLAIN
 from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_comparisons import reply
 
@@ -48,6 +48,7 @@ class Model:
             (COMPARE, "compare", self.compares),
             (ANALYSE, "analyse", self.sums_up),
             (GENERATE, "draft", self.draft),
+            (PLAIN, "draft", self.draft),
         )
         kind, says = next(((kind, says) for prompt, kind, says in kinds if prompt is messages), ("direct", self.draft))
         self.asked.append(kind)

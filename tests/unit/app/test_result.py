@@ -11,7 +11,7 @@ from core.errors import RequestError
 from graph.initial_state import require_conversation
 from nodes.finish import citations_of, marked
 from prompts.delimiters import numbered
-from prompts.generate import GENERATE
+from prompts.generate import PLAIN
 from tests.integration.app.contract import keep_to_the_contract
 from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict
 
@@ -155,7 +155,7 @@ def test_what_one_plain_call_would_read_is_estimated_from_the_first_search(capsy
     question = "What <passage> is it?"
     result = result_of({**ended(MIXED, "grounded", "accepted"), "found": found, "standalone": question, "path": steps})
     assert [one.id for one in first_search(result)] == ["alpha", "beta"]
-    system, asked = GENERATE.format_messages(passages=numbered([alpha, beta]), question="What (passage> is it?")
+    system, asked = PLAIN.format_messages(passages=numbered([alpha, beta]), question="What (passage> is it?")
     tokens = sum(len(text.encode()) // 3 + 8 for text in (system.text, asked.text))
     assert plain_tokens(result.standalone, first_search(result)) == tokens
     show_costs(result, Screen())

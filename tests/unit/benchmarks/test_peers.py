@@ -21,26 +21,32 @@ from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
 from prompts.direct_generate import DIRECT_GENERATE
-from prompts.generate import GENERATE
-from tests.scripted import NotScriptedError, ScriptedChat, ScriptedCritic, ScriptedRetriever, StatusError, reply
+from prompts.generate import PLAIN
+from tests.scripted import (
+    NotScriptedError,
+    ScriptedChat,
+    ScriptedCritic,
+    ScriptedRetriever,
+    StatusError,
+    is_of,
+    marks_of,
+    reply,
+)
 from tests.scripted import services as scripted_services
 
 YES, NO = '{"binary_score": "yes"}', '{"binary_score": "no"}'
 SKY, SEA = "The sky is blue because air scatters blue light.", "The sea is salt."
 KINDS: dict[str, ChatPromptTemplate] = {
     **{name: value for name, value in vars(prompts).items() if isinstance(value, ChatPromptTemplate)},
-    "GENERATE": GENERATE,
+    "PLAIN": PLAIN,
     "DIRECT_GENERATE": DIRECT_GENERATE,
 }
+MARKS = {marks_of(prompt): name for name, prompt in KINDS.items()}
 Said = str | Exception | Callable[[str], str]
 
 
-def system_of(prompt: ChatPromptTemplate) -> str:
-    names = dict.fromkeys(prompt.input_variables, "")
-    return prompt.format_messages(**names)[0].text
-
-
-SYSTEMS = {system_of(prompt): name for name, prompt in KINDS.items()}
+def kind_of(messages: Sequence[BaseMessage]) -> str:
+    return next(name for marks, name in MARKS.items() if is_of(messages, marks))
 
 
 class Model:
@@ -52,7 +58,7 @@ class Model:
         self.model = ScriptedChat(script=[self._say] * 200)
 
     def _say(self, messages: list[BaseMessage]) -> AIMessage:
-        kind, last = SYSTEMS[messages[0].text], messages[-1].text
+        kind, last = kind_of(messages), messages[-1].text
         turn = self.count(kind)
         self.asked.append((kind, last))
         if kind not in self.replies:
@@ -88,7 +94,7 @@ def about_sky(yes: str, no: str) -> Callable[[str], str]:
 
 async def test_sequential_accepts_a_grounded_answer_that_resolves_the_question() -> None:
     model = Model(
-        GRADE_PASSAGE=about_sky(YES, NO), GENERATE="Air scatters blue light.", GRADE_GROUNDING=YES, GRADE_ANSWER=YES
+        GRADE_PASSAGE=about_sky(YES, NO), PLAIN="Air scatters blue light.", GRADE_GROUNDING=YES, GRADE_ANSWER=YES
     )
     record = await ask("sequential", model)
     assert (record["outcome"], record["stop_reason"], record["answer"]) == (
@@ -97,14 +103,14 @@ async def test_sequential_accepts_a_grounded_answer_that_resolves_the_question()
         "Air scatters blue light.",
     )
     assert [one["relevance"] for one in record["seen"]] == [1.0, 0.0]
-    assert SEA not in model.turns("GENERATE")[0]
+    assert SEA not in model.turns("PLAIN")[0]
     assert record["said"] == [
         {"text": "Air scatters blue light.", "label": "fully supported", "score": 1.0, "quote": None}
     ]
     assert [kind for kind, _ in model.asked] == [
         "GRADE_PASSAGE",
         "GRADE_PASSAGE",
-        "GENERATE",
+        "PLAIN",
         "GRADE_GROUNDING",
         "GRADE_ANSWER",
     ]
@@ -113,10 +119,10 @@ async def test_sequential_accepts_a_grounded_answer_that_resolves_the_question()
 
 
 async def test_sequential_asks_its_graders_for_structured_output() -> None:
-    model = Model(GRADE_PASSAGE=YES, GENERATE="Air.", GRADE_GROUNDING=YES, GRADE_ANSWER=YES)
+    model = Model(GRADE_PASSAGE=YES, PLAIN="Air.", GRADE_GROUNDING=YES, GRADE_ANSWER=YES)
     await ask("sequential", model)
-    formats = [(SYSTEMS[messages[0].text], "response_format" in given) for messages, given in model.model.calls]
-    assert {kind for kind, structured in formats if not structured} == {"GENERATE"}
+    formats = [(kind_of(messages), "response_format" in given) for messages, given in model.model.calls]
+    assert {kind for kind, structured in formats if not structured} == {"PLAIN"}
     grade = next(given["response_format"] for _, given in model.model.calls if "response_format" in given)
     schema = grade["json_schema"]["schema"]
     assert schema["properties"]["binary_score"]["enum"] == ["yes", "no"]
@@ -134,9 +140,9 @@ async def test_sequential_with_a_critic_that_says_no_to_everything_ends_with_not
 
 
 async def test_sequential_redrafts_no_more_than_its_bound_and_answers_with_what_it_has() -> None:
-    model = Model(GRADE_PASSAGE=YES, GENERATE=["One.", "Two.", "Three."], GRADE_GROUNDING=NO)
+    model = Model(GRADE_PASSAGE=YES, PLAIN=["One.", "Two.", "Three."], GRADE_GROUNDING=NO)
     record = await ask("sequential", model)
-    assert model.count("GENERATE") == GENERATIONS == 3
+    assert model.count("PLAIN") == GENERATIONS == 3
     assert (record["outcome"], record["stop_reason"], record["answer"]) == ("answered", "claims_unsupported", "Three.")
     assert record["said"][0]["score"] == 0.0
 
@@ -144,20 +150,20 @@ async def test_sequential_redrafts_no_more_than_its_bound_and_answers_with_what_
 async def test_sequential_bounds_its_drafts_over_all_searches_together() -> None:
     model = Model(
         GRADE_PASSAGE=YES,
-        GENERATE="Air.",
+        PLAIN="Air.",
         GRADE_GROUNDING=[NO, YES, YES],
         GRADE_ANSWER=NO,
         TRANSFORM_QUERY="What colours the sky?",
     )
     record = await ask("sequential", model)
-    assert (model.count("GENERATE"), model.count("TRANSFORM_QUERY")) == (3, 1)
+    assert (model.count("PLAIN"), model.count("TRANSFORM_QUERY")) == (3, 1)
     assert (record["answer"], record["stop_reason"]) == ("Air.", "not_useful")
 
 
 async def test_sequential_keeps_an_earlier_answer_when_later_searches_find_nothing() -> None:
     model = Model(
         GRADE_PASSAGE=[YES, YES, NO, NO, NO, NO],
-        GENERATE="Air.",
+        PLAIN="Air.",
         GRADE_GROUNDING=YES,
         GRADE_ANSWER=NO,
         TRANSFORM_QUERY=["Second?", "Third?"],
@@ -171,13 +177,13 @@ async def test_sequential_keeps_an_earlier_answer_when_later_searches_find_nothi
 async def test_sequential_grades_and_drafts_for_the_rephrased_question() -> None:
     model = Model(
         GRADE_PASSAGE=[NO, NO, YES, YES],
-        GENERATE="Air.",
+        PLAIN="Air.",
         GRADE_GROUNDING=YES,
         GRADE_ANSWER=YES,
         TRANSFORM_QUERY="What colours the sky?",
     )
     await ask("sequential", model)
-    assert "What colours the sky?" in model.turns("GENERATE")[0]
+    assert "What colours the sky?" in model.turns("PLAIN")[0]
     assert "Why is the sky blue?" not in model.turns("GRADE_ANSWER")[0]
 
 
@@ -191,7 +197,7 @@ async def test_best_of_keeps_the_answer_with_the_best_support_and_utility() -> N
     model = Model(
         NEEDS_SEARCH="Yes.",
         RATE_RELEVANCE="Relevant",
-        GENERATE=about_sky("Air scatters light.", "Salt."),
+        PLAIN=about_sky("Air scatters light.", "Salt."),
         RATE_SUPPORT=lambda turn: "Fully supported" if "<answer>\nAir" in turn else "partially",
         RATE_UTILITY=lambda turn: "2" if "<answer>\nAir" in turn else "Rating: 4",
     )
@@ -200,7 +206,7 @@ async def test_best_of_keeps_the_answer_with_the_best_support_and_utility() -> N
     assert record["confidence"] == pytest.approx(0.7)
     assert record["said"][0]["label"] == "fully supported"
     assert record["usefulness"] == -0.5
-    assert all((SKY in turn) != (SEA in turn) for turn in model.turns("GENERATE"))
+    assert all((SKY in turn) != (SEA in turn) for turn in model.turns("PLAIN"))
     assert (record["route"], record["route_score"]) == ("retrieve", 1.0)
 
 
@@ -208,7 +214,7 @@ async def test_best_of_lets_utility_decide_between_equal_support() -> None:
     model = Model(
         NEEDS_SEARCH="yes",
         RATE_RELEVANCE="relevant",
-        GENERATE=about_sky("Air.", "Salt."),
+        PLAIN=about_sky("Air.", "Salt."),
         RATE_SUPPORT="none",
         RATE_UTILITY=lambda turn: "1" if "<answer>\nAir" in turn else "2",
     )
@@ -251,22 +257,22 @@ def test_utility_is_the_first_digit_and_the_middle_without_one(said: str, rating
 
 async def test_filter_flag_reads_300_characters_when_it_filters_and_all_when_it_writes() -> None:
     long = "a" * 299 + "bc" + "d" * 100
-    model = Model(NEEDS_SEARCH="yes", FILTER_PASSAGE="yes", GENERATE="Something.", CHECK_ANSWER="Yes")
+    model = Model(NEEDS_SEARCH="yes", FILTER_PASSAGE="yes", PLAIN="Something.", CHECK_ANSWER="Yes")
     record = await ask("filter-flag", model, ScriptedRetriever(always=[long]))
     assert READ_CHARACTERS == 300
     assert "a" * 299 + "b\n" in model.turns("FILTER_PASSAGE")[0]
-    assert long in model.turns("GENERATE")[0]
+    assert long in model.turns("PLAIN")[0]
     assert long in model.turns("CHECK_ANSWER")[0]
     assert (record["answer"], record["confidence"], record["stop_reason"]) == ("Something.", 1.0, "accepted")
 
 
 async def test_filter_flag_gives_an_unsupported_answer_with_a_flag() -> None:
-    model = Model(NEEDS_SEARCH="yes", FILTER_PASSAGE=about_sky("yes", "no"), GENERATE="Air.", CHECK_ANSWER="No.")
+    model = Model(NEEDS_SEARCH="yes", FILTER_PASSAGE=about_sky("yes", "no"), PLAIN="Air.", CHECK_ANSWER="No.")
     record = await ask("filter-flag", model)
     assert record["answer"] == "Air." + FLAG
     assert (record["outcome"], record["stop_reason"], record["confidence"]) == ("answered", "flagged", 0.5)
     assert record["said"] == [{"text": "Air.", "label": "no support", "score": 0.0, "quote": None}]
-    assert SEA not in model.turns("GENERATE")[0]
+    assert SEA not in model.turns("PLAIN")[0]
 
 
 async def test_filter_flag_says_nothing_when_nothing_is_kept() -> None:
@@ -281,7 +287,7 @@ async def test_a_draft_that_declines_is_an_abstention(name: str) -> None:
         GRADE_PASSAGE=YES,
         RATE_RELEVANCE="relevant",
         FILTER_PASSAGE="yes",
-        GENERATE="I don't know.",
+        PLAIN="I don't know.",
         GRADE_GROUNDING=YES,
         GRADE_ANSWER=YES,
         RATE_SUPPORT="fully",
@@ -342,7 +348,7 @@ async def test_the_passages_of_the_first_search_are_the_ones_seen() -> None:
     retriever = ScriptedRetriever(found={"Why is the sky blue?": [SEA], "Again?": [SKY]})
     model = Model(
         GRADE_PASSAGE=about_sky(YES, NO),
-        GENERATE="Air.",
+        PLAIN="Air.",
         GRADE_GROUNDING=YES,
         GRADE_ANSWER=YES,
         TRANSFORM_QUERY="Again?",

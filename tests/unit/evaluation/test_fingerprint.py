@@ -58,7 +58,7 @@ def test_code_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         digest_of_code(("none.py",), tmp_path)
 
 
-@pytest.mark.parametrize("code", [self_rag.CODE, systems.PLAIN, systems.CLOSED_BOOK])
+@pytest.mark.parametrize("code", [self_rag.CODE, systems.PLAIN_CODE, systems.CLOSED_BOOK])
 def test_the_code_of_every_system_is_there(code: tuple[str, ...]) -> None:
     assert all((ROOT / entry).exists() for entry in code)
 

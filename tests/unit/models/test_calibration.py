@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pytest
 
 from app.compose import calibration_of, services_of
 from app.settings import Settings
 from core.types import Verdict
 from graph.context import Thresholds
+from models import calibration
 from models.calibration import (
     EMBEDDED,
     MINILM,
@@ -56,6 +59,26 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
 def test_another_model_has_none(critic: str, path: str | None, calibrated: bool) -> None:
     settings = Settings(selfrag_model_path=path)  # type: ignore[arg-type]
     assert (calibration_of(critic, settings) is not None) == calibrated
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged"])
+def test_without_an_intact_adapter_nothing_is_calibrated_and_one_warning_says_so(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for choice in EMBEDDED.adapters:
+        copy = bytearray(calibration.adapter_file(choice).read_bytes())
+        copy[-1] ^= 1
+        (tmp_path / f"{choice}.gguf").write_bytes(copy)
+    if damage == "missing":
+        next(tmp_path.glob("*.gguf")).unlink()
+    monkeypatch.setattr(calibration, "adapter_file", lambda choice: tmp_path / f"{choice}.gguf")
+    calibration.adapters_are_intact.cache_clear()
+    try:
+        assert [calibration_of("embedded", Settings(selfrag_model_path=None)) for _ in range(2)] == [None, None]
+    finally:
+        calibration.adapters_are_intact.cache_clear()
+    (warned,) = caplog.records
+    assert "install Self-RAG again" in warned.getMessage()
 
 
 def test_the_gate_belongs_to_the_embedding_model_and_says_where_it_comes_from() -> None:

@@ -356,3 +356,14 @@ def test_the_schema_holds_the_replies_and_nothing_else() -> None:
     assert schema["strict"] is True
     assert schema["schema"]["properties"] == {"label": {"type": "string", "enum": ["fact", "chat", "code", "full"]}}
     assert schema["schema"]["additionalProperties"] is False
+
+
+async def test_a_choice_that_has_an_adapter_names_it_and_no_other_call_does() -> None:
+    top = [("yes", ln(0.9)), ("no", ln(0.1))]
+    judge, model = critic(reply("yes", top=top), reply("Because."), reply("fact", top=[("fact", ln(0.9))]))
+    judge.chat.adapters = {"support": 0, "colour": 1}
+    found = await judge.choose(BLUE, thing="the sky")
+    await judge.explain(BLUE, found, thing="the sky")
+    await judge.choose(SORT, thing="the sky")
+    bodies = [asked.get("extra_body") for _, asked in model.calls]
+    assert bodies == [{"lora": [{"id": 1, "scale": 1.0}]}, None, None]

@@ -6,7 +6,7 @@ from prompts.contextualize import CONTEXTUALIZE
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import EXPLAIN
-from prompts.generate import GENERATE, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
+from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
@@ -20,6 +20,7 @@ PROMPTS = {
     "explain": USEFULNESS.messages + EXPLAIN,
     "generate": GENERATE,
     "generate-not-useful": REDRAFT_NOT_USEFUL,
+    "generate-plain": PLAIN,
     "generate-unsupported": REDRAFT_UNSUPPORTED,
     "grade_documents": RELEVANCE.messages,
     "hallucination_check": SUPPORT.messages,

@@ -6,9 +6,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from prompts.choice import Choice
+from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.delimiters import numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_UNSUPPORTED
@@ -45,6 +46,8 @@ def test_verdicts_are_labels(choice: Choice, odds: Mapping[str, float]) -> None:
         assert max(top, key=lambda entry: entry["logprob"])["token"] == said(one)
     label = json.loads(said(completion_for(request(messages, response_format={"type": "json_schema"}), Random(1))))
     assert label["label"] in odds
+    in_words = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {', '.join(odds)}.")]
+    assert said(completion_for(request(in_words), Random(1))) in odds
 
 
 @pytest.mark.parametrize("prompt", [GENERATE, REDRAFT_UNSUPPORTED])
@@ -58,6 +61,10 @@ def test_drafts_say_what_the_passages_say_or_what_is_invented(prompt: Any) -> No
 def test_queries_and_direct_answers() -> None:
     assert said(completion_for(request(filled(REWRITE_QUERY)), Random(1))).startswith("other words")
     assert said(completion_for(request(filled(DIRECT_GENERATE)), Random(1))) == "The answer is four."
+
+
+def test_no_passage_has_a_brief_answer() -> None:
+    assert said(completion_for(request(filled(BRIEF_ANSWER)), Random(1))) == NO_ANSWER
 
 
 def test_another_prompt_is_refused() -> None:

@@ -14,7 +14,7 @@ from benchmarks.peers import prompts as peers
 from benchmarks.sample import Asked
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
-from prompts.generate import GENERATE
+from prompts.generate import GENERATE, PLAIN
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
@@ -49,6 +49,7 @@ def turns(*texts: str) -> list[dict[str, Any]]:
         (peers.FILTER_PASSAGE, "yes"),
         (peers.CHECK_ANSWER, "yes"),
         (GENERATE, SKY.answer),
+        (PLAIN, SKY.answer),
     ],
 )
 def test_what_answers_is_found_good(prompt: ChatPromptTemplate, said: str) -> None:
