@@ -25,7 +25,7 @@ from core.types import (
     Usage,
     Verdict,
 )
-from graph.candidates import is_supported, lowest_support
+from graph.candidates import confidence, is_supported, lowest_support
 from graph.state import SelfRAGState, standalone_question
 from nodes.finish import quotes_of
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 TABLED = (
     *("question", "answer", "outcome", "stop_reason", "used_retrieval", "queries", "retrieved", "relevant"),
-    *("support", "support_level", "usefulness", "usefulness_rating"),
+    *("support", "support_level", "usefulness", "usefulness_rating", "confidence"),
 )
 
 
@@ -130,6 +130,7 @@ class Result(BaseModel):
     used_retrieval: bool
     support_level: SupportLevel | None
     usefulness_rating: int | None
+    confidence: float | None
     claims: list[ResultClaim]
     citations: list[Citation]
     conflicts: list[Conflict]
@@ -199,6 +200,7 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
         used_retrieval=state["outcome"] in ("grounded", "partially_grounded"),
         support_level=lowest_support(best["claims"]) if best else None,
         usefulness_rating=int(use["label"]) if use and use["label"] != UNKNOWN else None,
+        confidence=confidence(best) if best else None,
         claims=_claims(best, state["citations"]) if best else [],
         citations=state["citations"],
         conflicts=state.get("conflicts", []),

@@ -10,6 +10,7 @@ from core.types import UNKNOWN, Candidate, Citation, Conflict, Passage, Verdict
 from evaluation.fingerprint import fingerprint
 from evaluation.records import Cited, Cost, Disagreement, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
+from graph.candidates import ANSWERED, confidence
 from graph.context import Context, Services
 from graph.state import SelfRAGState
 from prompts.choice import Choice
@@ -18,7 +19,6 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
 CODE = ("core", "prompts", "nodes", "grounding", "graph", "models", "retrieval", "evaluation/self_rag.py")
-ANSWERED = ("grounded", "partially_grounded", "direct")
 
 
 @dataclass
@@ -90,16 +90,14 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
 
 
 def confidence_of(state: SelfRAGState) -> float:
-    """Return the confidence in an answer, in 0..1: the support of its claims times the mean relevance of its passages.
-
-    0 for an abstention; 1 - P(retrieve) for an answer without passages.
-    """
+    """Return the confidence in an answer, in 0..1; that of one without passages is 1 - P(retrieve), of none 0."""
     best = state["best"]
     if best is None or state["outcome"] not in ANSWERED:
         return 0.0
     if not best["draft"]["passages"]:
         return 1.0 - RETRIEVE.score(state["decision"]) if state["decision"] else 1.0
-    return best["support"] * best["draft"]["relevance"]
+    known = confidence(best)
+    return best["support"] if known is None else known
 
 
 def _decisions(state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> list[dict[str, Any]]:

@@ -92,6 +92,20 @@ def lowest_support(claims: Sequence[Claim]) -> SupportLevel | None:
     return max((support_level(claim) for claim in claims), key=DESCENDING.index, default=None)
 
 
+def confidence(one: Candidate) -> float | None:
+    """Return the probability that the draft is right, the least P(full) + P(partial) of its claims, as calibrated.
+
+    A claim that a rule refuses has 0. None without claims, or where the critic gives no probabilities.
+    """
+    found = []
+    for claim in one["claims"]:
+        probabilities = claim["verdict"]["probabilities"]
+        if not probabilities and claim["verdict"]["label"] != "no support":
+            return None
+        found.append(1 - probabilities["no support"] if probabilities else 0.0)
+    return min(found, default=None)
+
+
 def weakest(claims: Sequence[Claim]) -> Claim:
     """Return the first of the claims with the lowest support."""
     return max(claims, key=lambda claim: DESCENDING.index(support_level(claim)))

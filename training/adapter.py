@@ -143,8 +143,9 @@ def _layer(state: jax.Array, of_layer: Any, *, angles: jax.Array, mask: jax.Arra
     length = fixed.shape[1]
 
     def linear(one: jax.Array, target: str, name: str) -> jax.Array:
-        plain = one @ weights[f"{name}.weight"].T + weights.get(f"{name}.bias", 0.0)
-        return plain + SCALE * ((one @ adapter[f"{target}A"].T) @ adapter[f"{target}B"].T)
+        product: jax.Array = one @ weights[f"{name}.weight"].T + weights.get(f"{name}.bias", 0.0)
+        product += SCALE * ((one @ adapter[f"{target}A"].T) @ adapter[f"{target}B"].T)
+        return product
 
     def rotated(one: jax.Array) -> jax.Array:
         left, right = jnp.split(one, 2, -1)

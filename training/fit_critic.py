@@ -42,9 +42,9 @@ from models.calibration import EMBEDDED, EMBEDDED_FILE, Calibration, Fit, Fits, 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds", "relevance")
-KEPT = 0.88  # of the right drafts, which the thresholds must let through
+KEPT = 0.9  # of the right drafts, which the thresholds must let through
 # A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
-LENIENT = 0.7
+LENIENT = 0.1
 
 
 @dataclass
@@ -231,7 +231,7 @@ def thresholds(
     """Those of the best abstention F1 that keep at least ``KEPT`` of the right drafts, by held-out scores."""
     right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
     found: list[tuple[float, float, dict[str, float]]] = []
-    for least_relevant in np.arange(0.02, 0.5, 0.01).tolist():
+    for least_relevant in np.arange(LENIENT, 0.5, 0.01).tolist():
         for least_supported in np.arange(0.02, 0.6, 0.01).tolist():
             answered = {
                 one

@@ -24,8 +24,8 @@ from nodes.retrieve import as_passage
 from prompts.delimiters import as_data, numbered
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
-from prompts.generate import PLAIN
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
+from prompts.generate import PLAIN
 
 # No peer comes near these; they only end one that hangs.
 MOST_CALLS, MOST_TOKENS, MOST_SECONDS = 1_000, 10_000_000, 7_200.0

@@ -85,7 +85,9 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         for row in rows
         if row.record["route_score"] is not None and row.example.route is not None
     ]
-    scored = dict(zip(KINDS, (routes, passages, claims), strict=True))
+    confident = [row for row in rows if answered(row) and row.record["confidence"] is not None]
+    answers = [Scored(row.example.id, row.record["confidence"] or 0.0, bool(row.scores.right)) for row in confident]
+    scored = dict(zip(KINDS, (routes, passages, claims, answers), strict=True))
     metrics = {
         **of_answers(rows, plain),
         **of_costs(rows),
@@ -95,10 +97,8 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         "support_auc": auc_of(claims),
         **{key: ratio_over(rows, terms) for key, terms in terms_of_reading(judged).items()},
     }
-    confident = [row for row in rows if answered(row) and row.record["confidence"] is not None]
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
-    confidence = [row.record["confidence"] or 0.0 for row in confident]
-    wrong = [not row.scores.right for row in confident]
+    confidence, wrong = [one.score for one in answers], [not one.label for one in answers]
     metrics["aurc"] = aurc_estimate(confidence, wrong, unanswered)
     return SystemSummary(
         name=name,

@@ -10,8 +10,8 @@ from evaluation.measures.statistics import NOTHING, Calibration, Difference, Est
 BASELINE = "self-rag"
 PLAIN = "plain"
 Unit = Literal["share", "score", "count", "total", "seconds"]
-Kind = Literal["route", "relevance", "support"]
-KINDS: tuple[Kind, ...] = ("route", "relevance", "support")
+Kind = Literal["route", "relevance", "support", "confidence"]
+KINDS: tuple[Kind, ...] = ("route", "relevance", "support", "confidence")
 
 
 class Metric(NamedTuple):

@@ -19,6 +19,7 @@ VERDICTS = {
     "route": ("Route: to be retrieved for", "P(retrieve)", "share to be retrieved for"),
     "relevance": ("Relevance: passage holds the answer", "P(relevant)", "share of gold passages"),
     "support": ("Support: answer is right", "support score of a claim", "share of claims of right answers"),
+    "confidence": ("Confidence: answer is right", "confidence of an answer", "share of answers that are right"),
 }
 
 

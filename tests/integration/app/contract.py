@@ -31,7 +31,7 @@ def keep_to_the_contract(result: Any) -> None:
     keys(
         result,
         "question standalone answer outcome stop_reason queries decision retrieved relevant support usefulness claims "
-        "citations path usage used_retrieval support_level usefulness_rating passages candidates stamp "
+        "citations path usage used_retrieval support_level usefulness_rating confidence passages candidates stamp "
         "calibration conflicts",
     )
     assert isinstance(result["question"], str)
@@ -48,7 +48,7 @@ def keep_to_the_contract(result: Any) -> None:
     for name in ("retrieved", "relevant"):
         assert type(result[name]) is int
     assert 0 <= result["relevant"] <= result["retrieved"]
-    for name, least in (("support", 0), ("usefulness", -1)):
+    for name, least in (("support", 0), ("usefulness", -1), ("confidence", 0)):
         assert result[name] is None or (isinstance(result[name], Real) and least <= result[name] <= 1)
     for claim in result["claims"]:
         keys(claim, "text label probabilities reason citations")

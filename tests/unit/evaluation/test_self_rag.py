@@ -14,6 +14,7 @@ from tests.scripted import (
     ScriptedGenerator,
     ScriptedRetriever,
     candidate_of,
+    claim,
     document,
     draft,
     services,
@@ -65,7 +66,7 @@ async def test_an_answer_with_all_that_led_to_it() -> None:
     assert said["said"] == [{"text": GOOD, "label": "fully supported", "score": 0.75, "quote": AIR}]
     assert [citation["quote"] for citation in said["citations"]] == [AIR]
     assert said["usefulness"] == 1.0
-    assert said["confidence"] == 0.75 * 0.75
+    assert said["confidence"] == 1.0
     assert said["cost"]["model_calls"] == 6
     assert said["cost"]["seconds"] > 0
     assert [step["node"] for step in said["decisions"]][:3] == ["decide", "retrieve", "grade_documents"]
@@ -205,10 +206,11 @@ def test_a_fingerprint_depends_on_name_and_settings() -> None:
     assert self_rag(made, Context()).fingerprint == self_rag(made, made.completed(None)).fingerprint
 
 
-def test_confidence_is_support_times_relevance_where_there_is_an_answer() -> None:
-    best = candidate_of(draft(GOOD, [AIR], relevance=0.5), support=0.5)
-    assert confidence_of(state(best=best, outcome="grounded")) == 0.25
-    assert confidence_of(state(best=best, outcome="partially_grounded")) == 0.25
+def test_confidence_is_that_of_the_answer_where_there_is_one() -> None:
+    doubtful = verdict("fully supported", {"fully supported": 0.5, "partially supported": 0.125, "no support": 0.375})
+    best = candidate_of(draft(GOOD, [AIR]), [claim(GOOD) | {"verdict": doubtful}])  # type: ignore[list-item]
+    assert confidence_of(state(best=best, outcome="grounded")) == 0.625
+    assert confidence_of(state(best=best, outcome="partially_grounded")) == 0.625
     assert confidence_of(state(best=best, outcome="abstained")) == 0.0
     assert confidence_of(state(best=None, outcome="stopped")) == 0.0
     assert confidence_of(state(best=candidate_of(draft("4.")), outcome="direct")) == 1.0

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.types import Candidate, Outcome
-from graph.candidates import candidate, explained, with_round
+from graph.candidates import candidate, confidence, explained, with_round
 from graph.context import Constraints, Weights
 from tests.scripted import candidate_of, claim, draft, explained_of, verdict
 
@@ -44,6 +44,24 @@ def test_a_long_way_from_certain_counts_in_the_papers_score_alone() -> None:
     claims: Any = [{"text": "It.", "verdict": unsure, "quote": None}]
     made = candidate(draft("It.", ["a"]), claims, verdict("5"), Weights(), "support-first")
     assert made["score"] == 20
+
+
+def test_confidence_is_the_least_of_the_claims() -> None:
+    sure, unsure = (
+        claim("It.") | {"verdict": verdict("fully supported", {"fully supported": p, "no support": 1 - p})}
+        for p in (0.875, 0.75)
+    )
+    found = [
+        confidence(candidate_of(draft("It.", ["a"]), claims))  # type: ignore[arg-type]
+        for claims in (
+            [sure, unsure],
+            [sure, claim("No.", "no support")],
+            [sure, claim("Yes.")],
+            [sure, claim("?", "unknown")],
+            [],
+        )
+    ]
+    assert found == [0.75, 0.0, None, None, None]
 
 
 def reasons(best: Candidate, *others: Candidate, outcome: Outcome, constraints: Constraints = "soft") -> list[str]:
