@@ -38,7 +38,7 @@ from models.prefix_cache import prompt_tokens
 from prompts.shared import with_all_examples
 from training import adapter as lora
 from training.base_model import WIDTH, Array, Prompt, Reader, Weights
-from training.layout import CHOICES, Layout, TrainingExample, laid_out, packs, rows_of
+from training.layout import CHOICES, DRAFT, Layout, TrainingExample, laid_out, packs, rows_of, with_drafts
 from training.rows import ROWS
 
 HELD_OUT_SHARE = 6  # rows of the families left out, to those of the others
@@ -207,8 +207,9 @@ def main() -> None:
     random = Random(options.seed)
     asked: list[TrainingExample] = []
     for families in (trained, whole):
-        found = [one for row in rows_of(ROWS, families) for one in ask(row)]
+        found = [one for row in with_drafts(rows_of(ROWS, families), ROWS) for one in ask(row)]
         random.shuffle(found)
+        found.sort(key=lambda one: not one.kind.endswith(DRAFT))  # of what is rare all is used
         asked += found[: options.most if families is trained else options.most // HELD_OUT_SHARE]
     path = chat_file(load_settings())
     with EmbeddedServer(path) as server:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from core.types import Passage
+from evaluation.measures.scores import right_answer
+from grounding.answers import repeats_question
+from grounding.claims import statements
+from grounding.refusals import declines
 from models.prefix_cache import common_prefix
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
@@ -19,6 +23,7 @@ from prompts.hallucination_check import SUPPORT
 
 PACK = 512  # tokens read in one pass
 WRONG = 1  # passages without the answer, of each row
+DRAFTS, DRAFT = "drafts", "draft"
 ONE_MORE = 0.3  # of the rows, whose claims are read with a second passage
 
 
@@ -54,6 +59,28 @@ def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield from map(json.loads, file)
 
 
+def with_drafts(rows: Iterable[Mapping[str, Any]], folder: Path) -> Iterator[Mapping[str, Any]]:
+    """Add to the rows' claims what `training.drafts` let the model answer."""
+    drafts = {one["id"]: one["text"] for one in rows_of(folder, [DRAFTS])}
+    for row in rows:
+        label = draft_label(row, drafts[row["id"]]) if row["id"] in drafts else None
+        new = [{"text": drafts[row["id"]], "label": label, "kind": DRAFT}] if label else []
+        yield {**row, "claims": [*row["claims"], *new]}
+
+
+def draft_label(row: Mapping[str, Any], text: str) -> str | None:
+    """Return ``full`` for a right draft and ``none`` for one on a question without an answer.
+
+    None where there is nothing to judge (it declines, repeats the question or is more than one statement), and where
+    it may be right in other words.
+    """
+    if declines(text) or repeats_question(text, row["question"]) or len(statements(text)) != 1:
+        return None
+    if not row["answers"]:
+        return "none"
+    return "full" if right_answer(text, row["answers"], row["question"]) else None
+
+
 def relevance_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     """Ask about the passages that hold the answer, and about the best of the others.
 
@@ -75,14 +102,19 @@ def relevance_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     ]
 
 
-def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
-    """Ask about each claim, with the passages that hold the answer, or the best one, and sometimes one more."""
+def read_with(row: Mapping[str, Any]) -> str:
+    """Return what claims on a row are read with: the passages that hold the answer or the best, perhaps one more."""
     found = row["passages"]
     read = [one["text"] for one in found if one["label"] == 1] or [found[0]["text"]]
     more = [one["text"] for one in found if one["text"] not in read]
     if more and Random(row["id"]).random() < ONE_MORE:
         read = [*read, more[0]]
-    shown = numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in read])
+    return numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in read])
+
+
+def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
+    """Ask about each claim."""
+    shown = read_with(row)
     replies = {"full": "yes", "partial": "partly", "none": "no"}
     return [
         TrainingExample(
@@ -90,7 +122,7 @@ def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
             replies[one["label"]],
             row["family"],
             f"{row['kind']}/{one['kind']}",
-            read[0][:60],
+            next((one["text"] for one in row["passages"] if one["label"] == 1), row["passages"][0]["text"])[:60],
         )
         for one in row["claims"]
     ]

@@ -1,12 +1,17 @@
+from pathlib import Path
 from typing import Any
 
-from training.layout import laid_out, packs, relevance_examples, support_examples
+import pytest
+
+from training.layout import DRAFTS, laid_out, packs, relevance_examples, support_examples, with_drafts
+from training.rows import write
 
 ROW: dict[str, Any] = {
     "id": "squad-1",
     "family": "squad",
     "kind": "right",
     "question": "When was it built?",
+    "answers": ["1932"],
     "passages": [
         {"text": "Another was built in 1911.", "label": None},
         {"text": "It is of stone.", "label": 0},
@@ -56,3 +61,22 @@ def test_claims_are_asked_with_the_passage_that_holds_the_answer() -> None:
     asked = support_examples(ROW)
     assert [(one.inputs["claim"], one.reply) for one in asked] == [("1932", "yes"), ("in 1911", "no")]
     assert all("It was built in 1932." in one.inputs["passages"] for one in asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "label"),
+    [
+        ("It was built in 1932.", ["1932"], "full"),
+        ("It is of stone.", ["1932"], None),
+        ("It was built in 1932.", [], "none"),
+        ("The passages do not say when it was built.", [], None),
+        ("It was built in 1932. It is of stone.", ["1932"], None),
+        ("When was it built?", [], None),
+    ],
+)
+def test_a_draft_is_a_claim_where_it_can_be_judged(
+    text: str, answers: list[str], label: str | None, tmp_path: Path
+) -> None:
+    write(DRAFTS, [{"id": ROW["id"], "text": text}], tmp_path)
+    (row,) = with_drafts([{**ROW, "answers": answers, "claims": []}], tmp_path)
+    assert row["claims"] == ([{"text": text, "label": label, "kind": "draft"}] if label else [])
