@@ -76,6 +76,7 @@ def services_without_models(settings: Settings, retriever: RetrieverLike) -> Ser
         graded=gate.thresholds["graded"] if gate else 0.0,
         similar=gate.thresholds["similar"] if gate else -1.0,
         near=gate.thresholds["near"] if gate else 2.0,
+        pursued=calibrated.get("pursued", 0.0),
     )
     writes_queries = calibration_of(settings.chat_model, settings) is None
     fits = calibration.fits if calibration else Fits()

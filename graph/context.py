@@ -51,7 +51,9 @@ class Thresholds(BaseModel):
     probability, by what the search tells, that a passage holds the answer, and ``similar`` of its cosine with the
     question; below either a passage is irrelevant without a call, unless it is the best of the search. At 0 and -1 all
     are graded; without the embedding model's regression they are anyway. ``near`` is the cosine of the best passage
-    from which `decide` need not ask the critic whether to search; above 1 it always does.
+    from which `decide` need not ask the critic whether to search; above 1 it always does. ``pursued`` is the best
+    passage's P(relevant) from which a failed draft is followed by another, and a search without success as well; at 0
+    they always are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,6 +65,7 @@ class Thresholds(BaseModel):
     graded: float = Field(0.0, ge=0, le=1)
     similar: float = Field(-1.0, ge=-1, le=1)
     near: float = Field(2.0, ge=-1)
+    pursued: float = Field(0.0, ge=0, le=1)
 
 
 class Weights(BaseModel):

@@ -30,7 +30,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
     In the search with the question itself, passages that cannot matter are not graded. In a search with a rewritten
     query all are, including those left out before: the first search led to no answer, so its comparisons count for
     little. Where no passage is relevant by itself, or the relevant ones led to no answer, the pairs are graded that a
-    name links: an answer may rest on two places. At most ``k`` passages are relevant, those of this search first.
+    name links: an answer may rest on two places. At most ``k`` passages are relevant, those of this search first. Where
+    none is likely enough to hold the answer, one draft is the last, and no search follows.
     """
     context = runtime.context
     known = {identity: verdict for identity, verdict in state["verdicts"].items() if verdict != NOT_GRADED}
@@ -54,6 +55,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         passages = [*earlier, *passages]
         kept |= {one["id"] for one in earlier}
     relevant = _most_relevant(passages, all_graded, kept, context.k)
+    least = context.effective_thresholds.pursued
+    pursued = not all_graded or any(RELEVANCE.score(one) >= least for one in all_graded.values())
     grades = [
         {key: passage[key] for key in ("id", "source", "page", "row")} | {"verdict": all_graded[passage["id"]]}
         for passage in passages
@@ -63,6 +66,8 @@ async def grade_documents(state: SelfRAGState, services: Services, runtime: Runt
         "kept": [one["id"] for one in passages if one["id"] in kept],
         "verdicts": all_graded,
         "relevant": relevant,
+        "rewrites_left": state["rewrites_left"] if pursued else 0,
+        "drafts_left": state["drafts_left"] if pursued else min(1, state["drafts_left"]),
         "decided": {"relevant": len(relevant), "grades": grades, "linked": len(linked)},
     }
 

@@ -15,8 +15,8 @@ from itertools import chain, zip_longest
 from random import Random
 from typing import Any
 
-from app.compose import EMBEDDED, chat_of
-from app.settings import load_settings
+from app.compose import chat_of
+from app.settings import EMBEDDED, load_settings
 from benchmarks.harness import end_progress, option_parser, show_progress
 from models.generator import Generator
 from prompts.delimiters import as_data
@@ -51,8 +51,8 @@ async def drafted(rows: Sequence[Mapping[str, Any]], drafts: list[dict[str, Any]
     """Append the rows' drafts and write them."""
     generator = Generator(chat_of(EMBEDDED, load_settings()))
     for number, row in enumerate(rows, 1):
-        inputs = {"question": as_data(row["question"]), "passages": read_with(row)}
-        text = await generator.write(GENERATE, max_tokens=MAX_TOKENS, **inputs)
+        question = as_data(row["question"])
+        text = await generator.write(GENERATE, max_tokens=MAX_TOKENS, question=question, passages=read_with(row))
         drafts.append({"id": row["id"], "text": text})
         show_progress(f"{number} of {len(rows)} drafts")
         if number % SAVED == 0 or number == len(rows):

@@ -25,14 +25,14 @@ SURE = Verdict(label="relevant", probabilities={"relevant": 0.99, "irrelevant": 
 DOUBTFUL = Verdict(label="irrelevant", probabilities={"relevant": 0.2, "irrelevant": 0.8}, reason=None)
 SUPPORTED = Verdict(
     label="fully supported",
-    probabilities={"fully supported": 0.95, "partially supported": 0.03, "no support": 0.02},
+    probabilities={"fully supported": 0.7, "partially supported": 0.1, "no support": 0.2},
     reason=None,
 )
 
 
 def test_it_belongs_to_the_embedded_model_and_says_where_it_comes_from() -> None:
     assert EMBEDDED.sha256 == CHAT_MODEL.sha256
-    assert "benchmarks.fit_critic" in EMBEDDED.provenance["command"]
+    assert "training.fit_critic" in EMBEDDED.provenance["command"]
     assert "1-24" in EMBEDDED.provenance["command"], "tuned on another part than is reported on"
     assert Thresholds(**EMBEDDED.thresholds)
 

@@ -39,6 +39,15 @@ async def test_the_threshold_decides(threshold: float, relevant: list[str]) -> N
     assert update["verdicts"]["a"]["label"] == ("relevant" if relevant else "irrelevant")
 
 
+@pytest.mark.parametrize(("p", "left"), [(0.3, (2, 2)), (0.29, (0, 1))])
+async def test_what_is_unlikely_to_hold_the_answer_is_not_pursued(p: float, left: tuple[int, int]) -> None:
+    critic = ScriptedCritic({"a": verdict("irrelevant", {"relevant": p, "irrelevant": 1 - p})})
+    begun = state(passages=[passage("a")], rewrites_left=2, drafts_left=2)
+    context = runtime(thresholds=Thresholds(pursued=0.3))
+    update = await grade_documents(begun, services(critic=critic, budget=roomy_budget()), context)
+    assert (update["rewrites_left"], update["drafts_left"]) == left
+
+
 async def test_a_passage_graded_for_an_earlier_query_keeps_its_verdict() -> None:
     critic = ScriptedCritic({"b": "irrelevant"})
     begun = state(passages=[passage("a"), passage("b")], verdicts={"a": verdict("relevant"), "z": verdict("relevant")})
