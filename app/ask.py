@@ -29,6 +29,7 @@ OVERRIDES = {
     "scoring": "selfrag_scoring",
     "weights": "selfrag_weights",
     "constraints": "selfrag_constraints",
+    "caution": "selfrag_caution",
 }
 
 BOUNDED = ("k", "temperature", "answer_tokens")  # the bounds are those of the settings

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graph.context import Context
 
 PROMPT, MORE = "> ", "… "
-KEPT = ("mode", "strategy", "k", "temperature", "answer_tokens", "fallback", "scoring", "constraints", "explain")
+KEPT = tuple("mode strategy k temperature answer_tokens fallback scoring constraints caution explain".split())
 THRESHOLDS = {
     "retrieve": "retrieve_threshold",
     "relevant": "relevance_threshold",
@@ -118,7 +118,7 @@ def context_of(options: argparse.Namespace) -> Context | None:
     """Return what the options say of a question, which is kept with it: it goes on as it began."""
     from graph.context import Context, Thresholds, Weights
 
-    given = {name: value for name in KEPT if (value := getattr(options, name)) not in (None, False)}
+    given = {name: value for name in KEPT if (value := getattr(options, name)) is not None and value is not False}
     if options.weights:
         given["weights"] = Weights(**dict(zip(("relevance", "support", "usefulness"), options.weights, strict=True)))
     thresholds = {name: value for name, option in THRESHOLDS.items() if (value := getattr(options, option)) is not None}

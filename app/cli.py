@@ -333,6 +333,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         help="the least P(full) + P(partial) of a claim that holds",
     )
     group.add_argument(
+        "--caution", type=probability, metavar="P", help="the least confidence of an answer: 0 dares all, 1 nothing"
+    )
+    group.add_argument(
         "--scoring",
         choices=("paper", "support-first"),
         help="what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",

@@ -133,6 +133,7 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
         temperature=settings.selfrag_temperature,
         answer_tokens=settings.selfrag_answer_tokens,
         constraints=settings.selfrag_constraints,
+        caution=settings.selfrag_caution,
         scoring=settings.selfrag_scoring,
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,

@@ -66,6 +66,7 @@ class Settings(BaseSettings):
     selfrag_threshold_retrieve: float | None = Field(None, ge=0, le=1)
     selfrag_threshold_relevant: float | None = Field(None, ge=0, le=1)
     selfrag_threshold_supported: float | None = Field(None, ge=0, le=1)
+    selfrag_caution: float | None = Field(None, ge=0, le=1)
     selfrag_limit_rewrites: int | None = Field(None, ge=0, le=20)
     selfrag_limit_drafts: int | None = Field(None, ge=1, le=20)
     selfrag_limit_calls: int | None = Field(None, ge=1)

@@ -109,7 +109,7 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
     read = await off_loop(size, _nearest, f"{one.context} {one.text}", passages)
     thresholds = context.effective_thresholds
     context = context.model_copy(
-        update={"thresholds": thresholds.model_copy(update={"supported": thresholds.verified})}
+        update={"caution": None, "thresholds": thresholds.model_copy(update={"supported": thresholds.verified})}
     )
     claim = await check_claim(one, Evidence("", read, elsewhere=passages, asked=_asked(whole)), services, context)
     unsupported = claim["verdict"]["label"] == "no support"

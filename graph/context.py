@@ -21,6 +21,7 @@ Constraints = Literal["soft", "hard"]
 Scoring = Literal["paper", "support-first"]
 Part = TypeVar("Part", bound=BaseModel)
 MOST_ROUNDS = 20
+NEARLY_NOTHING = 1e-6  # 0 would leave it to the labels
 
 
 class Limits(BaseModel):
@@ -83,10 +84,11 @@ class Context(BaseModel):
 
     ``constraints`` are the paper's: with soft ones what the critics say of a candidate weighs in its score, and
     what is not supported is marked; with hard ones a candidate that has an unsupported claim, or is rated below
-    3, is never given as an answer. ``scoring`` ranks candidates by the paper's sum of ``weights``, or by support before
-    usefulness. ``fallback`` is what follows when no passage is relevant and no rewrite is left: an answer without
-    documents, or one drafted from the best passages all the same. With ``conflicts`` each document that may answer
-    otherwise than the draft is asked by itself, and what differs is shown. ``temperature`` and ``answer_tokens`` are
+    3, is never given as an answer. ``caution`` replaces the threshold ``supported``, and ``relevant`` where that is
+    higher. ``scoring`` ranks candidates by the paper's sum of ``weights``, or by support before usefulness.
+    ``fallback`` is what follows when no passage is relevant and no rewrite is left: an answer without documents, or one
+    drafted from the best passages all the same. With ``conflicts`` each document that may answer otherwise than the
+    draft is asked by itself, and what differs is shown. ``temperature`` and ``answer_tokens`` are
     those of drafts; None is 0, where the model takes one, and the prompt's own length. ``filter`` holds for every
     search of the question, also when it is resumed; a retriever must know it if it is set.
 
@@ -113,6 +115,7 @@ class Context(BaseModel):
     constraints: Constraints = "soft"
     scoring: Scoring = "paper"
     weights: Weights = Weights()
+    caution: float | None = Field(None, ge=0, le=1)
     thresholds: Thresholds | None = None
     limits: Limits | None = None
     filter: Filter | None = None
@@ -125,7 +128,11 @@ class Context(BaseModel):
     @property
     def effective_thresholds(self) -> Thresholds:
         """The thresholds in force; the defaults where none were given."""
-        return self.thresholds or Thresholds()
+        known = self.thresholds or Thresholds()
+        if self.caution is None:
+            return known
+        least = max(self.caution, NEARLY_NOTHING)
+        return known.model_copy(update={"supported": least, "relevant": min(known.relevant, least)})
 
     @property
     def rates_drafts(self) -> bool:

@@ -62,6 +62,7 @@ class AskOptions(BaseModel):
     fallback: Fallback | None = None
     k: int | None = Field(None, ge=1, le=50)
     constraints: Constraints | None = None
+    caution: float | None = Field(None, ge=0, le=1)
     explain: bool | None = None
     sources: list[Annotated[str, Field(min_length=1, max_length=1_000)]] = Field([], max_length=100)
     pages: tuple[int, int] | None = None
@@ -70,7 +71,8 @@ class AskOptions(BaseModel):
 
     def context(self, **more: Any) -> Context | None:
         """Return what was given, as the graph's context. Raises `RequestError` for a filter that is none."""
-        given = {name: value for name, value in self.model_dump(include=set(AskOptions.model_fields)).items() if value}
+        asked = self.model_dump(include=set(AskOptions.model_fields))
+        given = {name: value for name, value in asked.items() if value is not None and value != []}
         fields = {name: given.pop(name) for name in FILTERS & given.keys()}
         if fields:
             try:

@@ -91,6 +91,7 @@ def test_a_line_that_leaves_leaves() -> None:
         ("", None),
         ("--mode always --k 8 --explain", Context(mode="always", k=8, explain=True)),
         ("--weights 1,2,0.5", Context(weights=Weights(relevance=1, support=2, usefulness=0.5))),
+        ("--caution 0", Context(caution=0)),
         ("--support-threshold 0", Context(thresholds=Thresholds(supported=0))),
         ("--page 3-5", Context(filter=Filter(pages=(3, 5)))),
     ],

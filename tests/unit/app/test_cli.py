@@ -56,13 +56,13 @@ def test_the_options_of_ask() -> None:
 
 def test_the_papers_controls() -> None:
     words = "why --retrieve-threshold 0.3 --relevance-threshold 0 --weights 2,1,0.25 --constraints hard"
-    words += " --scoring support-first"
+    words += " --scoring support-first --caution 0"
     options = parse(words.split())
     context = context_of(overridden(Settings(), options))
     thresholds = overridden(Settings(), options)
     assert (thresholds.selfrag_threshold_retrieve, thresholds.selfrag_threshold_relevant) == (0.3, 0)
     assert context.weights == Weights(relevance=2, support=1, usefulness=0.25)
-    assert (context.constraints, context.scoring) == ("hard", "support-first")
+    assert (context.constraints, context.scoring, context.caution) == ("hard", "support-first", 0)
 
 
 def test_what_to_search_in() -> None:

@@ -105,3 +105,16 @@ def test_what_is_set_in_part_keeps_the_rest_as_calibrated() -> None:
     run = made.completed(Context(thresholds=Thresholds(retrieve=0.9), limits=Limits(drafts=1)))
     assert run.effective_thresholds == Thresholds(retrieve=0.9, relevant=0.7, similar=0.2)
     assert run.effective_limits == Limits(seconds=600, drafts=1)
+
+
+@pytest.mark.parametrize(("caution", "supported", "relevant"), [(None, 0.4, 0.2), (0.7, 0.7, 0.2), (0.1, 0.1, 0.1)])
+def test_caution_is_the_least_confidence_of_what_is_said(
+    caution: float | None, supported: float, relevant: float
+) -> None:
+    context = Context(caution=caution, thresholds=Thresholds(supported=0.4, relevant=0.2))
+    found = context.effective_thresholds
+    assert (found.supported, found.relevant) == (supported, relevant)
+
+
+def test_without_any_caution_the_labels_do_not_decide_either() -> None:
+    assert Context(caution=0).effective_thresholds.supported > 0
