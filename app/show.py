@@ -9,6 +9,7 @@ from app.result import SPENT, Result, ResultPassage, numbers_of
 from app.screen import Screen
 from core.passages import place_of
 from core.types import Citation, Passage, Usage
+from graph.candidates import ANSWERED, confidence
 from graph.state import SelfRAGState
 from nodes.finish import disagreement, marked
 
@@ -36,7 +37,9 @@ def show(state: SelfRAGState, screen: Screen) -> None:
     screen.text("\n" + numbered_answer(state) if on_terminal else state["answer"])
     line = screen.result if on_terminal and not screen.err.quiet else screen.line
     show_citations(state["citations"], line)
-    cost = f"{state['stop_reason']} · {spent(state['usage'], state['seconds'])}"
+    sure = confidence(state["best"]) if state["best"] and outcome in ANSWERED else None
+    said = state["stop_reason"] if sure is None else f"{state['stop_reason']} · confidence {sure:.2f}"
+    cost = f"{said} · {spent(state['usage'], state['seconds'])}"
     style = STYLES.get(outcome, "")
     line(("{}", outcome, style), (" · {}", cost, f"{style} dim"))
 

@@ -33,7 +33,7 @@ def test_an_answer_over_documents_is_alone_on_stdout(program: Program, docs: Pat
         ["decide", "retrieve", "grade_documents", "generate", "answer_check", "hallucination_check", "select", "finish"]
     )
     assert any("lease.md" in line and f"“{ANSWER}”" in line for line in lines)
-    assert re.match(r"grounded · accepted · \d+ model calls · [\d,]+ tokens read", lines[-1])
+    assert re.match(r"grounded · accepted · confidence 0\.\d\d · \d+ model calls · [\d,]+ tokens read", lines[-1])
     assert {one.key for one in server.asked} == {"right"}
 
 
