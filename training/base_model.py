@@ -16,7 +16,7 @@ import gguf
 import numpy as np
 import numpy.typing as npt
 
-from training.layout import PACK
+from training.layout import PACK, Prompt
 
 Array = npt.NDArray[Any]
 
@@ -27,22 +27,16 @@ HIDDEN = -1e9
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """A prompt without its fixed part: what stands before an adapter's place, and the ending from there on."""
-
-    prefix: Sequence[int]
-    ending: Sequence[int] = ()
-
-
-@dataclass(frozen=True)
 class Read:
     """What is kept of a prompt, from the reader's first kept layer on.
 
-    ``keys_values``: float16, (layers, 2, prefix tokens, KV heads, head). Of the ending ``entering``, float32
-    (tokens, width), is what enters the first kept layer, and ``final``, (width,), the normed state of its last token.
+    ``keys_values``: float16, (layers, 2, tokens, KV heads, head), of the prefix; ``rests``: the same of what follows it
+    in each branch. Of each branch's ending ``entering``, float32 (branches, tokens, width), is what enters the first
+    kept layer, and ``final``, (branches, width), the normed state of its last token.
     """
 
     keys_values: Array
+    rests: Sequence[Array]
     entering: Array
     final: Array
 
@@ -83,11 +77,20 @@ class Reader:
         mask[:, : self._length] = 0
         own = mask[:, self._length :]
         for prompt in prompts:
-            begin, length = len(tokens), len(prompt.prefix) + len(prompt.ending)
-            tokens += [*prompt.prefix, *prompt.ending]
+            begin, length = len(tokens), len(prompt.prefix)
+            tokens += prompt.prefix
             positions += range(self._length, self._length + length)
             own[begin : begin + length, begin : begin + length] = _causal(length)
-            spans.append((begin, begin + len(prompt.prefix), begin + length))
+            places = []
+            for cut, rest in prompt.branches:
+                at, after = len(tokens), len(tokens) + len(rest)
+                tokens += [*rest, *prompt.ending]
+                stop = len(tokens)
+                positions += range(self._length + cut, self._length + cut + stop - at)
+                own[at:stop, begin : begin + cut] = 0
+                own[at:stop, at:stop] = _causal(stop - at)
+                places.append((at, after, stop))
+            spans.append((begin, begin + length, places))
         if len(tokens) > self.size:
             raise ValueError(f"{len(tokens)} tokens do not fit into a pass of {self.size}.")
         padding = np.arange(len(tokens), self.size)
@@ -100,8 +103,13 @@ class Reader:
         shape = (LAYERS - self._first, 2, self.size, KV_HEADS, HEAD)
         keys_values = np.stack(kept).reshape(shape).astype(np.float16)
         return [
-            Read(keys_values[:, :, begin:after], entering[after:stop].copy(), final[stop - 1].copy())
-            for begin, after, stop in spans
+            Read(
+                keys_values[:, :, begin:end],
+                [keys_values[:, :, at:after] for at, after, _ in places],
+                np.stack([entering[after:stop] for _, after, stop in places]),
+                np.stack([final[stop - 1] for _, _, stop in places]),
+            )
+            for begin, end, places in spans
         ]
 
 

@@ -37,8 +37,19 @@ from models.embedded import EmbeddedServer
 from models.prefix_cache import prompt_tokens
 from prompts.shared import with_all_examples
 from training import adapter as lora
-from training.base_model import WIDTH, Array, Prompt, Reader, Weights
-from training.layout import CHOICES, DRAFT, Layout, TrainingExample, laid_out, packs, rows_of, with_drafts
+from training.base_model import WIDTH, Array, Reader, Weights
+from training.layout import (
+    CHOICES,
+    DRAFT,
+    Layout,
+    Prompt,
+    TrainingExample,
+    chains,
+    laid_out,
+    packs,
+    rows_of,
+    with_drafts,
+)
 from training.rows import ROWS
 
 HELD_OUT_SHARE = 6  # rows of the families left out, to those of the others
@@ -54,8 +65,14 @@ class Rows:
 
     def __init__(self, asked: Sequence[TrainingExample], layout: Layout, folder: Path, first: int) -> None:
         self.asked, self.layout, self.folder, self.first = asked, layout, folder, first
-        self.packs = packs(layout.lengths)
-        self.place = {number: (index, at) for index, pack in enumerate(self.packs) for at, number in enumerate(pack)}
+        self.chains = chains(layout)
+        self.packs = packs([len(layout.joined(one)) for one in self.chains])
+        self.place = {
+            number: (index, at, branch)
+            for index, pack in enumerate(self.packs)
+            for at, chain in enumerate(pack)
+            for branch, number in enumerate(self.chains[chain])
+        }
 
     def read(self, weights: Weights) -> None:
         """Read what no earlier run has read."""
@@ -66,10 +83,11 @@ class Rows:
         reader = Reader(weights, self.first, self.fixed(weights))
         began = time.monotonic()
         for done, index in enumerate(left, 1):
-            prompts = [Prompt(self.layout.middles[one], self.layout.ending) for one in self.packs[index]]
+            prompts = [self.layout.joined(self.chains[one]) for one in self.packs[index]]
             kept: dict[str, Any] = {}
             for at, one in enumerate(reader.read(prompts)):
                 kept |= {f"past{at}": one.keys_values, f"entering{at}": one.entering, f"final{at}": one.final}
+                kept |= {f"rest{at}-{branch}": rest for branch, rest in enumerate(one.rests)}
             new = self._path(index).with_suffix(".new.npz")
             np.savez(new, **kept)
             new.replace(self._path(index))
@@ -88,10 +106,14 @@ class Rows:
 
     def kept(self, number: int, name: str) -> Array:
         """Return what was read of a prompt: ``past``, ``entering`` or ``final``."""
-        index, at = self.place[number]
+        index, at, branch = self.place[number]
         with np.load(self._path(index)) as pack:
             one: Array = pack[f"{name}{at}"]
-        return one
+            if name != "past":
+                return np.asarray(one[branch])
+            rest = pack[f"rest{at}-{branch}"]
+        cut = len(self.layout.middles[number]) - rest.shape[2]
+        return np.concatenate([one[:, :, :cut], rest], axis=2)
 
     def batch(self, numbers: Sequence[int], size: int, words: dict[str, int]) -> dict[str, Any]:
         """Return the rows as one padded batch of ``size``."""
@@ -129,12 +151,17 @@ class Training:
             self.moments = (moments[0], moments[1])
 
     def run(self, numbers: Sequence[int], epochs: int) -> Iterator[int]:
-        """Go over the rows so many times; yield after each. Steps that an earlier run did are not done again."""
+        """Go over the rows so many times; yield after each. Steps that an earlier run did are not done again.
+
+        Where it did all, yield once.
+        """
         batches = [
             one for epoch in range(epochs) for one in self._batches(numbers, Random(f"{self.options.seed}{epoch}"))
         ]
         each = len(batches) // epochs
         began, before = time.monotonic(), self.step
+        if before == len(batches):
+            yield epochs
         for number in range(self.step, len(batches)):
             rate = self.options.rate * min(1, (number + 1) / WARM_UP) * (1 + np.cos(np.pi * number / len(batches))) / 2
             batch = self.rows.batch(batches[number], self.options.batch, self.words)
@@ -207,9 +234,10 @@ def main() -> None:
     random = Random(options.seed)
     asked: list[TrainingExample] = []
     for families in (trained, whole):
-        found = [one for row in with_drafts(rows_of(ROWS, families), ROWS) for one in ask(row)]
-        random.shuffle(found)
-        found.sort(key=lambda one: not one.kind.endswith(DRAFT))  # of what is rare all is used
+        drawn = list(with_drafts(rows_of(ROWS, families), ROWS))
+        random.shuffle(drawn)
+        drawn.sort(key=lambda row: all(one["kind"] != DRAFT for one in row["claims"]))  # of what is rare all is used
+        found = [one for row in drawn for one in ask(row)]
         asked += found[: options.most if families is trained else options.most // HELD_OUT_SHARE]
     path = chat_file(load_settings())
     with EmbeddedServer(path) as server:
@@ -272,10 +300,12 @@ def readout(
 
 
 def compare(name: str, asked: Sequence[TrainingExample], scores: dict[int, float]) -> None:
-    """Print the AUC of each family's right replies against each kind of wrong ones."""
+    """Print the AUC of each family's right replies against each kind of wrong ones; the model's drafts are apart."""
     print(name)
-    for family in dict.fromkeys(asked[one].family for one in scores):
-        own = [one for one in scores if asked[one].family == family]
+    groups = defaultdict(list)
+    for one in scores:
+        groups[asked[one].family + ("'s drafts" if asked[one].kind.endswith(DRAFT) else "")].append(one)
+    for group, own in groups.items():
         right = [one for one in own if asked[one].reply != "no"]
         kinds = dict.fromkeys(asked[one].kind for one in own if asked[one].reply == "no")
         figures = []
@@ -285,7 +315,7 @@ def compare(name: str, asked: Sequence[TrainingExample], scores: dict[int, float
             figures.append(
                 f"{kind} {auc(labels, [scores[one] for one in right + wrong]) or float('nan'):.3f} ({len(wrong)})"
             )
-        print(f"  {family}, {len(right)} right: {', '.join(figures)}", flush=True)
+        print(f"  {group}, {len(right)} right: {', '.join(figures)}", flush=True)
 
 
 if __name__ == "__main__":

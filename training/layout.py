@@ -22,6 +22,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
 PACK = 512  # tokens read in one pass
+ALIKE = 32  # tokens that prompts begin with alike, to be read together
 WRONG = 1  # passages without the answer, of each row
 DRAFTS, DRAFT = "drafts", "draft"
 ONE_MORE = 0.3  # of the rows, whose claims are read with a second passage
@@ -39,6 +40,22 @@ class TrainingExample:
 
 
 @dataclass(frozen=True)
+class Prompt:
+    """Prompts without their fixed part, of which each goes on from the beginning of one text in its own way.
+
+    Each of ``branches`` is how many tokens of ``prefix`` it begins with, what follows them, and ``ending`` is what all
+    end with: an adapter's place.
+    """
+
+    prefix: Sequence[int]
+    ending: Sequence[int] = ()
+    branches: Sequence[tuple[int, Sequence[int]]] = ((0, ()),)
+
+    def __len__(self) -> int:
+        return len(self.prefix) + sum(len(rest) + len(self.ending) for _, rest in self.branches)
+
+
+@dataclass(frozen=True)
 class Layout:
     """Prompts as tokens: all begin with ``fixed`` and end with ``ending``; ``middles`` stand between."""
 
@@ -46,10 +63,12 @@ class Layout:
     middles: list[list[int]]
     ending: list[int]
 
-    @property
-    def lengths(self) -> dict[int, int]:
-        """The tokens of each prompt that are not fixed."""
-        return {number: len(one) + len(self.ending) for number, one in enumerate(self.middles)}
+    def joined(self, numbers: Sequence[int]) -> Prompt:
+        """Return these prompts as branches of the longest."""
+        prefix = max((self.middles[one] for one in numbers), key=len)
+        cuts = [len(common_prefix([self.middles[one], prefix])) for one in numbers]
+        rests = [self.middles[one][cut:] for one, cut in zip(numbers, cuts, strict=True)]
+        return Prompt(prefix, self.ending, list(zip(cuts, rests, strict=True)))
 
 
 def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -61,7 +80,8 @@ def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def with_drafts(rows: Iterable[Mapping[str, Any]], folder: Path) -> Iterator[Mapping[str, Any]]:
     """Add to the rows' claims what `training.drafts` let the model answer."""
-    drafts = {one["id"]: one["text"] for one in rows_of(folder, [DRAFTS])}
+    families = [DRAFTS] if (folder / f"{DRAFTS}.jsonl.xz").exists() else []
+    drafts = {one["id"]: one["text"] for one in rows_of(folder, families)}
     for row in rows:
         label = draft_label(row, drafts[row["id"]]) if row["id"] in drafts else None
         new = [{"text": drafts[row["id"]], "label": label, "kind": DRAFT}] if label else []
@@ -109,7 +129,11 @@ def read_with(row: Mapping[str, Any]) -> str:
     more = [one["text"] for one in found if one["text"] not in read]
     if more and Random(row["id"]).random() < ONE_MORE:
         read = [*read, more[0]]
-    return numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in read])
+    return numbered([_passage(one) for one in read])
+
+
+def _passage(text: str) -> Passage:
+    return Passage(id="", text=text, source="", page=None, row=None, similarity=None)
 
 
 def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
@@ -142,9 +166,22 @@ def laid_out(prompts: Sequence[list[int]]) -> Layout:
     return Layout(fixed, [one[: len(one) - len(ending)] for one in rests], ending)
 
 
-def packs(lengths: Mapping[int, int], size: int = PACK) -> list[list[int]]:
-    """Group numbered prompts into packs of at most ``size`` tokens, the longest first; too long ones are left out."""
-    left = sorted((one for one in lengths if lengths[one] <= size), key=lambda one: -lengths[one])
+def chains(layout: Layout, size: int = PACK) -> list[list[int]]:
+    """Group the numbers of prompts that begin alike, by at most ``size`` tokens; longer ones are left out."""
+    found: list[list[int]] = []
+    middles = layout.middles
+    for number in sorted(range(len(middles)), key=lambda one: middles[one]):
+        alike = found and len(common_prefix([middles[found[-1][0]], middles[number]])) >= ALIKE
+        if alike and len(layout.joined([*found[-1], number])) <= size:
+            found[-1].append(number)
+        elif len(layout.joined([number])) <= size:
+            found.append([number])
+    return found
+
+
+def packs(lengths: Sequence[int], size: int = PACK) -> list[list[int]]:
+    """Group numbers of at most ``size`` tokens each into packs of as many, the longest first."""
+    left = sorted(range(len(lengths)), key=lambda one: -lengths[one])
     found: list[list[int]] = []
     while left:
         room, pack, rest = size, [], []

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from training.layout import DRAFTS, laid_out, packs, relevance_examples, support_examples, with_drafts
+from training.layout import DRAFTS, Layout, chains, laid_out, packs, relevance_examples, support_examples, with_drafts
 from training.rows import write
 
 ROW: dict[str, Any] = {
@@ -28,7 +28,6 @@ def test_prompts_are_split_into_what_they_share_at_either_end_and_what_is_their_
     layout = laid_out([[1, 2, 10, 11, 8, 9], [1, 2, 12, 8, 9], [1, 2, 10, 13, 8, 9]])
     assert (layout.fixed, layout.ending) == ([1, 2], [8, 9])
     assert layout.middles == [[10, 11], [12], [10, 13]]
-    assert layout.lengths == {0: 4, 1: 3, 2: 4}
 
 
 def test_a_shared_end_never_takes_what_the_beginning_has() -> None:
@@ -36,10 +35,26 @@ def test_a_shared_end_never_takes_what_the_beginning_has() -> None:
     assert [layout.fixed + middle + layout.ending for middle in layout.middles] == [[1, 2, 2], [1, 2, 2, 2]]
 
 
-def test_every_prompt_that_fits_is_in_one_pack_and_no_pack_is_too_long() -> None:
-    lengths = {0: 5, 1: 9, 2: 3, 3: 11, 4: 2}
+def test_prompts_that_begin_alike_are_read_as_branches_of_the_longest() -> None:
+    text = list(range(100, 140))
+    layout = Layout([1], [[*text, 5], [200], [*text, 6, 7]], [9])
+    assert chains(layout) == [[0, 2], [1]]
+    prompt = layout.joined([0, 2])
+    assert [[*prompt.prefix[:cut], *rest] for cut, rest in prompt.branches] == [layout.middles[0], layout.middles[2]]
+    assert len(prompt) == 42 + 1 + 2
+
+
+def test_a_chain_has_no_more_tokens_than_a_pass_and_longer_prompts_are_left_out() -> None:
+    text = list(range(100, 140))
+    layout = Layout([1], [[*text, 5], [*text, *range(50)], [*text, 6]], [9])
+    assert chains(layout, size=44) == [[0, 2]]
+    assert chains(layout, size=43) == [[0], [2]]
+
+
+def test_every_length_is_in_one_pack_and_no_pack_is_too_long() -> None:
+    lengths = [5, 9, 3, 2]
     found = packs(lengths, size=10)
-    assert sorted(one for pack in found for one in pack) == [0, 1, 2, 4]
+    assert sorted(one for pack in found for one in pack) == [0, 1, 2, 3]
     assert all(sum(lengths[one] for one in pack) <= 10 for pack in found)
     assert len(found) == 2
 
