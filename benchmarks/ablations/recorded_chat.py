@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, mes
 from core.types import Usage
 from evaluation.fingerprint import digest
 from graph.context import Services
+from models.calibration import EMBEDDED
 from models.chat import Chat, max_call_tokens, usage_of
 from models.critic import Critic
 from models.generator import Generator
@@ -35,7 +36,7 @@ class Reply(NamedTuple):
 
 
 class Replies:
-    """The replies of one file, by the SHA-256 of all that was asked."""
+    """The replies of one file, by the SHA-256 of all that was asked, and of the adapter that was asked."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,8 +103,12 @@ class RecordedChat(Chat):
     ) -> AIMessage:
         """Return the reply that is kept, charged as it was, or else the model's."""
         messages = self.prepare(messages)
-        asked = json.dumps([self.name, messages_to_dict(list(messages)), max_tokens, temperature, dict(bind or {})])
-        key = digest(asked)
+        arguments = dict(bind or {})
+        named = [one["id"] for one in arguments.get("extra_body", {}).get("lora", [])]
+        adapters = [EMBEDDED.adapters[choice] for choice, number in self.adapters.items() if number in named]
+        key = digest(
+            json.dumps([self.name, messages_to_dict(list(messages)), max_tokens, temperature, arguments, *adapters])
+        )
         async with self._turn:
             kept = self._replies.get(key)
             if kept:

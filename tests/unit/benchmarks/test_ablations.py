@@ -9,11 +9,13 @@ from typing import cast
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from benchmarks.ablations import recorded_chat
 from benchmarks.ablations.__main__ import rates, systems
 from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
 from benchmarks.ablations.variants import ABLATIONS
 from evaluation.records import Example, Record
 from graph.context import Context, RetrieverLike, Services
+from models.calibration import EMBEDDED
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
@@ -142,6 +144,19 @@ async def test_a_reply_is_kept_by_what_is_sent(replies: Replies) -> None:
         chat.prepare = prepare
         await RecordedChat(chat, replies, Clock()).ask([HumanMessage("One?")], unlimited(), max_tokens=5)
     assert [len(messages) for messages in model.asked] == [1, 2]
+
+
+async def test_a_verdict_is_asked_again_of_an_adapter_that_was_trained_anew(
+    replies: Replies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Model()
+    for sha256 in ("one", "one", "two"):
+        monkeypatch.setattr(recorded_chat, "EMBEDDED", EMBEDDED.model_copy(update={"adapters": {"support": sha256}}))
+        chat = Chat(lambda: model.model, "scripted", retries=0)
+        chat.adapters = {"support": 1}
+        bind = {"extra_body": {"lora": [{"id": 1, "scale": 1.0}]}}
+        await RecordedChat(chat, replies, Clock()).ask([HumanMessage("One?")], unlimited(), max_tokens=5, bind=bind)
+    assert len(model.asked) == 2
 
 
 def test_the_rates_are_those_of_most_calls_whatever_a_few_had_to_wait() -> None:
