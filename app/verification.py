@@ -123,9 +123,8 @@ async def verdict_on(one: Statement, passages: list[Passage], services: Services
 async def evidence_for(question: str, passages: list[Passage], services: Services, context: Context) -> Evidence:
     """Return the passages that are relevant to the question, or all if none is, as an answer's claims have them."""
     grades = await grades_of(question, passages, [readable(one) for one in passages], services, context)
-    found = list(zip(passages, grades, strict=True))
-    relevant = [(passage, grade) for passage, grade in found if RELEVANCE.is_positive(grade)] or found
-    return Evidence(question, [one for one, _ in relevant], [one for _, one in relevant], elsewhere=passages)
+    relevant = [passage for passage, grade in zip(passages, grades, strict=True) if RELEVANCE.is_positive(grade)]
+    return Evidence(question, relevant or passages, elsewhere=passages)
 
 
 async def verdict_on_answer(one: Statement, evidence: Evidence, services: Services, context: Context) -> Claim:

@@ -25,7 +25,7 @@ from app.verification import CONTRADICTED, VerifiedClaim, verdict_on_answer
 from benchmarks.harness import end_progress, option_parser, read_rows, show_progress, write_figures
 from benchmarks.sample import open_docs
 from core.text import shortened
-from core.types import Passage, Verdict
+from core.types import Passage
 from evaluation.measures.statistics import exact_share
 from evaluation.record_store import NAME, entry_of
 from evaluation.records import Seen
@@ -103,19 +103,14 @@ async def agreement(folder: Path, most: int, rag: SelfRAG) -> str:
 
 
 def claims_judged(folder: Path) -> Iterator[tuple[str, str, Evidence]]:
-    """Yield each claim of Self-RAG's answers, its label, and its question with the passages and their grades."""
+    """Yield each claim of Self-RAG's answers, its label, and its question with the passages."""
     for line in (folder / NAME).read_bytes().splitlines():
         entry = entry_of(line)
         if entry is None or entry[1]["system"] != "self-rag":
             continue
         record = entry[1]
         read = record.get("read", [])
-        grades = [
-            Verdict(label="", probabilities={"relevant": p, "irrelevant": 1 - p}, reason=None)
-            for p in (one["relevance"] for one in read)
-            if p is not None
-        ]
-        evidence = Evidence(record["question"], _passages(read), grades, elsewhere=_passages(record["seen"]))
+        evidence = Evidence(record["question"], _passages(read), elsewhere=_passages(record["seen"]))
         for said in record["said"]:
             if said["label"] and read:
                 yield said["text"], said["label"], evidence

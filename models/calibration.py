@@ -24,6 +24,7 @@ from grounding.stems import stems
 log = logging.getLogger("selfrag.models")
 
 CLIP = 1e-4
+SUPPORTED = ("fully supported", "partially supported")
 # The most that a passage's missing question words can count against it: it may say the same in other words, or with a
 # pronoun, and a passage near in meaning must not be ruled out by its wording.
 MAX_COVERAGE_BEHIND = 0.3
@@ -87,12 +88,12 @@ class Fits(BaseModel):
             for verdict, p in zip(verdicts, map(fit.probability, features), strict=True)
         ]
 
-    def supported(self, verdict: Verdict, features: Mapping[str, float]) -> Verdict:
+    def supported(self, verdict: Verdict) -> Verdict:
         """Return the support verdict with P(no support) from the regression; full and partial keep their ratio."""
         before = verdict["probabilities"]
         if self.support is None or not before:
             return verdict
-        p = self.support.probability(features)
+        p = self.support.probability({"log_odds": log_odds(verdict, *SUPPORTED)})
         full, partial = before["fully supported"], before["partially supported"]
         share = full / (full + partial) if full + partial else 0.0
         return _with_probabilities(
@@ -155,14 +156,6 @@ def too_unlikely(
         p < highest and (p < min_p or one["similarity"] < min_cosine)
         for p, one in zip(probabilities, features, strict=True)
     ]
-
-
-def support_features(verdict: Verdict, grades: Sequence[Verdict]) -> dict[str, float]:
-    """Return the features of a claim: its own log-odds, and the best of the passages its draft was written from."""
-    return {
-        "log_odds": log_odds(verdict, "fully supported", "partially supported"),
-        "relevance": max((log_odds(grade, "relevant") for grade in grades), default=0.0),
-    }
 
 
 def log_odds(verdict: Verdict, *positive: str) -> float:

@@ -12,7 +12,6 @@ from graph.context import Context, Services
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from grounding.subjects import absent_subject
-from models.calibration import support_features
 from nodes.concurrency import off_loop
 from nodes.reasons import explained, of_support
 from prompts.delimiters import as_data, numbered
@@ -22,7 +21,7 @@ from prompts.hallucination_check import SUPPORT
 
 @dataclass(frozen=True)
 class Evidence:
-    """What claims are checked against: the question that they answer, and the passages with their relevance verdicts.
+    """What claims are checked against: the question that they answer, and the passages.
 
     ``elsewhere`` are passages that were retrieved but not read, in which a name counts as known. ``asked`` is the
     question that the critic reads, where it is not the one that the rules know.
@@ -30,7 +29,6 @@ class Evidence:
 
     question: str
     passages: list[Passage]
-    grades: Sequence[Verdict] = ()
     elsewhere: Sequence[Passage] = ()
     asked: str = ""
 
@@ -66,7 +64,7 @@ async def check_claim(
         "passages": numbered(passages),
         "claim": as_data(shown),
     }
-    verdict = await support_of(asked, evidence.grades, services, context)
+    verdict = await support_of(asked, services, context)
     if context.explain:
         whole = with_lead_in(one.text, one.context)
         known, otherwise = await off_loop(size, of_support, verdict["label"], whole, ruled[0], passages)
@@ -94,13 +92,10 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     return f"“{absent}” stands in no passage that says this." if absent else quotes
 
 
-async def support_of(
-    asked: Mapping[str, Any], grades: Sequence[Verdict], services: Services, context: Context
-) -> Verdict:
-    """Return the critic's verdict on a claim, calibrated by the grades of the passages, by the threshold."""
-    verdict = await services.critic.choose(SUPPORT, **asked)
-    fitted = services.fits.supported(verdict, support_features(verdict, grades))
-    return apply_support_threshold(fitted, context.effective_thresholds.supported)
+async def support_of(asked: Mapping[str, Any], services: Services, context: Context) -> Verdict:
+    """Return the critic's verdict on a claim, calibrated, by the threshold."""
+    verdict = services.fits.supported(await services.critic.choose(SUPPORT, **asked))
+    return apply_support_threshold(verdict, context.effective_thresholds.supported)
 
 
 def apply_support_threshold(verdict: Verdict, least: float) -> Verdict:

@@ -116,7 +116,7 @@ async def _checked(found: Found, state: SelfRAGState, services: Services, contex
     """Return the answer if the critic finds it fully supported by its passage."""
     passage, answer, quote = found
     claim = {"question": as_data(standalone_question(state)), "passages": numbered([passage]), "claim": as_data(answer)}
-    verdict = await support_of(claim, [state["verdicts"][passage["id"]]], services, context)
+    verdict = await support_of(claim, services, context)
     if verdict["label"] != "fully supported":
         return None
     return DocumentAnswer(answer=shortened(answer, LONGEST_ANSWER), verdict=verdict, quote=quote)

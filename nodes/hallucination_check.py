@@ -32,9 +32,8 @@ async def hallucination_check(state: SelfRAGState, services: Services, runtime: 
 async def _claims_of(draft: Draft, state: SelfRAGState, services: Services, context: Context) -> list[Claim]:
     if draft["declined"]:
         return []
-    passages, text, verdicts = draft["passages"], draft["text"], state["verdicts"]
-    grades = [verdicts[one["id"]] for one in passages if one["id"] in verdicts]
-    evidence = Evidence(standalone_question(state), passages, grades, state["passages"])
+    text = draft["text"]
+    evidence = Evidence(standalone_question(state), draft["passages"], state["passages"])
     found = await off_loop(len(text), statements, text)
     if await off_loop(len(text), repeats_question, text, question_alone(state)):
         return [unsupported(one, "It only repeats the question.") for one in found]

@@ -37,12 +37,13 @@ from evaluation.measures.statistics import auc
 from evaluation.records import Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
-from models.calibration import EMBEDDED, EMBEDDED_FILE, Calibration, Fit, Fits, relevance_features, support_features
+from models.calibration import EMBEDDED, EMBEDDED_FILE, SUPPORTED, Calibration, Fit, Fits, log_odds, relevance_features
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
-SUPPORT = ("log_odds", "relevance")
+SUPPORT = ("log_odds",)
 KEPT = 0.9  # of the right drafts, which the thresholds must let through
+AS_GOOD = 0.01  # abstention F1
 # A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
 LENIENT = 0.1
 
@@ -70,7 +71,7 @@ def main() -> None:
     examples = [example for example in dataset.examples if example.id in traces]
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
-    claims = claim_rows(examples, traces, Fits(relevance=relevance))
+    claims = claim_rows(examples, traces)
     support, supported, more = fitted("support", claims, SUPPORT)
     levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
     print("\n".join([*lines, *more, said]))
@@ -147,7 +148,7 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     return rows
 
 
-def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) -> Rows:
+def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     """The first claim of each draft that a critic judged: right if the draft holds a reference."""
     rows = Rows([], [], [], [], [])
     for example in examples:
@@ -156,15 +157,10 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any], fits: Fits) 
         judged = next((claim for claim in claims if claim["verdict"]["probabilities"] and claim["quote"]), None)
         if judged is None:
             continue
-        evidence = graded(example, trace)
-        ids = [passage["id"] for passage, _ in evidence]
-        raw = [trace["verdicts"][one] for one in ids]
-        relevant = dict(zip(ids, fits.relevant(raw, [one for _, one in evidence]), strict=True))
-        read = [relevant[one["id"]] for one in trace["drafts"][0]["passages"] if one["id"] in relevant]
         right = example.answerable is True and right_answer(
             trace["drafts"][0]["text"], example.references, example.question
         )
-        rows.evidence.append(support_features(judged["verdict"], read))
+        rows.evidence.append({"log_odds": log_odds(judged["verdict"], *SUPPORTED)})
         rows.labels.append(right)
         rows.groups.append(group_of(example, traces))
         rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")
@@ -246,9 +242,11 @@ def thresholds(
                 levels = {"relevant": round(least_relevant, 2), "supported": round(least_supported, 2)}
                 found.append((f1, kept, levels))
     best = max(f1 for f1, _, _ in found)
-    # In the middle of what is equally good: the edges are chance.
-    equal = [one for one in found if one[0] == best]
-    f1, kept, levels = equal[len(equal) // 2]
+    # In the middle of what is about as good: the edges are chance.
+    good = [one for one in found if one[0] >= best - AS_GOOD]
+    least = good[len(good) // 2][2]["relevant"]
+    good = [one for one in good if one[2]["relevant"] == least]
+    f1, kept, levels = good[len(good) // 2]
     return levels, f"thresholds {levels}: abstention F1 {f1:.3f}, kept {kept:.0%} of {len(right)} right drafts"
 
 

@@ -14,6 +14,7 @@ from models.embedded import EmbeddedServer
 from prompts.delimiters import numbered
 from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
 from prompts.shared import with_all_examples
 from tests.model.test_server import post, top
 from tests.scripted import passage
@@ -39,6 +40,11 @@ def grade(server: EmbeddedServer, text: str, question: str = QUESTION, **body: A
     return asked(server, messages, max_tokens=1, logprobs=True, top_logprobs=10, **body)
 
 
+def check(server: EmbeddedServer, claim: str, **body: Any) -> dict[str, Any]:
+    messages = SUPPORT.messages.format_messages(passages=numbered([TOWER]), question=QUESTION, claim=claim)
+    return asked(server, messages, max_tokens=1, logprobs=True, top_logprobs=10, **body)
+
+
 def lora(choice: str) -> list[dict[str, float]]:
     return [{"id": list(EMBEDDED.adapters).index(choice), "scale": 1.0}]
 
@@ -53,8 +59,20 @@ def test_a_verdict_uses_the_adapter_and_reads_only_the_task_of_a_passage_that_wa
     assert max(top(reply), key=lambda token: top(reply)[token]).casefold() == "yes"
 
 
+def test_a_claim_is_checked_by_its_adapter_and_nothing_else_is_read(adapted: EmbeddedServer) -> None:
+    plain = top(check(adapted, "80 m"))
+    asked(adapted, DRAFT, max_tokens=1)
+    reply = check(adapted, "80 m", lora=lora("support"))
+    usage = reply["usage"]
+    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 40
+    assert top(reply) != plain
+    assert max(top(reply), key=lambda token: top(reply)[token]).casefold() == "yes"
+    assert top(check(adapted, "1897", lora=lora("support"))).get("no", -9) > top(reply).get("no", -9)
+
+
 def test_a_draft_is_the_same_with_adapters_and_after_their_verdicts(chat_model: Path, adapted: EmbeddedServer) -> None:
     grade(adapted, TOWER["text"], lora=lora("relevance"))
+    check(adapted, "80 m", lora=lora("support"))
     written = asked(adapted, DRAFT, max_tokens=40)
     with EmbeddedServer(chat_model) as bare:
         grade(bare, TOWER["text"])

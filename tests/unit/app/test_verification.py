@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from app.verification import passages_for, require_claim, verify
@@ -11,7 +9,6 @@ from core.errors import ModelError, RequestError
 from graph.context import Context, Limits, Thresholds
 from grounding.checkable import Checkable
 from grounding.claims import LONGEST_CLAIM, Statement
-from models.calibration import Fit, Fits
 from nodes.hallucination_check import hallucination_check
 from tests.scripted import (
     ScriptedCritic,
@@ -132,20 +129,6 @@ async def test_an_answer_is_judged_as_the_graph_judges_it() -> None:
     assert (found.label, found.question) == (update["claims"][0][0]["verdict"]["label"], question)
     assert [one["quote"] for one in found.citations] == [DOGS]
     assert spent["model_calls"] == 3
-
-
-async def test_the_grades_of_the_passages_count_for_an_answer_as_in_the_graph() -> None:
-    probable = verdict("partially supported", {"fully supported": 0.1, "partially supported": 0.3, "no support": 0.6})
-    fits = Fits(support=Fit(intercept=0, coefficients={"log_odds": 0.0, "relevance": 1.0}))
-    for p, label in ((0.9, "partially supported"), (0.1, "no support")):
-        grade = verdict("relevant", {"relevant": p, "irrelevant": 1 - p})
-        critic = ScriptedCritic({DOGS: grade, "In the garden.": probable})
-        bound = replace(
-            services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=Thresholds(relevant=0.05)),
-            fits=fits,
-        )
-        found, _ = await verify(sentence("In the garden."), bound, Context(), "Where are dogs allowed?")
-        assert found.label == label
 
 
 async def test_the_threshold_of_an_answer_is_that_of_the_graph() -> None:

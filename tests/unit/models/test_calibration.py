@@ -16,7 +16,6 @@ from models.calibration import (
     log_odds,
     relevance_features,
     route_features,
-    support_features,
 )
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
 from tests.scripted import ScriptedRetriever, passage
@@ -26,6 +25,11 @@ DOUBTFUL = Verdict(label="irrelevant", probabilities={"relevant": 0.2, "irreleva
 SUPPORTED = Verdict(
     label="fully supported",
     probabilities={"fully supported": 0.7, "partially supported": 0.1, "no support": 0.2},
+    reason=None,
+)
+DENIED = Verdict(
+    label="no support",
+    probabilities={"fully supported": 0.02, "partially supported": 0.01, "no support": 0.97},
     reason=None,
 )
 
@@ -44,12 +48,10 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
     passages = [passage("The tower is 80 m tall.", similarity=0.8), passage("Rent is paid monthly.", similarity=0.1)]
     sure, doubtful = relevance_features("How tall is the tower?", passages, [SURE, DOUBTFUL])
     assert fits.relevance.probability(sure) > levels["relevant"] > fits.relevance.probability(doubtful)
-    for relevance, holds in ((0.95, True), (0.02, False)):
-        grade = Verdict(
-            label="relevant", probabilities={"relevant": relevance, "irrelevant": 1 - relevance}, reason=None
-        )
-        evidence = support_features(SUPPORTED, [grade])
-        assert (fits.support.probability(evidence) >= levels["supported"]) == holds
+    both = [fits.supported(one)["probabilities"] or {} for one in (SUPPORTED, DENIED)]
+    p_supported, p_denied = (1 - one["no support"] for one in both)
+    assert p_supported > levels["supported"] > p_denied
+    assert p_supported > levels["verified"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,10 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
 def test_another_model_has_none(critic: str, path: str | None, calibrated: bool) -> None:
     settings = Settings(selfrag_model_path=path)  # type: ignore[arg-type]
     assert (calibration_of(critic, settings) is not None) == calibrated
+
+
+def test_every_adapter_there_is_is_used() -> None:
+    assert {path.stem for path in calibration.adapter_file("any").parent.glob("*.gguf")} == set(EMBEDDED.adapters)
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged"])

@@ -12,7 +12,6 @@ from models.calibration import (
     log_odds,
     relevance_features,
     search_features,
-    support_features,
     too_unlikely,
 )
 from tests.scripted import passage
@@ -42,7 +41,7 @@ def test_evidence_that_is_missing_is_an_error() -> None:
 def test_without_regressions_nothing_changes() -> None:
     support = verdict(fully_supported=0.6, partially_supported=0.3, no_support=0.1)
     assert Fits().relevant([YES, UNASKED], [{}, {}]) == [YES, UNASKED]
-    assert Fits().supported(support, {}) == support
+    assert Fits().supported(support) == support
 
 
 def test_relevance_is_what_the_regression_says_and_a_verdict_without_probabilities_stays() -> None:
@@ -60,7 +59,7 @@ def test_support_moves_between_no_support_and_the_rest_whose_shares_stay(full: f
     full, part = full * 0.9, (1 - full * 0.9) * part
     before = verdict(fully_supported=full, partially_supported=part, no_support=1 - full - part)
     fits = Fits(support=Fit(intercept=odds, coefficients={}))
-    after = fits.supported(before, {})["probabilities"]
+    after = fits.supported(before)["probabilities"]
     assert after is not None
     assert sum(after.values()) == pytest.approx(1)
     assert after["no support"] == pytest.approx(expit(-odds))
@@ -133,12 +132,6 @@ def test_a_passage_is_hopeless_when_the_gate_knows_it_and_gives_it_too_little(
     fits: Fits, passages: list[Passage], least: float, unlikely: set[str]
 ) -> None:
     assert fits.unlikely("Why?", passages, least, -1.0) == unlikely
-
-
-def test_what_is_known_of_a_claim() -> None:
-    support = verdict(fully_supported=0.5, partially_supported=0.0, no_support=0.5)
-    assert support_features(support, [NO, YES, UNASKED]) == pytest.approx({"log_odds": 0, "relevance": math.log(9)})
-    assert support_features(support, [])["relevance"] == 0
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

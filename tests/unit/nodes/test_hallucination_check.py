@@ -159,17 +159,13 @@ async def test_a_claim_whose_support_is_below_the_threshold_has_none(least: floa
     assert update["claims"][0][0]["verdict"]["label"] == label
 
 
-async def test_the_trained_critic_weighs_the_relevance_of_what_was_read() -> None:
-    """The same claim, the same reply: written from a passage that answers it holds, from another it does not."""
+async def test_a_verdict_counts_as_it_was_calibrated() -> None:
     labels = []
-    for relevance in (0.95, 0.3):
-        one = draft("Air scatters blue light.", [SKY])
-        graded = {one["passages"][0]["id"]: verdict("relevant", {"relevant": relevance, "irrelevant": 1 - relevance})}
-        begun = state(drafts=[one], drafts_left=0, verdicts=graded)
-        fits = Fits(support=Fit(intercept=0.0, coefficients={"relevance": 1.0}))
-        bound = replace(
-            services(critic=ScriptedCritic(otherwise={"support": LIKELY}), budget=roomy_budget()), fits=fits
-        )
+    for intercept in (2.0, -2.0):
+        fits = Fits(support=Fit(intercept=intercept, coefficients={"log_odds": 0.1}))
+        critic = ScriptedCritic(otherwise={"support": LIKELY})
+        bound = replace(services(critic=critic, budget=roomy_budget()), fits=fits)
+        begun = state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0)
         update = await hallucination_check(begun, bound, runtime(thresholds=Thresholds(supported=0.5)))
         labels.append(update["claims"][0][0]["verdict"]["label"])
     assert labels == ["fully supported", "no support"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.records import Example, Gold
-from models.calibration import Fits, expit, log_odds
+from models.calibration import expit, log_odds
 from training.fit_critic import Rows, claim_rows, fitted, graded, passage_rows, thresholds
 
 TOWER = "The tower is 80 m tall. It was built in 1911."
@@ -68,14 +68,13 @@ def test_evidence_is_what_the_node_would_have() -> None:
 
 
 def test_a_claim_is_right_when_its_draft_holds_a_reference_of_an_answerable_question() -> None:
-    rows = claim_rows([ASKED, UNANSWERABLE], TRACES, Fits())
+    rows = claim_rows([ASKED, UNANSWERABLE], TRACES)
     assert rows.labels == [True, False]
     assert rows.kinds == ["right", "plausible"]
-    assert rows.evidence[0]["relevance"] == pytest.approx(log_odds(yes(0.9), "relevant"))  # type: ignore[arg-type]
 
 
 def test_a_claim_that_code_ruled_out_is_no_row() -> None:
-    assert claim_rows([ASKED], {"a": trace("It is 80 m tall.", "It is 80 m tall.", None)}, Fits()).labels == []
+    assert claim_rows([ASKED], {"a": trace("It is 80 m tall.", "It is 80 m tall.", None)}).labels == []
 
 
 def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() -> None:
