@@ -16,7 +16,7 @@ import gguf
 import numpy as np
 import numpy.typing as npt
 
-from training.layout import PACK, Prompt
+from training.layout import PACK, PrefixGroup
 
 Array = npt.NDArray[Any]
 
@@ -68,23 +68,23 @@ class Reader:
         settings = {"INFERENCE_PRECISION_HINT": "bf16", "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP}
         self._request = openvino.Core().compile_model(model, "CPU", settings).create_infer_request()
 
-    def read(self, prompts: Sequence[Prompt]) -> list[Read]:
-        """Read prompts of at most ``size`` tokens together; none sees another."""
+    def read(self, groups: Sequence[PrefixGroup]) -> list[Read]:
+        """Read groups of prompts, of at most ``size`` tokens together; none sees another."""
         tokens: list[int] = []
         positions: list[int] = []
         spans = []
         mask = np.full((self.size, self._length + self.size), HIDDEN, np.float32)
         mask[:, : self._length] = 0
         own = mask[:, self._length :]
-        for prompt in prompts:
-            begin, length = len(tokens), len(prompt.prefix)
-            tokens += prompt.prefix
+        for group in groups:
+            begin, length = len(tokens), len(group.prefix)
+            tokens += group.prefix
             positions += range(self._length, self._length + length)
             own[begin : begin + length, begin : begin + length] = _causal(length)
             places = []
-            for cut, rest in prompt.branches:
+            for cut, rest in group.branches:
                 at, after = len(tokens), len(tokens) + len(rest)
-                tokens += [*rest, *prompt.ending]
+                tokens += [*rest, *group.ending]
                 stop = len(tokens)
                 positions += range(self._length + cut, self._length + cut + stop - at)
                 own[at:stop, begin : begin + cut] = 0

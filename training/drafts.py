@@ -21,7 +21,7 @@ from benchmarks.harness import end_progress, option_parser, show_progress
 from models.generator import Generator
 from prompts.delimiters import as_data
 from prompts.generate import GENERATE, MAX_TOKENS
-from training.layout import DRAFTS, read_with, rows_of
+from training.layout import DRAFTS, read_with, rows_of, shown
 from training.rows import ROWS, write
 
 SAVED = 10  # drafts between two writes
@@ -32,7 +32,7 @@ def main() -> None:
     parser = option_parser(__doc__, most=600, seed=0)
     parser.add_argument("--families", default="squad")
     options = parser.parse_args()
-    drafts = list(rows_of(ROWS, [DRAFTS])) if (ROWS / f"{DRAFTS}.jsonl.xz").exists() else []
+    drafts = list(rows_of(ROWS, [DRAFTS]))
     known = {one["id"] for one in drafts}
     rows = list(rows_of(ROWS, options.families.split(",")))
     Random(options.seed).shuffle(rows)
@@ -52,7 +52,7 @@ async def drafted(rows: Sequence[Mapping[str, Any]], drafts: list[dict[str, Any]
     generator = Generator(chat_of(EMBEDDED, load_settings()))
     for number, row in enumerate(rows, 1):
         question = as_data(row["question"])
-        text = await generator.write(GENERATE, max_tokens=MAX_TOKENS, question=question, passages=read_with(row))
+        text = await generator.write(GENERATE, max_tokens=MAX_TOKENS, question=question, passages=shown(read_with(row)))
         drafts.append({"id": row["id"], "text": text})
         show_progress(f"{number} of {len(rows)} drafts")
         if number % SAVED == 0 or number == len(rows):

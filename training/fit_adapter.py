@@ -42,17 +42,17 @@ from training.layout import (
     CHOICES,
     DRAFT,
     Layout,
-    Prompt,
+    PrefixGroup,
     TrainingExample,
-    chains,
     laid_out,
     packs,
+    prefix_groups,
     rows_of,
     with_drafts,
 )
 from training.rows import ROWS
 
-HELD_OUT_SHARE = 6  # rows of the families left out, to those of the others
+FAMILIES_LEFT_OUT = 6  # one row of theirs is tested on for so many rows of the other families
 HELD_OUT = 15  # of 100 passages of each family, which no step sees
 COMPONENTS = 40  # of the final state, in the linear readout
 ROUND = 48  # a batch's prefixes are padded to a multiple of so many tokens
@@ -65,13 +65,13 @@ class Rows:
 
     def __init__(self, asked: Sequence[TrainingExample], layout: Layout, folder: Path, first: int) -> None:
         self.asked, self.layout, self.folder, self.first = asked, layout, folder, first
-        self.chains = chains(layout)
-        self.packs = packs([len(layout.joined(one)) for one in self.chains])
+        self.groups = prefix_groups(layout)
+        self.packs = packs([len(layout.group(one)) for one in self.groups])
         self.place = {
             number: (index, at, branch)
             for index, pack in enumerate(self.packs)
-            for at, chain in enumerate(pack)
-            for branch, number in enumerate(self.chains[chain])
+            for at, group in enumerate(pack)
+            for branch, number in enumerate(self.groups[group])
         }
 
     def read(self, weights: Weights) -> None:
@@ -83,7 +83,7 @@ class Rows:
         reader = Reader(weights, self.first, self.fixed(weights))
         began = time.monotonic()
         for done, index in enumerate(left, 1):
-            prompts = [self.layout.joined(self.chains[one]) for one in self.packs[index]]
+            prompts = [self.layout.group(self.groups[one]) for one in self.packs[index]]
             kept: dict[str, Any] = {}
             for at, one in enumerate(reader.read(prompts)):
                 kept |= {f"past{at}": one.keys_values, f"entering{at}": one.entering, f"final{at}": one.final}
@@ -99,7 +99,7 @@ class Rows:
         """Return the keys and values of what all prompts begin with, of all layers."""
         path = self.folder / "fixed.npy"
         if not path.exists():
-            (whole,) = Reader(weights, 0, size=len(self.layout.fixed)).read([Prompt(self.layout.fixed)])
+            (whole,) = Reader(weights, 0, size=len(self.layout.fixed)).read([PrefixGroup(self.layout.fixed)])
             np.save(path, whole.keys_values)
         kept: Array = np.load(path)
         return kept
@@ -238,7 +238,7 @@ def main() -> None:
         random.shuffle(drawn)
         drawn.sort(key=lambda row: all(one["kind"] != DRAFT for one in row["claims"]))  # of what is rare all is used
         found = [one for row in drawn for one in ask(row)]
-        asked += found[: options.most if families is trained else options.most // HELD_OUT_SHARE]
+        asked += found[: options.most if families is trained else options.most // FAMILIES_LEFT_OUT]
     path = chat_file(load_settings())
     with EmbeddedServer(path) as server:
         words = {word: tokens_of(word, server)[0] for word in choice.replies}

@@ -43,7 +43,7 @@ from models.calibration import EMBEDDED, EMBEDDED_FILE, SUPPORTED, Calibration, 
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds",)
 KEPT = 0.9  # of the right drafts, which the thresholds must let through
-AS_GOOD = 0.01  # abstention F1
+AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
 # A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
 LENIENT = 0.1
 
@@ -224,7 +224,10 @@ def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
 def thresholds(
     examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Rows
 ) -> tuple[dict[str, float], str]:
-    """Those of the best abstention F1 that keep at least ``KEPT`` of the right drafts, by held-out scores."""
+    """The middle of those about as good as the best abstention F1 that keeps ``KEPT`` of the right drafts.
+
+    Scores are those of the folds that were left out of the fit.
+    """
     right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
     found: list[tuple[float, float, dict[str, float]]] = []
     for least_relevant in np.arange(LENIENT, 0.5, 0.01).tolist():

@@ -22,7 +22,7 @@ from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
 PACK = 512  # tokens read in one pass
-ALIKE = 32  # tokens that prompts begin with alike, to be read together
+SHARED = 32  # tokens that prompts must begin with alike to be read together
 WRONG = 1  # passages without the answer, of each row
 DRAFTS, DRAFT = "drafts", "draft"
 ONE_MORE = 0.3  # of the rows, whose claims are read with a second passage
@@ -40,11 +40,11 @@ class TrainingExample:
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """Prompts without their fixed part, of which each goes on from the beginning of one text in its own way.
+class PrefixGroup:
+    """Prompts that share a prefix, as tokens, without the part that all prompts begin with.
 
-    Each of ``branches`` is how many tokens of ``prefix`` it begins with, what follows them, and ``ending`` is what all
-    end with: an adapter's place.
+    Each prompt is one of ``branches``: it begins with so many tokens of ``prefix``, goes on with tokens of its own, and
+    ends with ``ending``, where an adapter works.
     """
 
     prefix: Sequence[int]
@@ -63,12 +63,12 @@ class Layout:
     middles: list[list[int]]
     ending: list[int]
 
-    def joined(self, numbers: Sequence[int]) -> Prompt:
+    def group(self, numbers: Sequence[int]) -> PrefixGroup:
         """Return these prompts as branches of the longest."""
         prefix = max((self.middles[one] for one in numbers), key=len)
         cuts = [len(common_prefix([self.middles[one], prefix])) for one in numbers]
         rests = [self.middles[one][cut:] for one, cut in zip(numbers, cuts, strict=True)]
-        return Prompt(prefix, self.ending, list(zip(cuts, rests, strict=True)))
+        return PrefixGroup(prefix, self.ending, list(zip(cuts, rests, strict=True)))
 
 
 def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -80,8 +80,7 @@ def rows_of(folder: Path, families: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def with_drafts(rows: Iterable[Mapping[str, Any]], folder: Path) -> Iterator[Mapping[str, Any]]:
     """Add to the rows' claims what `training.drafts` let the model answer."""
-    families = [DRAFTS] if (folder / f"{DRAFTS}.jsonl.xz").exists() else []
-    drafts = {one["id"]: one["text"] for one in rows_of(folder, families)}
+    drafts = {one["id"]: one["text"] for one in rows_of(folder, [DRAFTS])}
     for row in rows:
         label = draft_label(row, drafts[row["id"]]) if row["id"] in drafts else None
         new = [{"text": drafts[row["id"]], "label": label, "kind": DRAFT}] if label else []
@@ -122,31 +121,32 @@ def relevance_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     ]
 
 
-def read_with(row: Mapping[str, Any]) -> str:
+def read_with(row: Mapping[str, Any]) -> list[str]:
     """Return what claims on a row are read with: the passages that hold the answer or the best, perhaps one more."""
     found = row["passages"]
     read = [one["text"] for one in found if one["label"] == 1] or [found[0]["text"]]
     more = [one["text"] for one in found if one["text"] not in read]
     if more and Random(row["id"]).random() < ONE_MORE:
         read = [*read, more[0]]
-    return numbered([_passage(one) for one in read])
+    return read
 
 
-def _passage(text: str) -> Passage:
-    return Passage(id="", text=text, source="", page=None, row=None, similarity=None)
+def shown(texts: Sequence[str]) -> str:
+    """Render passages as the graph renders them for a prompt."""
+    return numbered([Passage(id="", text=one, source="", page=None, row=None, similarity=None) for one in texts])
 
 
 def support_examples(row: Mapping[str, Any]) -> list[TrainingExample]:
     """Ask about each claim."""
-    shown = read_with(row)
+    read = read_with(row)
     replies = {"full": "yes", "partial": "partly", "none": "no"}
     return [
         TrainingExample(
-            {"question": as_data(row["question"]), "passages": shown, "claim": as_data(one["text"])},
+            {"question": as_data(row["question"]), "passages": shown(read), "claim": as_data(one["text"])},
             replies[one["label"]],
             row["family"],
             f"{row['kind']}/{one['kind']}",
-            next((one["text"] for one in row["passages"] if one["label"] == 1), row["passages"][0]["text"])[:60],
+            read[0][:60],
         )
         for one in row["claims"]
     ]
@@ -166,15 +166,15 @@ def laid_out(prompts: Sequence[list[int]]) -> Layout:
     return Layout(fixed, [one[: len(one) - len(ending)] for one in rests], ending)
 
 
-def chains(layout: Layout, size: int = PACK) -> list[list[int]]:
+def prefix_groups(layout: Layout, size: int = PACK) -> list[list[int]]:
     """Group the numbers of prompts that begin alike, by at most ``size`` tokens; longer ones are left out."""
     found: list[list[int]] = []
     middles = layout.middles
     for number in sorted(range(len(middles)), key=lambda one: middles[one]):
-        alike = found and len(common_prefix([middles[found[-1][0]], middles[number]])) >= ALIKE
-        if alike and len(layout.joined([*found[-1], number])) <= size:
+        alike = found and len(common_prefix([middles[found[-1][0]], middles[number]])) >= SHARED
+        if alike and len(layout.group([*found[-1], number])) <= size:
             found[-1].append(number)
-        elif len(layout.joined([number])) <= size:
+        elif len(layout.group([number])) <= size:
             found.append([number])
     return found
 

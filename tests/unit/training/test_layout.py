@@ -3,7 +3,16 @@ from typing import Any
 
 import pytest
 
-from training.layout import DRAFTS, Layout, chains, laid_out, packs, relevance_examples, support_examples, with_drafts
+from training.layout import (
+    DRAFTS,
+    Layout,
+    laid_out,
+    packs,
+    prefix_groups,
+    relevance_examples,
+    support_examples,
+    with_drafts,
+)
 from training.rows import write
 
 ROW: dict[str, Any] = {
@@ -38,17 +47,17 @@ def test_a_shared_end_never_takes_what_the_beginning_has() -> None:
 def test_prompts_that_begin_alike_are_read_as_branches_of_the_longest() -> None:
     text = list(range(100, 140))
     layout = Layout([1], [[*text, 5], [200], [*text, 6, 7]], [9])
-    assert chains(layout) == [[0, 2], [1]]
-    prompt = layout.joined([0, 2])
+    assert prefix_groups(layout) == [[0, 2], [1]]
+    prompt = layout.group([0, 2])
     assert [[*prompt.prefix[:cut], *rest] for cut, rest in prompt.branches] == [layout.middles[0], layout.middles[2]]
     assert len(prompt) == 42 + 1 + 2
 
 
-def test_a_chain_has_no_more_tokens_than_a_pass_and_longer_prompts_are_left_out() -> None:
+def test_a_group_has_no_more_tokens_than_a_pass_and_longer_prompts_are_left_out() -> None:
     text = list(range(100, 140))
     layout = Layout([1], [[*text, 5], [*text, *range(50)], [*text, 6]], [9])
-    assert chains(layout, size=44) == [[0, 2]]
-    assert chains(layout, size=43) == [[0], [2]]
+    assert prefix_groups(layout, size=44) == [[0, 2]]
+    assert prefix_groups(layout, size=43) == [[0], [2]]
 
 
 def test_every_length_is_in_one_pack_and_no_pack_is_too_long() -> None:
