@@ -55,7 +55,7 @@ bench-index: ## what the index finds and how fast, up to a million passages: abo
 	$(PYTHON) -m benchmarks.copying
 
 train: ## fit the calibrations of models/*.json anew: an hour with the embedded model
-	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 75 --write
+	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 160 --write
 	$(PYTHON) -m training.fit_gate $(SQUAD) --paragraphs 1-24 --write
 
 stress: ## break things on purpose, in full: faults, kills, bit flips, critics, hostile input: about two hours

@@ -3,10 +3,9 @@
 from langchain_core.prompts import ChatPromptTemplate
 
 from prompts.choice import Choice
-from prompts.conversation import BOND, CONTEXT, LEASE, SOLAR, SYSTEM, example
+from prompts.conversation import BOND, CONTEXT_OF_ONE, LEASE, SOLAR, SYSTEM, example
 
 TASK = "Does the passage contain the answer?"
-ONE_PASSAGE = '<passage id="1">\n{passage}\n</passage>'
 
 RELEVANCE = Choice(
     name="relevance",
@@ -26,7 +25,7 @@ RELEVANCE = Choice(
             *example([SOLAR], "What are the causes of poor solar output?", TASK, "yes"),
             *example([BOND], "When is interest on the bond paid?", TASK, "yes"),
             *example([BOND], "What rate of interest does the bond pay?", TASK, "no"),
-            ("human", CONTEXT.replace("{passages}", ONE_PASSAGE) + TASK),
+            ("human", CONTEXT_OF_ONE + TASK),
         ]
     ),
 )
