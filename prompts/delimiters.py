@@ -33,6 +33,7 @@ def _plain_forms() -> dict[int, str]:
 
 PLAIN = _plain_forms()
 
+PASSAGE = '<passage id="{}">\n{}\n</passage>'
 ACCENTS = "\u0300-\u036f"
 NAMES = "|".join(f"[{ACCENTS}]*".join(name) for name in ("passage", "question", "answer", "claim"))
 # At the end of a text as well: the prompt may continue with such a name.
@@ -87,6 +88,4 @@ def readable(passage: Passage) -> str:
 
 def numbered(passages: Sequence[Passage]) -> str:
     """Render all passages, unabridged, each between its own delimiters."""
-    return "\n".join(
-        f'<passage id="{number}">\n{readable(passage)}\n</passage>' for number, passage in enumerate(passages, 1)
-    )
+    return "\n".join(PASSAGE.format(number, readable(passage)) for number, passage in enumerate(passages, 1))

@@ -224,10 +224,7 @@ def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
 def thresholds(
     examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Rows
 ) -> tuple[dict[str, float], str]:
-    """The middle of those about as good as the best abstention F1 that keeps ``KEPT`` of the right drafts.
-
-    Scores are those of the folds that were left out of the fit.
-    """
+    """The middle of those about as good as the best F1 that keeps ``KEPT`` of the right drafts, by held-out scores."""
     right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
     found: list[tuple[float, float, dict[str, float]]] = []
     for least_relevant in np.arange(LENIENT, 0.5, 0.01).tolist():
