@@ -44,8 +44,7 @@ RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds",)
 KEPT = 0.9  # of the right drafts, which the thresholds must let through
 AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
-# A passage counts as relevant from here on while the traces are made: low, so that there are drafts to judge.
-LENIENT = 0.1
+LENIENT = 0.1  # P(relevant) of a relevant passage in the traces: low, so that there are drafts to judge
 
 
 @dataclass
