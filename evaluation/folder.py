@@ -13,7 +13,7 @@ from core.text import shown
 from evaluation.json_lines import LARGEST, unwritable
 from evaluation.record_store import NAME, START, entry_of
 
-MARKER = ".self-rag-eval.json"
+MARKER, KEY = ".self-rag-eval.json", "paragraphs"
 REPLIES = "judgements.jsonl"
 LONGEST = 10_000_000  # bytes of a line that is parsed as a record
 FILES = (
@@ -25,7 +25,7 @@ FILES = (
 def require_own(folder: Path) -> None:
     """Raise `RequestError` unless results may go there: a new folder, an empty one, or this program's own."""
     try:
-        own = _is_new(folder) or _marker(folder) is not None or _holds_records(folder / NAME)
+        own = _is_new(folder) or _is_marked(folder) or _holds_records(folder / NAME)
     except OSError as error:
         raise unwritable(folder, error) from error
     if not own:
@@ -34,28 +34,19 @@ def require_own(folder: Path) -> None:
         )
 
 
-def claim(folder: Path, paragraphs: int | None = None) -> None:
+def claim(folder: Path) -> None:
     """Mark the folder as this program's own and make its files private; check first with `require_own`.
 
-    ``paragraphs`` is the number of documents written into it; None keeps the recorded number. Raises `RequestError`.
+    Raises `RequestError`.
     """
     try:
-        previous = _marker(folder)
-        recorded = previous or {"paragraphs": 0 if _is_new(folder) else None}
-        if paragraphs is not None:
-            recorded = {"paragraphs": paragraphs}
         make_private_folder(Path(os.path.realpath(folder)))
         for name in FILES:
             make_private(folder / name)
-        if recorded != previous:
-            replace_private({folder / MARKER: json.dumps(recorded).encode()})
+        if not _is_marked(folder):
+            replace_private({folder / MARKER: json.dumps({KEY: None}).encode()})
     except OSError as error:
         raise unwritable(folder, error) from error
-
-
-def paragraphs_of(folder: Path) -> int | None:
-    """Return how many documents an earlier run wrote; None if it recorded no count, or there was none."""
-    return (_marker(folder) or {}).get("paragraphs")
 
 
 def _is_new(folder: Path) -> bool:
@@ -66,9 +57,8 @@ def _is_new(folder: Path) -> bool:
         return True
 
 
-def _marker(folder: Path) -> dict[str, int | None] | None:
-    recorded = read_json(folder / MARKER, 1000)
-    return recorded if isinstance(recorded.get("paragraphs", ""), int | None) else None
+def _is_marked(folder: Path) -> bool:
+    return isinstance(read_json(folder / MARKER, 1000).get(KEY, ""), int | None)
 
 
 def _holds_records(path: Path) -> bool:

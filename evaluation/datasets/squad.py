@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,13 @@ from core.files import (
     make_private,
     make_private_folder,
     read_regular,
-    write_private,
+    replace_private,
 )
 from core.text import is_blank, path_text, shown, without_surrogates
 from evaluation.datasets.row_formats import with_id
-from evaluation.folder import claim, paragraphs_of
+from evaluation.folder import claim
 from evaluation.records import Example, Gold
 
-PARAGRAPH_FILE = re.compile(r"paragraph-([0-9]+)\.txt")
 FORM = "write it as SQuAD 2.0 does, or download it again"
 
 
@@ -32,18 +31,18 @@ def is_squad(loaded: Any) -> bool:
 
 
 def read_squad(
-    name: str, loaded: Any, folder: Path, chosen: tuple[int, int] | None = None
+    name: str, loaded: Any, documents: Path, chosen: tuple[int, int] | None = None
 ) -> tuple[tuple[Example, ...], tuple[Path, ...]]:
     """Return the questions on the ``chosen`` paragraphs, all if None, and the folder of all paragraphs as text files.
 
-    ``chosen`` counts from 1, across articles, both ends included. Raises `RequestError` for a file in another form, a
-    range without paragraphs, or a folder that cannot be written.
+    The folder lies in ``documents``. ``chosen`` counts from 1, across articles, both ends included. Raises
+    `RequestError` for a file in another form, a range without paragraphs, or a folder that cannot be written.
     """
     paragraphs = _paragraphs(name, loaded)
     first, last = chosen or (1, len(paragraphs))
     if not 1 <= first <= last <= len(paragraphs):
         raise RequestError(f"{name} has the paragraphs 1-{len(paragraphs)}: choose among them with --paragraphs.")
-    sources = _write(folder, [text for text, _ in paragraphs])
+    folder, sources = _write(documents, [text for text, _ in paragraphs])
     used: dict[str, int] = {}
     examples = tuple(
         _example(name, f"paragraph {number}, question {place}", question, sources[number - 1], used)
@@ -73,50 +72,30 @@ def _paragraphs(name: str, loaded: Any) -> list[tuple[str, list[Any]]]:
     return found
 
 
-def _write(folder: Path, texts: list[str]) -> list[str]:
-    """Write the files that differ, delete those of another set; return each file's name as an index reports it."""
-    files = {_name(number, len(texts)): (text + "\n").encode() for number, text in enumerate(texts, 1)}
-    try:
-        own = _own_files(folder)
-        foreign = next((name for name, is_own in own.items() if name in files and not is_own), None)
-        if foreign:
-            raise RequestError(
-                f"{shown(folder / foreign)} was not written by eval: move it away, or name another folder with --out."
-            )
-        for name, is_own in own.items():
-            if is_own and name not in files:
-                (folder / name).unlink()
-        claim(folder.parent, len(texts))
-        make_private_folder(folder)
-        for name, data in files.items():
-            make_private(folder / name)
-            if not _has_content(folder / name, data):
-                write_private(folder / name, data)
-    except OSError as error:
-        raise RequestError(
-            f"The paragraphs cannot be written into {shown(folder)} ({error.strerror}): name another folder with --out."
-        ) from error
-    real = Path(os.path.realpath(folder))
-    return [path_text(real / name) for name in files]
+def _write(documents: Path, texts: list[str]) -> tuple[Path, list[str]]:
+    """Write the files that are not there into a folder of this set's own, named by its content.
 
-
-def _name(number: int, count: int) -> str:
-    return f"paragraph-{number:0{max(2, len(str(count)))}}.txt"
-
-
-def _own_files(folder: Path) -> dict[str, bool]:
-    """Map the folder's files that are named like paragraphs to True if an earlier run wrote them.
-
-    If it left no count, they are its own if they are numbered without a gap.
+    Return the folder, and each file's name as an index reports it.
     """
-    if folder.is_symlink():
-        raise NotRegularFileError(folder, "it is a link")
-    found = {one.name: PARAGRAPH_FILE.fullmatch(one.name) for one in folder.iterdir()} if folder.exists() else {}
-    numbers = {name: int(match[1]) for name, match in found.items() if match}
-    recorded = paragraphs_of(folder.parent)
-    count = len(numbers) if recorded is None else recorded
-    own = {name: 1 <= number <= count and name == _name(number, count) for name, number in numbers.items()}
-    return own if recorded is not None or all(own.values()) else dict.fromkeys(own, False)
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    folder, digits = documents / digest[:8], max(2, len(str(len(texts))))
+    files = {
+        folder / f"paragraph-{number:0{digits}}.txt": (text + "\n").encode() for number, text in enumerate(texts, 1)
+    }
+    try:
+        claim(documents.parent)
+        for one in (documents, folder):
+            if one.is_symlink():
+                raise NotRegularFileError(one, "it is a link")
+            make_private_folder(one)
+        for path in files:
+            make_private(path)
+        replace_private({path: data for path, data in files.items() if not _has_content(path, data)})
+    except OSError as error:
+        why = f"The paragraphs cannot be written into {shown(documents)} ({error.strerror})"
+        raise RequestError(f"{why}: name another folder with --out.") from error
+    real = Path(os.path.realpath(folder))
+    return folder, [path_text(real / path.name) for path in files]
 
 
 def _has_content(path: Path, data: bytes) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import RequestError
-from evaluation.folder import MARKER, claim, paragraphs_of, require_own
+from evaluation.folder import MARKER, claim, require_own
 from evaluation.record_store import NAME, Store
 from tests.unit.evaluation.sample_records import record
 
@@ -114,17 +114,9 @@ def test_a_folder_is_made_for_the_user_alone_and_an_older_one_is_closed(tmp_path
     }
 
 
-def test_what_was_noted_stays_until_other_documents_are_written(tmp_path: Path) -> None:
-    assert paragraphs_of(tmp_path) is None
+@pytest.mark.parametrize("noted", ["7", "null"])
+def test_a_folder_that_an_earlier_version_claimed_is_its_own(tmp_path: Path, noted: str) -> None:
+    (tmp_path / MARKER).write_text(f'{{"paragraphs": {noted}}}')
     claim(tmp_path)
-    assert paragraphs_of(tmp_path) == 0
-    claim(tmp_path, 7)
-    claim(tmp_path)
-    assert paragraphs_of(tmp_path) == 7
-
-
-def test_an_earlier_version_noted_nothing(tmp_path: Path) -> None:
-    answers(tmp_path)
-    claim(tmp_path)
-    assert paragraphs_of(tmp_path) is None
+    assert (tmp_path / MARKER).read_text() == f'{{"paragraphs": {noted}}}'
     require_own(tmp_path)

@@ -10,7 +10,6 @@ import pytest
 
 from core.errors import RequestError
 from evaluation.datasets.question_set import load
-from evaluation.folder import MARKER
 from evaluation.records import Dataset
 
 
@@ -51,8 +50,8 @@ def squad(tmp_path: Path) -> Any:
 
 def test_all_paragraphs_are_documents_and_all_questions_are_asked(squad: Any, tmp_path: Path) -> None:
     dataset = squad({"version": "v2.0", "data": ARTICLES})
-    folder = tmp_path / "documents"
-    assert dataset.documents == (folder,)
+    (folder,) = dataset.documents
+    assert folder.parent == tmp_path / "documents"
     assert {path.name: path.read_text().strip() for path in folder.iterdir()} == {
         "paragraph-01.txt": "The sky is blue.",
         "paragraph-02.txt": "Nights are dark.",
@@ -67,18 +66,19 @@ def test_all_paragraphs_are_documents_and_all_questions_are_asked(squad: Any, tm
     assert len({example.id for example in dataset.examples}) == 4
 
 
-def test_what_is_expected_of_an_answer(squad: Any, tmp_path: Path) -> None:
-    blue, dark, *_ = squad({"data": ARTICLES}).examples
+def test_what_is_expected_of_an_answer(squad: Any) -> None:
+    dataset = squad({"data": ARTICLES})
+    blue, dark, *_ = dataset.examples
     assert (blue.id, blue.route, blue.answerable, blue.references) == ("a", "retrieve", True, ("the sky", "sky"))
     (gold,) = blue.gold
-    assert (gold.source, gold.text) == (str(tmp_path.resolve() / "documents" / "paragraph-01.txt"), "sky")
+    assert (gold.source, gold.text) == (str(dataset.documents[0].resolve() / "paragraph-01.txt"), "sky")
     assert (dark.answerable, dark.references, dark.gold, dark.plausible) == (False, (), (), ("Nights",))
 
 
-def test_a_range_selects_questions_and_not_documents(squad: Any, tmp_path: Path) -> None:
+def test_a_range_selects_questions_and_not_documents(squad: Any) -> None:
     dataset = squad({"data": ARTICLES}, (2, 3))
     assert [example.question for example in dataset.examples] == ["Why dark?", "How deep?", "How deep?"]
-    assert len(list((tmp_path / "documents").iterdir())) == 3
+    assert len(list(dataset.documents[0].iterdir())) == 3
     assert dataset.name == "article-2-3"
 
 
@@ -93,17 +93,17 @@ def test_a_range_that_is_not_there(squad: Any, chosen: tuple[int, int]) -> None:
         squad({"data": ARTICLES}, chosen)
 
 
-def test_documents_are_written_once(squad: Any, tmp_path: Path) -> None:
-    squad({"data": ARTICLES})
-    files = sorted((tmp_path / "documents").iterdir())
-    (tmp_path / "documents" / "mine.txt").write_text("Mine.")
-    for file in files:
-        file.chmod(0o444)
+def test_documents_are_written_once_and_those_of_another_set_stay(squad: Any, tmp_path: Path) -> None:
+    (folder,) = squad({"data": ARTICLES}).documents
+    files = sorted(folder.iterdir())
     stamps = [(file.stat().st_mtime_ns, file.stat().st_ino) for file in files]
-    squad({"data": ARTICLES})
+    (other,) = squad({"data": ARTICLES[1:]}).documents
+    assert squad({"data": ARTICLES}).documents == (folder,)
     assert [(file.stat().st_mtime_ns, file.stat().st_ino) for file in files] == stamps
-    squad({"data": ARTICLES[1:]})
-    assert {path.name for path in (tmp_path / "documents").iterdir()} == {"paragraph-01.txt", "mine.txt"}
+    assert [path.name for path in other.iterdir()] == ["paragraph-01.txt"]
+    files[0].write_text("The sky is")  # as a kill may leave it
+    squad({"data": ARTICLES})
+    assert files[0].read_text() == "The sky is blue.\n"
 
 
 @pytest.mark.parametrize("form", [ARTICLES, ARTICLES[0]], ids=["list of articles", "one article"])
@@ -144,39 +144,12 @@ def test_a_folder_that_cannot_be_written(squad: Any, tmp_path: Path) -> None:
         squad({"data": ARTICLES})
 
 
-def test_a_file_that_an_earlier_run_did_not_write_is_neither_removed_nor_overwritten(
-    squad: Any, tmp_path: Path
-) -> None:
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    foreign = {"paragraph-1.txt": "One.", "paragraph-99.txt": "Many.", "paragraph-001.txt": "Three digits."}
-    for name, text in foreign.items():
-        (folder / name).write_text(text)
-    squad({"data": ARTICLES})
-    squad({"data": ARTICLES[1:]})
-    assert {path.name: path.read_text() for path in folder.iterdir()} == {
-        **foreign,
-        "paragraph-01.txt": "The sea is deep.\n",
-    }
-    (folder / "paragraph-02.txt").write_text("Two.")
-    with pytest.raises(RequestError, match=r"paragraph-02\.txt was not written by eval: move it away.*--out"):
-        squad({"data": ARTICLES})
-    assert (folder / "paragraph-02.txt").read_text() == "Two."
-
-
-def test_documents_of_an_earlier_version_are_its_own(squad: Any, tmp_path: Path) -> None:
-    squad({"data": ARTICLES})
-    (tmp_path / MARKER).unlink()
-    squad({"data": ARTICLES[1:]})
-    assert [path.name for path in (tmp_path / "documents").iterdir()] == ["paragraph-01.txt"]
-
-
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_paragraphs_are_written_into_files_alone(squad: Any, tmp_path: Path, kind: str) -> None:
-    squad({"data": ARTICLES})
+    (folder,) = squad({"data": ARTICLES}).documents
     (tmp_path / "target").write_text("Mine.")
-    place = tmp_path / "documents" / "paragraph-01.txt"
+    place = folder / "paragraph-01.txt"
     place.unlink()
     if kind == "link":
         place.symlink_to(tmp_path / "target")
@@ -195,10 +168,9 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(squad: Any, tmp_path:
     assert list((tmp_path / "mine").iterdir()) == []
 
 
-def test_paragraphs_are_for_the_user_alone(squad: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "documents"
+def test_paragraphs_are_for_the_user_alone(squad: Any) -> None:
     for _ in range(2):
-        squad({"data": ARTICLES})
+        (folder,) = squad({"data": ARTICLES}).documents
         assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         folder.chmod(0o755)
