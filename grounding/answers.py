@@ -48,7 +48,16 @@ OFFICE = re.compile(
     r"\b(?:since|until|elected|appointed|became|succeed\w*|replaced|won|wins|champions?|season|edition)\b",
     re.IGNORECASE,
 )
+CODE = re.compile(r"(?<![\w-])(?=[^\W\d_])(?=[\w-]*\d)[\w-]+")  # PX-40, Q3
 YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)  # and not "no permit"
+
+
+def has_subjects(question: str, known: str) -> bool:
+    """True if ``known`` has every name, code and year of the question; in English alone it can be false."""
+    there, words = lexicon_of(known), fold(known)
+    absent = (not there.has(name.text) for name in names(question) if not name.opens)
+    unknown = (fold(code) not in words for code in [*CODE.findall(question), *YEAR.findall(question)])
+    return not (any(absent) or any(unknown)) or not is_english(question, known)
 
 
 def asks_for_one_fact(question: str) -> bool:

@@ -11,7 +11,6 @@ from graph.candidates import LEVELS
 from graph.context import Context, Services
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
-from grounding.subjects import absent_subject
 from nodes.concurrency import off_loop
 from nodes.reasons import explained, of_support
 from prompts.delimiters import as_data, numbered
@@ -49,8 +48,8 @@ async def check_claim(
 ) -> Claim:
     """Return the claim, of a text of ``text_size`` characters, with its verdict and the quote that supports it.
 
-    If a fact of the claim is in no passage, no quote fits, or the quote is about another subject than the question,
-    there is no call. With ``criticise`` the critic says what is wrong with a claim that is not fully supported.
+    If a fact of the claim is in no passage, or no quote fits, there is no call. With ``criticise`` the critic says what
+    is wrong with a claim that is not fully supported.
     """
     passages, size = evidence.passages, evidence.size + max(text_size, len(one.text))
     ruled = await off_loop(size, rule, one, passages, evidence.question, evidence.elsewhere)
@@ -87,9 +86,7 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
     if quote is None:
         return "No passage says this."
     second = find_second_quote(one.text, passages, quote)
-    quotes = [quote, second] if second else [quote]
-    absent = absent_subject(question, passages, quotes)
-    return f"“{absent}” stands in no passage that says this." if absent else quotes
+    return [quote, second] if second else [quote]
 
 
 async def support_of(asked: Mapping[str, Any], services: Services, context: Context) -> Verdict:

@@ -19,8 +19,16 @@ from graph.candidates import ANSWERED, is_supported, outcome_of
 from graph.context import Context, Services
 from graph.documents import document_of, relevant_documents, without_copies
 from graph.state import SelfRAGState, standalone_question
-from grounding.answers import LONGEST_ANSWER, agree, asks_for_one_fact, comparable, gives, own_words, quoted_answer
-from grounding.subjects import has_subjects
+from grounding.answers import (
+    LONGEST_ANSWER,
+    agree,
+    asks_for_one_fact,
+    comparable,
+    gives,
+    has_subjects,
+    own_words,
+    quoted_answer,
+)
 from models.usage import LimitReachedError
 from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop

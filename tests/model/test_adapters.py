@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import BaseMessage, convert_to_openai_messages
 
 from models.calibration import EMBEDDED, adapter_file
+from models.critic import by_probability
 from models.embedded import EmbeddedServer
 from prompts.delimiters import numbered
 from prompts.generate import GENERATE
@@ -91,3 +92,22 @@ def test_the_task_in_a_passage_does_not_switch_the_adapter_on_there(adapted: Emb
     adapted.stop()
     before = asked(adapted, messages, max_tokens=40)
     assert after["choices"][0]["message"]["content"] == before["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "own"),
+    [
+        ("The Basic plan costs 10 euros. The Pro plan costs 25 euros.", "the Team plan cost", "the Pro plan cost"),
+        ("The PX-40 moves 40 litres a minute. It weighs 9 kg.", "the PX-50 weigh", "the PX-40 weigh"),
+        ("In 2022 the firm earned 12 million euros.", "the firm earn in 2023", "the firm earn in 2022"),
+        ("Article 3 costs 5 euros. Article 4 costs 9 euros.", "Article 2 cost", "Article 3 cost"),
+    ],
+)
+def test_a_passage_on_another_of_its_kind_does_not_answer(
+    adapted: EmbeddedServer, text: str, other: str, own: str
+) -> None:
+    def relevance(asked_for: str) -> float:
+        reply = grade(adapted, text, f"How much does {asked_for}?", lora=lora("relevance"))
+        return RELEVANCE.score(by_probability(RELEVANCE, top(reply)))
+
+    assert relevance(other) < min(0.05, relevance(own) / 10)

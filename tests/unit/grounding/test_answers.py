@@ -2,7 +2,15 @@
 
 import pytest
 
-from grounding.answers import agree, asks_for_one_fact, comparable, gives, quoted_answer, repeats_question
+from grounding.answers import (
+    agree,
+    asks_for_one_fact,
+    comparable,
+    gives,
+    has_subjects,
+    quoted_answer,
+    repeats_question,
+)
 from tests.scripted import passage
 
 WHEN, WHO, WHAT = "When was the bridge built?", "Who built the bridge?", "What is the bridge made of?"
@@ -152,3 +160,18 @@ def test_quotes_of_other_years_places_or_kinds_of_things_are_no_conflict(
 ) -> None:
     for first, second in ((one, other), (other, one)):
         assert comparable(question, [first[0], second[0]], [first[1], second[1]]) is same
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("When was the Mill Bridge built?", True),
+        ("When was the Norhavn bridge built?", False),
+        ("Was it built in 1902?", True),
+        ("Was it built in 1911?", False),
+        ("Is the B-12 closed?", False),
+        ("Wann wurde die Steinbrücke bei uns gebaut?", True),
+    ],
+)
+def test_a_passage_answers_exactly_if_it_has_what_the_question_names(question: str, named: bool) -> None:
+    assert has_subjects(question, "The Mill Bridge was built in 1902.") is named

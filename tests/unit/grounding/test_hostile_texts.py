@@ -12,6 +12,7 @@ from itertools import count
 import pytest
 
 from evaluation.measures.scores import CITED
+from grounding.answers import has_subjects
 from grounding.claims import LONGEST_CLAIM, claim_ends, statements
 from grounding.dates import dates, without_dates
 from grounding.instructions import is_instruction
@@ -20,7 +21,6 @@ from grounding.numbers import missing_figures, stated
 from grounding.quotes import find_quote, missing_facts
 from grounding.refusals import declines
 from grounding.stems import fold
-from grounding.subjects import another_subject
 from models.chat import MAX_CHARACTERS_PER_TOKEN
 from models.critic import by_reply
 from prompts.generate import MAX_TOKENS
@@ -99,9 +99,7 @@ def letters(number: int) -> str:
             lambda: [find_quote(f"It is so {n}.", [passage(repeated("It is so. "))]) for n in range(100)],
             id="quotes of many claims",
         ),
-        pytest.param(
-            lambda: another_subject("The a-a 1 Team plan", repeated("a-a-1 "), repeated("A b. ")), id="subjects"
-        ),
+        pytest.param(lambda: has_subjects("The a-a 1 Team plan", repeated("a-a-1 ")), id="subjects"),
         pytest.param(lambda: by_reply(SUPPORT, repeated("{", 4 * LONGEST_TEXT)), id="braces"),
         pytest.param(lambda: CITED.sub("", repeated(" ", PASSAGES) + "x"), id="white space of an answer"),
     ],

@@ -62,17 +62,6 @@ async def test_a_fact_that_stands_nowhere_is_not_supported_and_is_named(text: st
     assert found["verdict"] == verdict("no support", reason=f"{missing} stands in no passage.")
 
 
-async def test_a_quote_about_another_subject_than_the_question_supports_nothing() -> None:
-    plans = "The Basic plan costs 10 euros. The Pro plan costs 25 euros."
-    critic = ScriptedCritic()
-    drafts = [draft("The Team plan costs 25 euros.", [plans]), draft("It costs 25 euros.", [plans])]
-    begun = state("How much does the Team plan cost?", drafts=drafts)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    reason = "“Team plan” stands in no passage that says this."
-    assert [one["verdict"] for (one,) in update["claims"]] == [verdict("no support", reason=reason)] * 2
-    assert critic.asked == []
-
-
 async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None:
     critic = ScriptedCritic({"The clubs moved.": "fully supported"})
     begun = state(
