@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 from unittest.mock import patch
 
-from langgraph.runtime import Runtime
-
 from graph.context import Context, Services
-from graph.state import SelfRAGState
 from grounding.quotes import stemmed_spans
-from nodes import answer_check as answer_check_node
-from nodes import hallucination_check as hallucination_check_node
-from prompts.hallucination_check import SUPPORT
 
 
 @dataclass(frozen=True)
@@ -69,29 +63,6 @@ def dates_kept(text: str, _: Any) -> str:
     return text
 
 
-def support_only(state: SelfRAGState) -> list[Literal["hallucination_check", "select"]]:
-    """Send a draft to the support check alone."""
-    unchecked = not state["claims"] and not state["uses"]
-    return ["hallucination_check"] if unchecked and any(not one["declined"] for one in state["drafts"]) else ["select"]
-
-
-async def _support_then_usefulness(
-    state: SelfRAGState, services: Services, runtime: Runtime[Context]
-) -> dict[str, Any]:
-    """Rate a draft only if every claim of one of the drafts is fully supported."""
-    update = await hallucination_check_node.hallucination_check(state, services, runtime)
-    held = any(
-        claims and all(SUPPORT.leaning(one["verdict"]) == "fully supported" for one in claims)
-        for claims in update["claims"]
-    )
-    if not held:
-        return update
-    rated = await answer_check_node.answer_check(state, services, runtime)
-    return {**update, **rated, "decided": {**update["decided"], **rated["decided"]}}
-
-
-_support_then_usefulness.__name__ = "hallucination_check"
-
 RULES: dict[str, dict[str, Any]] = {
     "names": {"grounding.quotes.missing_names": nothing_missing},
     "figures": {"grounding.quotes.missing_figures": nothing_missing},
@@ -103,11 +74,10 @@ ABLATIONS = (
     *(Ablation(f"no-{name}", functions=functions) for name, functions in RULES.items()),
     Ablation("no-dates", functions={"grounding.numbers.without_dates": dates_kept}),
     Ablation("no-rules", functions={name: one for functions in RULES.values() for name, one in functions.items()}),
+    Ablation("no-repeats", functions={"nodes.hallucination_check.repeats_question": is_never}),
     Ablation("no-gate", fits={"gate": None}),
     Ablation("no-relevance-fit", fits={"relevance": None}, thresholds={"relevant": 0.5}),
-    Ablation("no-relevance-fit-0.8", fits={"relevance": None}, thresholds={"relevant": 0.8}),
     Ablation("no-support-fit", fits={"support": None}, thresholds={"supported": 0.0}),
-    Ablation("no-support-fit-0.5", fits={"support": None}, thresholds={"supported": 0.5}),
     Ablation("ratings-direct", settings={"ratings": "direct"}),
     Ablation("ratings-all", settings={"ratings": "all"}),
     Ablation("no-pairs", functions={"nodes.grade_documents.linked_pairs": nothing_missing}),
@@ -118,12 +88,4 @@ ABLATIONS = (
     Ablation("rewrites-1", limits={"rewrites": 1}),
     Ablation("drafts-1", limits={"drafts": 1}),
     Ablation("rewrites-0-drafts-1", limits={"rewrites": 0, "drafts": 1}),
-    Ablation(
-        "support-first",
-        settings={"ratings": "all"},
-        functions={
-            "graph.builder.after_generate": support_only,
-            "graph.builder.hallucination_check": _support_then_usefulness,
-        },
-    ),
 )

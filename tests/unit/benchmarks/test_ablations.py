@@ -102,15 +102,9 @@ async def test_without_a_rule_what_it_vetoed_is_the_critics_to_judge(
     assert (await ask("self-rag", Model(draft), replies))["outcome"] == otherwise  # the change has ended
 
 
-async def test_the_usefulness_check_is_left_out_or_comes_after_the_support_check(
-    replies: Replies, tmp_path: Path
-) -> None:
+async def test_the_usefulness_check_is_left_out(replies: Replies) -> None:
     assert (await ask("self-rag", Model(), replies))["usefulness"] is not None
     assert (await ask("ratings-direct", Model(), replies))["usefulness"] is None
-    assert (await ask("support-first", Model(), replies))["usefulness"] is not None
-    unsupported = await ask("support-first", Model(ADDED), Replies(tmp_path / "other.sqlite"))
-    assert unsupported["outcome"] == "abstained"
-    assert unsupported["usefulness"] is None
 
 
 @pytest.mark.parametrize(("ablation", "queries"), [("self-rag", 3), ("rewrites-1", 2), ("rewrites-0", 1)])
