@@ -16,7 +16,7 @@ from core.errors import RequestError
 from core.files import make_private_folder, read_regular
 from core.text import as_json, is_blank, shown
 from core.types import Outcome
-from evaluation.json_lines import open_lines
+from evaluation.json_lines import append, open_lines
 
 if TYPE_CHECKING:
     from app.result import Result
@@ -102,9 +102,7 @@ class FeedbackFolder:
             make_private_folder(self._folder)
             descriptor, _ = open_lines(path, START, _is_label)
             try:
-                while line:
-                    line = line[os.write(descriptor, line) :]
-                os.fsync(descriptor)
+                append(descriptor, line)
             finally:
                 os.close(descriptor)
         except OSError as error:

@@ -33,34 +33,14 @@ PURPOSES = {
     "compare_answers": "do documents disagree?",
     "finish": "outcome and citations",
 }
-LIGHT = {
-    "ink": "#1c2024",
-    "muted": "#5b6470",
-    "pale": "#a6afba",
-    "line": "#717b87",
-    "paper": "#ffffff",
-    "box": "#f6f8fa",
-    "requery": "#1b5fb0",
-    "requery-area": "#e7f0fb",
-    "regenerate": "#b8470b",
-    "regenerate-area": "#fcede3",
-    "good": "#0d7a5f",
-    "bad": "#b3195f",
-}
-DARK = {
-    "ink": "#e8ebef",
-    "muted": "#a3adb9",
-    "pale": "#5d6772",
-    "line": "#98a2ae",
-    "paper": "#14171b",
-    "box": "#20252b",
-    "requery": "#72b2f7",
-    "requery-area": "#162335",
-    "regenerate": "#ff9c62",
-    "regenerate-area": "#2c1e16",
-    "good": "#4fcfa6",
-    "bad": "#ff8cbc",
-}
+ROLES = "ink muted pale line paper box requery requery-area regenerate regenerate-area good bad".split()
+LIGHT, DARK = (
+    dict(zip(ROLES, colours.split(), strict=True))
+    for colours in (
+        "#1c2024 #5b6470 #a6afba #717b87 #ffffff #f6f8fa #1b5fb0 #e7f0fb #b8470b #fcede3 #0d7a5f #b3195f",
+        "#e8ebef #a3adb9 #5d6772 #98a2ae #14171b #20252b #72b2f7 #162335 #ff9c62 #2c1e16 #4fcfa6 #ff8cbc",
+    )
+)
 
 
 def page(layout: Layout, body: Html, title: str, header: float, *, both: bool) -> str:

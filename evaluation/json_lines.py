@@ -27,6 +27,13 @@ def open_lines(path: Path, start: bytes, accept: Callable[[bytes], bool]) -> tup
         raise
 
 
+def append(descriptor: int, line: bytes) -> None:
+    """Write a line durably. Raises ``OSError``."""
+    while line:
+        line = line[os.write(descriptor, line) :]
+    os.fsync(descriptor)
+
+
 def unwritable(path: Path, error: OSError) -> RequestError:
     """Return the error for results that cannot be written."""
     reason = error.strerror or error

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from core.errors import RequestError
 from core.files import FILE_MODE, FOLDER_MODE
 from core.text import as_json, shown
-from evaluation.json_lines import open_lines, unwritable
+from evaluation.json_lines import append, open_lines, unwritable
 from evaluation.records import Example, Record, System
 
 NAME = "records.jsonl"
@@ -76,11 +76,8 @@ class Store:
     def append(self, fingerprint: str, record: Record) -> None:
         """Write one record durably (fsync). Raises `RequestError` if the disk is full."""
         line = as_json({"fingerprint": fingerprint, "record": record}, default=str) + "\n"
-        unwritten = line.encode("utf-8", "replace")
         try:
-            while unwritten:
-                unwritten = unwritten[os.write(self._file, unwritten) :]
-            os.fsync(self._file)
+            append(self._file, line.encode("utf-8", "replace"))
         except OSError as error:
             raise unwritable(self.path, error) from error
         self._keep(fingerprint, record)

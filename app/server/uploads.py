@@ -11,7 +11,7 @@ import threading
 from collections.abc import AsyncIterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from app.libraries import add_uploads
 from app.server.errors import NotFoundError, StorageError
@@ -19,33 +19,14 @@ from core.errors import IndexBusy, RequestError, StoreUnavailable
 from core.files import make_private_folder, open_private
 from core.text import shown
 from retrieval.library.library import Library
-from retrieval.store import UPLOADS
-from retrieval.store import Uploads as StoredUploads
+from retrieval.store import UPLOADS, Uploads
 
 INDEX_SECONDS = 60.0  # to wait for another process that writes the index
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Uploads(Protocol):
-    """Keeps uploads, each at a path of the library below ``folder``."""
-
-    folder: Path
-
-    async def put(self, path: Path, body: AsyncIterable[bytes]) -> None:
-        """Store or replace an upload, whole or not at all. Raises `StorageError`."""
-
-    def index(self, path: Path) -> None:
-        """Bring the library in step with an upload that was stored or removed."""
-
-    def remove(self, path: Path) -> None:
-        """Remove an upload; `index` brings the library in step. Raises `NotFoundError` and `StorageError`."""
-
-    def waiting(self) -> set[Path]:
-        """Return the uploads that other servers stored, or an earlier process, and nobody has read yet."""
-
-
 class FolderUploads:
-    """Uploads in a folder, which is part of the library."""
+    """Uploads in a folder, which is part of the library. Raises `StorageError`; of an unknown one `NotFoundError`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
         """Keep uploads in ``folder``, which is made when it is needed."""
@@ -87,11 +68,11 @@ class FolderUploads:
 
 
 class DatabaseUploads:
-    """Uploads in the library's database: any server may read, replace and remove them."""
+    """Uploads in the library's database, as `FolderUploads`: any server may read, replace and remove them."""
 
     folder = Path(os.fsdecode(UPLOADS))
 
-    def __init__(self, library: Library, stored: StoredUploads) -> None:
+    def __init__(self, library: Library, stored: Uploads) -> None:
         """Keep uploads in ``stored``, that of the library's store."""
         self._library = library
         self._stored = stored
@@ -130,7 +111,7 @@ class DatabaseUploads:
         return {Path(os.fsdecode(path)) for path in self._stored.waiting()}
 
 
-def uploads_of(library: Library, folder: Path) -> Uploads:
+def uploads_of(library: Library, folder: Path) -> FolderUploads | DatabaseUploads:
     """Return where a library's uploads are kept: in its store, if that keeps them, else in ``folder``."""
     stored = library.store.uploads
     return DatabaseUploads(library, stored) if stored else FolderUploads(library, folder)

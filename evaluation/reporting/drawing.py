@@ -19,18 +19,11 @@ INK, MUTED, RULE, PAPER = "#010101", "#010102", "#010103", "#010104"
 SERIES = tuple(f"#0102{number:02x}" for number in range(8))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 NAMES = ("ink", "muted", "rule", "paper", *(f"series-{number}" for number in range(len(SERIES))))
-LIGHT = dict(
-    zip(
-        NAMES,
-        "#1c2024 #5b6470 #dde1e6 #ffffff #1b5fb0 #b8470b #0d7a5f #7a3fc0 #8f6400 #b3195f #4d5866 #0c7187".split(),
-        strict=True,
-    )
-)
-DARK = dict(
-    zip(
-        NAMES,
-        "#e8ebef #a3adb9 #363d46 #14171b #72b2f7 #ff9c62 #4fcfa6 #bf9fff #e0bd4a #ff8cbc #aab4c0 #58cde0".split(),
-        strict=True,
+LIGHT, DARK = (
+    dict(zip(NAMES, colours.split(), strict=True))
+    for colours in (
+        "#1c2024 #5b6470 #dde1e6 #ffffff #1b5fb0 #b8470b #0d7a5f #7a3fc0 #8f6400 #b3195f #4d5866 #0c7187",
+        "#e8ebef #a3adb9 #363d46 #14171b #72b2f7 #ff9c62 #4fcfa6 #bf9fff #e0bd4a #ff8cbc #aab4c0 #58cde0",
     )
 )
 ROLES = dict(zip((INK, MUTED, RULE, PAPER, *SERIES), NAMES, strict=True))
