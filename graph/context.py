@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -163,8 +163,6 @@ class CriticLike(Protocol):
     def with_budget(self, budget: NodeBudget) -> CriticLike: ...
 
     async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict: ...
-
-    async def choose_together(self, choice: Choice, many: Sequence[Mapping[str, Any]]) -> dict[int, Verdict]: ...
 
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -17,7 +17,6 @@ from models.chat import Chat, answer_of
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import LimitReachedError, NodeBudget, unlimited
 from prompts.choice import Choice
-from prompts.delimiters import PASSAGE
 from prompts.explain import EXPLAIN
 
 ReplyFormat = Literal["logprobs", "schema", "text"]
@@ -37,13 +36,12 @@ class FormatSelection:
 
     Until one verdict came from log-probabilities (``proven``), a first token that is not a label is not trusted: many
     models' templates open the reasoning themselves, so that this token is its first word. ``misses`` counts consecutive
-    verdicts that had to come from a later format. ``together`` until a request for several verdicts gave none.
+    verdicts that had to come from a later format.
     """
 
     current: ReplyFormat = "logprobs"
     proven: bool = False
     misses: int = 0
-    together: bool = True
 
     def remaining(self) -> tuple[ReplyFormat, ...]:
         """Return the formats that may still work, the current one first."""
@@ -93,30 +91,6 @@ class Critic:
         except TransientModelError as failure:
             return choice.unknown(str(failure))
         return await self.explain(choice, verdict, **inputs) if explain else verdict
-
-    async def choose_together(self, choice: Choice, many: Sequence[Mapping[str, Any]]) -> dict[int, Verdict]:
-        """Return by position the verdicts that one request for all gives; what is missing is to be asked by itself.
-
-        It is made where the model keeps to schemas and gives no log-probabilities, until a reply of it is of no use.
-        """
-        selection = self.format_selection
-        if choice.together is None or len(many) < 2 or selection.current != "schema" or not selection.together:
-            return {}
-        passages = "\n".join(PASSAGE.format(number, one["passage"]) for number, one in enumerate(many, 1))
-        messages = choice.together.format_messages(**{**many[0], "passages": passages})
-        bind = {"response_format": schema_of(choice, [str(number) for number in range(1, len(many) + 1)])}
-        try:
-            said = _object_in(await self._write(messages, bind)) or {}
-        except (LimitReachedError, TransientModelError):
-            return {}
-        except UnusableRequestError:
-            said = {}
-        labels = {number: choice.label_of(str(said.get(str(number + 1)))) for number in range(len(many))}
-        found = {
-            n: Verdict(label=label, probabilities=None, reason=None) for n, label in labels.items() if label != UNKNOWN
-        }
-        selection.together = bool(found)
-        return found
 
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
@@ -173,12 +147,8 @@ class Critic:
             bind = {}
             words = ", ".join(choice.replies)
             ask = [*messages[:-1], HumanMessage(f"{messages[-1].text}\nReply with one word of: {words}.")]
-        return by_reply(choice, await self._write(ask, bind))
-
-    async def _write(self, messages: list[BaseMessage], bind: dict[str, Any]) -> str:
-        most, hidden = STRUCTURED_TOKENS, ["nostream"]
-        reply = await self.chat.ask(messages, self.budget, max_tokens=most, tags=hidden, bind=bind)
-        return answer_of(reply, self.chat.name, most, self.chat.secrets)
+        reply = await self.chat.ask(ask, self.budget, max_tokens=STRUCTURED_TOKENS, tags=["nostream"], bind=bind)
+        return by_reply(choice, answer_of(reply, self.chat.name, STRUCTURED_TOKENS, self.chat.secrets))
 
 
 def first_token(reply: AIMessage) -> Mapping[str, float] | None:
@@ -219,34 +189,31 @@ def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:
     return _with_reply(choice, Verdict(label=label, probabilities=probabilities, reason=None), replies)
 
 
-def schema_of(choice: Choice, keys: Iterable[str] = ("label",)) -> dict[str, Any]:
-    """Return the JSON schema that restricts a reply to one of the choice's words for each key."""
-    properties = {key: {"type": "string", "enum": list(choice.replies)} for key in keys}
-    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+def schema_of(choice: Choice) -> dict[str, Any]:
+    """Return the JSON schema that restricts a reply to the choice's labels."""
+    schema = {
+        "type": "object",
+        "properties": {"label": {"type": "string", "enum": list(choice.replies)}},
+        "required": ["label"],
+        "additionalProperties": False,
+    }
     return {"type": "json_schema", "json_schema": {"name": choice.name, "strict": True, "schema": schema}}
 
 
 def by_reply(choice: Choice, text: str) -> Verdict:
     """Parse the label from a written reply: the bare word, or the ``label`` of a JSON object."""
-    if "{" in text:
-        values = _object_in(text)
-        if values is None:
+    begin, end = text.find("{"), text.rfind("}") + 1
+    if 0 <= begin < end:
+        try:
+            values = json.loads(text[begin:end])
+        except (ValueError, RecursionError):
             return choice.unknown("The reply was malformed JSON.")
-        value = values.get("label")
+        value = values.get("label") if isinstance(values, dict) else None
         text = str(value) if isinstance(value, str | int) else ""
     label = choice.label_of(text)
     if label == UNKNOWN:
         return choice.unknown("The reply was none of the labels.")
     return _with_reply(choice, Verdict(label=label, probabilities=None, reason=None), {choice.word_of(text): 1.0})
-
-
-def _object_in(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a written reply; None if there is none, or it is malformed."""
-    try:
-        values = json.loads(text[text.find("{") : text.rfind("}") + 1])
-    except (ValueError, RecursionError):
-        return None
-    return values if isinstance(values, dict) else None
 
 
 def _with_reply(choice: Choice, verdict: Verdict, replies: Mapping[str, float]) -> Verdict:

@@ -76,11 +76,9 @@ async def grades_of(
     question: str, passages: Sequence[Passage], texts: Sequence[str], services: Services, context: Context
 ) -> list[Verdict]:
     """Return the verdicts on passages that the critic reads as ``texts``, calibrated, by the threshold."""
-    asked: list[dict[str, Any]] = [{"question": as_data(question), "passage": text} for text in texts]
-    found = await services.critic.choose_together(RELEVANCE, asked)
-    left = [number for number in range(len(asked)) if number not in found]
-    found |= zip(left, await gather(services.critic.choose(RELEVANCE, **asked[one]) for one in left), strict=True)
-    verdicts = [found[number] for number in range(len(asked))]
+    verdicts = await gather(
+        services.critic.choose(RELEVANCE, question=as_data(question), passage=text) for text in texts
+    )
     size = sum(map(len, texts))
     features = await off_loop(size, relevance_features, question, passages, verdicts)
     threshold = context.effective_thresholds.relevant

@@ -19,8 +19,7 @@ class Choice:
     may begin another. ``weights`` gives each label's share in the score; ``cautious`` is the label that stands in for
     an unknown verdict. A choice of two labels with a ``positive`` one is decided by its score against a threshold, any
     other by the most probable label. ``reasons`` says in a sentence what each label means, and each reply of those that
-    share one: the plainest reason for the verdict. ``together`` asks the same of several passages at once, for replies
-    by their numbers.
+    share one: the plainest reason for the verdict.
     """
 
     name: str
@@ -30,7 +29,6 @@ class Choice:
     messages: ChatPromptTemplate
     positive: str | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
-    together: ChatPromptTemplate | None = None
 
     def __post_init__(self) -> None:
         """Reject replies that one generated token cannot distinguish, and weights that do not fit the labels."""

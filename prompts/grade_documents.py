@@ -3,10 +3,9 @@
 from langchain_core.prompts import ChatPromptTemplate
 
 from prompts.choice import Choice
-from prompts.conversation import BOND, CONTEXT, CONTEXT_OF_ONE, LEASE, SOLAR, SYSTEM, example
+from prompts.conversation import BOND, CONTEXT_OF_ONE, LEASE, SOLAR, SYSTEM, example
 
 TASK = "Does the passage contain the answer?"
-TASK_EACH = f"Of each passage, by its number: {TASK}"
 
 RELEVANCE = Choice(
     name="relevance",
@@ -27,16 +26,6 @@ RELEVANCE = Choice(
             *example([BOND], "When is interest on the bond paid?", TASK, "yes"),
             *example([BOND], "What rate of interest does the bond pay?", TASK, "no"),
             ("human", CONTEXT_OF_ONE + TASK),
-        ]
-    ),
-    together=ChatPromptTemplate.from_messages(
-        [
-            SYSTEM,
-            *example(
-                [LEASE, SOLAR, BOND], "When is interest on the bond paid?", TASK_EACH, '{"1":"no","2":"no","3":"yes"}'
-            ),
-            *example([LEASE, BOND], "How much is the monthly rent?", TASK_EACH, '{"1":"no","2":"no"}'),
-            ("human", CONTEXT + TASK_EACH),
         ]
     ),
 )

@@ -133,9 +133,6 @@ class ScriptedCritic:
         made = answer if isinstance(answer, dict) else verdict(answer)
         return await self.explain(choice, made, **inputs) if explain else made
 
-    async def choose_together(self, choice: Choice, many: Sequence[Mapping[str, Any]]) -> dict[int, Verdict]:
-        return {}
-
     async def explain(
         self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
     ) -> Verdict:

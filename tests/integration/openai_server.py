@@ -40,7 +40,6 @@ CHOICES = {
 }
 PROMPTS: tuple[tuple[str, ChatPromptTemplate], ...] = (
     *((name, choice.messages) for name, choice in CHOICES.items()),
-    *(("together", choice.together) for choice in CHOICES.values() if choice.together),
     ("mend", REDRAFT_UNSUPPORTED),
     ("improve", REDRAFT_NOT_USEFUL),
     ("draft", GENERATE),
@@ -124,10 +123,6 @@ class Policy:
         return "5"
 
     def text(self, kind: str, inputs: Inputs) -> str:
-        if kind == "together":
-            shown = enumerate(passages_of(inputs["passages"]), 1)
-            labels = {n: self.label("relevance", {**inputs, "passage": passage}) for n, passage in shown}
-            return json.dumps({str(n): reply_for(RELEVANCE, label) for n, label in labels.items()})
         if kind == "reason":
             return "The passages do not say so."
         if kind == "query":

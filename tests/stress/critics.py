@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import median
@@ -64,10 +64,6 @@ class Says:
         """As the critic's; no reason is given."""
         await _pay(self.budget)
         return Verdict(label=self.judge(choice), probabilities=None, reason=None)
-
-    async def choose_together(self, choice: Choice, many: Sequence[Mapping[str, Any]]) -> dict[int, Verdict]:
-        """None: each is asked by itself."""
-        return {}
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
         """As the critic's; the reason stays empty."""

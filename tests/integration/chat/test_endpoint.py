@@ -13,7 +13,6 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from core.errors import ModelError
-from graph.critic_cache import CachedCritic, VerdictCache
 from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
@@ -22,7 +21,7 @@ from models.generator import Generator
 from prompts.decide import RETRIEVE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.grade_documents import RELEVANCE
-from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, Support, say, serving, status
+from tests.integration.openai_server import CUT, HANG, Fault, OpenAIServer, say, serving, status
 from tests.scripted import roomy_budget
 
 SKY: dict[str, Any] = {
@@ -97,21 +96,6 @@ async def test_a_verdict_by_whatever_the_server_gives(settings: dict[str, Any], 
         assert found["probabilities"] == pytest.approx({"relevant": 0.9, "irrelevant": 0.1})
     else:
         assert found["probabilities"] is None
-
-
-@pytest.mark.parametrize(("schema", "asked_for"), [("serve", ["together"]), ("refuse", ["relevance"] * 3)])
-async def test_passages_are_graded_in_one_request_where_a_schema_is_kept(schema: Support, asked_for: list[str]) -> None:
-    asked = [{**SKY, "passage": one} for one in (SKY["passage"], "Salt melts ice.", "Snow is white.")]
-    with serving(logprobs="refuse", schema=schema) as server:
-        critic = CachedCritic(Critic(chat(server)), VerdictCache()).with_budget(roomy_budget())
-        await critic.choose(RETRIEVE, question=SKY["question"])
-        before = len(server.asked)
-        for _ in range(2):
-            found = await critic.choose_together(RELEVANCE, asked)
-            singly = [await critic.choose(RELEVANCE, **one) for one in asked]
-        assert [one["label"] for one in singly] == ["relevant", "irrelevant", "irrelevant"]
-        assert [found[number] for number in range(3)] == singly, "what is known is not asked for again"
-        assert server.kinds()[before:] == asked_for
 
 
 async def test_the_critic_asks_for_one_token_or_a_schema(server: OpenAIServer) -> None:

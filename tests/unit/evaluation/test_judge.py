@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -56,9 +56,6 @@ class Model:
         else:
             said = self.support.get(inputs["claim"], "fully supported")
         return verdict(said) if isinstance(said, str) else said
-
-    async def choose_together(self, choice: Choice, many: Sequence[Mapping[str, Any]]) -> dict[int, Verdict]:
-        return {}
 
     async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
         raise AssertionError("no reason is wanted")

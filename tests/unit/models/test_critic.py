@@ -11,12 +11,11 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.types import UNKNOWN
-from models import chat, failures
+from models import failures
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token, schema_of
 from models.usage import NodeBudget
 from prompts.choice import Choice
-from prompts.grade_documents import RELEVANCE
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget, verdict
 
 BLUE = Choice(
@@ -126,35 +125,6 @@ async def test_a_model_without_log_probabilities_is_asked_by_schema_from_then_on
     assert await judge.with_budget(roomy_budget()).choose(BLUE, thing="grass") == verdict("other")
     assert ["logprobs" in bound for _, bound in model.calls] == [True, False, False]
     assert model.calls[1][1]["response_format"] == schema_of(BLUE)
-    model.done()
-
-
-HELD = [{"question": "Is it?", "passage": one} for one in ("One.", "Two.", "Three.")]
-
-
-async def test_passages_are_graded_in_one_request_by_a_model_without_log_probabilities() -> None:
-    judge, model = critic(
-        reply("yes"), reply('{"label": "yes"}'), reply('{"1": "no", "2": "yes", "3": "no"}'), reply('{"2": "maybe"}')
-    )
-    assert await judge.choose_together(RELEVANCE, HELD) == {}, "not known yet how it is asked"
-    await judge.choose(RELEVANCE, **HELD[0])
-    found = await judge.choose_together(RELEVANCE, HELD)
-    assert [found[number]["label"] for number in range(3)] == ["irrelevant", "relevant", "irrelevant"]
-    messages, bound = model.calls[2]
-    assert [messages[-1].text.count(one) for one in ("One.", "Two.", "Three.", "Is it?")] == [1] * 4
-    assert list(bound["response_format"]["json_schema"]["schema"]["properties"]) == ["1", "2", "3"]
-    assert await judge.choose_together(RELEVANCE, HELD) == {}, "a reply without a label is of no use"
-    assert await judge.choose_together(RELEVANCE, HELD) == {}, "and was the last"
-    model.done()
-
-
-@pytest.mark.parametrize("odd", [StatusError(500), StatusError(400), reply("yes"), reply("[1]")])
-async def test_what_the_one_request_does_not_give_is_left_to_single_ones(odd: Any) -> None:
-    retried = [odd] * (chat.RETRIES + 1) if getattr(odd, "status_code", 0) == 500 else [odd]
-    judge, model = critic(reply("yes"), reply('{"label": "yes"}'), *retried, reply('{"label": "no"}'))
-    await judge.choose(RELEVANCE, **HELD[0])
-    assert await judge.choose_together(RELEVANCE, HELD) == {}
-    assert (await judge.choose(RELEVANCE, **HELD[1]))["label"] == "irrelevant"
     model.done()
 
 
