@@ -109,8 +109,8 @@ def attacked(path: Path) -> list[Case]:
 def coherent(path: Path, half: str) -> list[Case]:
     """The answerable questions on the first or second half of a SQuAD article's paragraphs, all of which agree."""
     with TemporaryDirectory() as folder:
-        article = load_questions(path, Path(folder))
-        texts = {one.name: one.read_text(encoding="utf-8") for one in sorted(Path(folder).glob("paragraph-*.txt"))}
+        article = load_questions(path, Path(folder) / "documents")
+        texts = {one.name: one.read_text(encoding="utf-8") for one in sorted(article.documents[0].iterdir())}
     middle = len(texts) // 2
     own = list(texts)[:middle] if half == HALVES[0] else list(texts)[middle:]
     return [

@@ -64,7 +64,7 @@ def main() -> None:
 def figures_of(data: Path, paragraphs: tuple[int, int] | None, records: Path) -> list[dict[str, Any]]:
     """Return the figures of each answer that did not fail."""
     with TemporaryDirectory() as folder:
-        examples = load(data, Path(folder), paragraphs).examples
+        examples = load(data, Path(folder) / "documents", paragraphs).examples
     entries = (entry_of(line) for line in (records / NAME).read_bytes().splitlines())
     scored = rows_of(examples, [entry[1] for entry in entries if entry])
     return [

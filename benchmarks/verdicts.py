@@ -23,7 +23,7 @@ from benchmarks.sample import open_docs
 from core.types import Draft, Passage
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
-from evaluation.measures.scores import contains, tokens
+from evaluation.measures.scores import contains, same_source, tokens
 from evaluation.measures.statistics import auc_estimate
 from evaluation.records import Dataset, Example
 from graph.context import Context, Services
@@ -59,7 +59,7 @@ async def ask(dataset: Dataset, examples: Sequence[Example], out: Path) -> list[
     known = {row["example"] for row in asked}
     left = [example for example in examples if example.id not in known]
     if left:
-        async with open_docs([out / "documents"]) as rag:
+        async with open_docs(dataset.documents) as rag:
             context = rag.services.completed(rag.context)
             # The critic alone: what the gate leaves out would count as the critic's own verdict.
             ungated = replace(rag.services, fits=rag.services.fits.model_copy(update={"gate": None}))
@@ -111,7 +111,8 @@ async def verdicts(
 def kind_of(passage: Passage, example: Example) -> str:
     """Whether the passage answers; None for another paragraph with the answer's words."""
     if any(contains(passage["text"], text) for text in example.references):
-        return "right" if passage["source"] in {gold.source for gold in example.gold} else "unclear"
+        own = any(same_source(passage["source"], str(gold.source)) for gold in example.gold)
+        return "right" if own else "unclear"
     if example.answerable:
         return "wrong, of an answerable question"
     plausible = any(contains(passage["text"], text) for text in example.plausible)

@@ -32,9 +32,9 @@ from benchmarks.harness import FOLDER, option_parser, read_rows
 from benchmarks.sample import open_docs
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
-from evaluation.measures.scores import contains, right_answer
+from evaluation.measures.scores import contains, right_answer, same_source
 from evaluation.measures.statistics import auc
-from evaluation.records import Example
+from evaluation.records import Dataset, Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
 from models.calibration import EMBEDDED, EMBEDDED_FILE, SUPPORTED, Calibration, Fit, Fits, log_odds, relevance_features
@@ -66,7 +66,7 @@ def main() -> None:
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
-    traces = asyncio.run(collect(chosen(dataset.examples, options), options.out, Replies(options.replies)))
+    traces = asyncio.run(collect(dataset, chosen(dataset.examples, options), options.out, Replies(options.replies)))
     examples = [example for example in dataset.examples if example.id in traces]
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
@@ -92,8 +92,8 @@ def asked_in(out: Path) -> dict[str, Any]:
     return {row["id"]: row for row in read_rows(out / "traces.jsonl")}
 
 
-async def collect(examples: Sequence[Example], out: Path, replies: Replies) -> dict[str, Any]:
-    """What the graph's critics said of each example, asked once."""
+async def collect(dataset: Dataset, examples: Sequence[Example], out: Path, replies: Replies) -> dict[str, Any]:
+    """What the graph's critics said of each of these examples of the set, asked once."""
     path, traces = out / "traces.jsonl", asked_in(out)
     left = [example for example in examples if example.id not in traces]
     if left:
@@ -103,7 +103,7 @@ async def collect(examples: Sequence[Example], out: Path, replies: Replies) -> d
             limits=Limits(rewrites=0, drafts=1, seconds=600),
             ratings="direct",
         )
-        async with open_docs([out / "documents"]) as rag:
+        async with open_docs(dataset.documents) as rag:
             services, _ = recorded(rag.services, replies, Clock())
             graph = build_graph(replace(services, fits=Fits()))
             for number, example in enumerate(left, 1):
@@ -131,10 +131,9 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     """
     rows = Rows([], [], [], [], [])
     for example in examples:
-        sources = {gold.source for gold in example.gold}
         for passage, evidence in graded(example, traces[example.id]):
             holds = any(contains(passage["text"], reference) for reference in example.references)
-            own = passage["source"] in sources
+            own = any(same_source(passage["source"], str(gold.source)) for gold in example.gold)
             if holds and not own:
                 continue
             rows.evidence.append(evidence)
@@ -170,9 +169,9 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
 def group_of(example: Example, traces: dict[str, Any]) -> str:
     """The paragraph of an answerable example, or that of the best passage."""
     if example.gold and example.gold[0].source:
-        return example.gold[0].source
+        return Path(example.gold[0].source).name
     passages = traces[example.id]["passages"]
-    return str(passages[0]["source"]) if passages else example.id
+    return Path(passages[0]["source"]).name if passages else example.id
 
 
 def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:

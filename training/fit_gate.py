@@ -134,8 +134,9 @@ def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
 
 def paragraph_of(search: Search) -> str:
     """The document that the example was asked on, or that of the best passage."""
-    own = next((gold.source for gold in search.example.gold if gold.source), None)
-    return own or (search.passages[0]["source"] if search.passages else search.example.id)
+    sources = [gold.source for gold in search.example.gold if gold.source]
+    sources += [passage["source"] for passage in search.passages[:1]]
+    return Path(sources[0]).name if sources else search.example.id
 
 
 def threshold(searches: Sequence[Search], chances: Sequence[Sequence[float]]) -> float:

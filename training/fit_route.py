@@ -59,7 +59,7 @@ def main() -> None:
     of_article = [(one.question, True) for one in select(article.examples, most=options.most)]
     asked = asyncio.run(ask(SAMPLE, routes, options.replies))
     asked += asyncio.run(
-        ask(options.out / "documents", [*of_article, *(one for one in routes if not one[1])], options.replies)
+        ask(article.documents[0], [*of_article, *(one for one in routes if not one[1])], options.replies)
     )
     fit, held_out = fitted(asked)
     labels = [one.retrieve for one in asked]

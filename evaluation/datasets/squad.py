@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,9 @@ from core.files import (
     read_regular,
     replace_private,
 )
-from core.text import is_blank, path_text, shown, without_surrogates
+from core.text import is_blank, shown, without_surrogates
 from evaluation.datasets.row_formats import with_id
+from evaluation.fingerprint import digest
 from evaluation.folder import claim
 from evaluation.records import Example, Gold
 
@@ -73,12 +72,11 @@ def _paragraphs(name: str, loaded: Any) -> list[tuple[str, list[Any]]]:
 
 
 def _write(documents: Path, texts: list[str]) -> tuple[Path, list[str]]:
-    """Write the files that are not there into a folder of this set's own, named by its content.
+    """Write the files that are missing or differ into a folder of this set's own, named by its content.
 
-    Return the folder, and each file's name as an index reports it.
+    Return the folder and the files' names.
     """
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
-    folder, digits = documents / digest[:8], max(2, len(str(len(texts))))
+    folder, digits = documents / digest(*texts)[:8], max(2, len(str(len(texts))))
     files = {
         folder / f"paragraph-{number:0{digits}}.txt": (text + "\n").encode() for number, text in enumerate(texts, 1)
     }
@@ -94,8 +92,7 @@ def _write(documents: Path, texts: list[str]) -> tuple[Path, list[str]]:
     except OSError as error:
         why = f"The paragraphs cannot be written into {shown(documents)} ({error.strerror})"
         raise RequestError(f"{why}: name another folder with --out.") from error
-    real = Path(os.path.realpath(folder))
-    return folder, [path_text(real / path.name) for path in files]
+    return folder, [path.name for path in files]
 
 
 def _has_content(path: Path, data: bytes) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage, convert_to_openai_messages
 
+from core.types import Passage
 from models.calibration import EMBEDDED, adapter_file
 from models.critic import by_probability
 from models.embedded import EmbeddedServer
@@ -41,8 +42,10 @@ def grade(server: EmbeddedServer, text: str, question: str = QUESTION, **body: A
     return asked(server, messages, max_tokens=1, logprobs=True, top_logprobs=10, **body)
 
 
-def check(server: EmbeddedServer, claim: str, **body: Any) -> dict[str, Any]:
-    messages = SUPPORT.messages.format_messages(passages=numbered([TOWER]), question=QUESTION, claim=claim)
+def check(
+    server: EmbeddedServer, read: Passage = TOWER, *, claim: str = "80 m", question: str = QUESTION, **body: Any
+) -> dict[str, Any]:
+    messages = SUPPORT.messages.format_messages(passages=numbered([read]), question=question, claim=claim)
     return asked(server, messages, max_tokens=1, logprobs=True, top_logprobs=10, **body)
 
 
@@ -61,19 +64,19 @@ def test_a_verdict_uses_the_adapter_and_reads_only_the_task_of_a_passage_that_wa
 
 
 def test_a_claim_is_checked_by_its_adapter_and_nothing_else_is_read(adapted: EmbeddedServer) -> None:
-    plain = top(check(adapted, "80 m"))
+    plain = top(check(adapted))
     asked(adapted, DRAFT, max_tokens=1)
-    reply = check(adapted, "80 m", lora=lora("support"))
+    reply = check(adapted, lora=lora("support"))
     usage = reply["usage"]
     assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 40
     assert top(reply) != plain
     assert max(top(reply), key=lambda token: top(reply)[token]).casefold() == "yes"
-    assert top(check(adapted, "1897", lora=lora("support"))).get("no", -9) > top(reply).get("no", -9)
+    assert top(check(adapted, claim="1897", lora=lora("support"))).get("no", -9) > top(reply).get("no", -9)
 
 
 def test_a_draft_is_the_same_with_adapters_and_after_their_verdicts(chat_model: Path, adapted: EmbeddedServer) -> None:
     grade(adapted, TOWER["text"], lora=lora("relevance"))
-    check(adapted, "80 m", lora=lora("support"))
+    check(adapted, lora=lora("support"))
     written = asked(adapted, DRAFT, max_tokens=40)
     with EmbeddedServer(chat_model) as bare:
         grade(bare, TOWER["text"])
@@ -95,19 +98,33 @@ def test_the_task_in_a_passage_does_not_switch_the_adapter_on_there(adapted: Emb
 
 
 @pytest.mark.parametrize(
-    ("text", "other", "own"),
+    ("text", "question", "claim", "other", "own"),
     [
-        ("The Basic plan costs 10 euros. The Pro plan costs 25 euros.", "the Team plan cost", "the Pro plan cost"),
-        ("The PX-40 moves 40 litres a minute. It weighs 9 kg.", "the PX-50 weigh", "the PX-40 weigh"),
-        ("In 2022 the firm earned 12 million euros.", "the firm earn in 2023", "the firm earn in 2022"),
-        ("Article 3 costs 5 euros. Article 4 costs 9 euros.", "Article 2 cost", "Article 3 cost"),
+        (
+            "The Basic plan costs 10 euros a month. The Pro plan costs 25 euros a month.",
+            *("How much does the {} plan cost?", "The {} plan costs 25 euros a month.", "Team", "Pro"),
+        ),
+        (
+            "The PX-40 moves 40 litres a minute at a lift of 5 metres. It weighs 9 kg.",
+            *("What is the flow of the {}?", "40 litres a minute", "PX-50", "PX-40"),
+        ),
+        (
+            "In 2022 the revenue was 12 million euros, 8 percent more than the year before.",
+            *("What was the revenue in {}?", "The revenue was 12 million euros.", "2023", "2022"),
+        ),
+        (
+            "Article 3 sets a notice period of six months. Article 4 deals with repairs.",
+            *("What notice period does {} set?", "Six months.", "Article 2", "Article 3"),
+        ),
     ],
 )
-def test_a_passage_on_another_of_its_kind_does_not_answer(
-    adapted: EmbeddedServer, text: str, other: str, own: str
+def test_a_claim_on_another_of_the_passage_s_kind_is_not_supported(
+    adapted: EmbeddedServer, text: str, question: str, claim: str, other: str, own: str
 ) -> None:
-    def relevance(asked_for: str) -> float:
-        reply = grade(adapted, text, f"How much does {asked_for}?", lora=lora("relevance"))
-        return RELEVANCE.score(by_probability(RELEVANCE, top(reply)))
+    def support(thing: str) -> float:
+        inputs = {"question": question.format(thing), "claim": claim.format(thing)}
+        reply = check(adapted, passage(text), lora=lora("support"), **inputs)
+        return 1 - (by_probability(SUPPORT, top(reply))["probabilities"] or {})["no support"]
 
-    assert relevance(other) < min(0.05, relevance(own) / 10)
+    assert support(other) < 0.01
+    assert support(own) > 0.3

@@ -211,7 +211,7 @@ def test_squad_brings_its_documents(program: Program, tmp_path: Path, server: Op
     assert {record["question"] for record in records} == {DOGS, HARRY}
     dogs = next(record for record in records if record["question"] == DOGS)
     folder = program.folder / "eval" / "article-2-2" / "documents"
-    assert {seen["source"] for seen in dogs["seen"]} == {str(path) for path in folder.iterdir()}
+    assert {seen["source"] for seen in dogs["seen"]} == {str(path) for path in folder.rglob("*.txt")}
 
 
 @bare_report

@@ -67,11 +67,10 @@ def test_all_paragraphs_are_documents_and_all_questions_are_asked(squad: Any, tm
 
 
 def test_what_is_expected_of_an_answer(squad: Any) -> None:
-    dataset = squad({"data": ARTICLES})
-    blue, dark, *_ = dataset.examples
+    blue, dark, *_ = squad({"data": ARTICLES}).examples
     assert (blue.id, blue.route, blue.answerable, blue.references) == ("a", "retrieve", True, ("the sky", "sky"))
     (gold,) = blue.gold
-    assert (gold.source, gold.text) == (str(dataset.documents[0].resolve() / "paragraph-01.txt"), "sky")
+    assert (gold.source, gold.text) == ("paragraph-01.txt", "sky")
     assert (dark.answerable, dark.references, dark.gold, dark.plausible) == (False, (), (), ("Nights",))
 
 
@@ -160,12 +159,26 @@ def test_paragraphs_are_written_into_files_alone(squad: Any, tmp_path: Path, kin
     assert (tmp_path / "target").read_text() == "Mine."
 
 
-def test_a_link_in_the_place_of_the_folder_is_not_followed(squad: Any, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "documents").symlink_to(tmp_path / "mine")
+@pytest.mark.parametrize("place", ["documents", "the set's own"])
+def test_a_link_in_the_place_of_the_folder_is_not_followed(squad: Any, tmp_path: Path, place: str) -> None:
+    (folder,) = squad({"data": ARTICLES}).documents
+    link = folder if place == "the set's own" else folder.parent
+    link.rename(tmp_path / "mine")
+    before = sorted((tmp_path / "mine").rglob("*"))
+    before[-1].unlink()
+    link.symlink_to(tmp_path / "mine")
     with pytest.raises(RequestError, match="it is a link"):
         squad({"data": ARTICLES})
-    assert list((tmp_path / "mine").iterdir()) == []
+    assert sorted((tmp_path / "mine").rglob("*")) == before[:-1]
+
+
+def test_paragraphs_of_an_earlier_version_stay_and_are_not_read(squad: Any, tmp_path: Path) -> None:
+    old = tmp_path / "documents" / "paragraph-01.txt"
+    old.parent.mkdir()
+    old.write_text("The sky was green.")
+    (folder,) = squad({"data": ARTICLES}).documents
+    assert old.read_text() == "The sky was green."
+    assert old.parent != folder
 
 
 def test_paragraphs_are_for_the_user_alone(squad: Any) -> None:
