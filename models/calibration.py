@@ -28,6 +28,8 @@ SUPPORTED = ("fully supported", "partially supported")
 # The most that a passage's missing question words can count against it: it may say the same in other words, or with a
 # pronoun, and a passage near in meaning must not be ruled out by its wording.
 MAX_COVERAGE_BEHIND = 0.3
+# Of a passage from a retriever that gives none: the mean of those that the relevance regression was fitted to.
+USUAL_SIMILARITY = 0.52
 
 
 class Fit(BaseModel):
@@ -122,7 +124,7 @@ def relevance_features(
         {
             "log_odds": one,
             "behind_best": best - one,
-            "similarity": passage["similarity"] or 0.0,
+            "similarity": USUAL_SIMILARITY if passage["similarity"] is None else passage["similarity"],
             "coverage": coverage(asked, stems(stated_by(passage))),
         }
         for passage, one in zip(passages, odds, strict=True)

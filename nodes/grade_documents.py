@@ -101,9 +101,8 @@ async def _linked(
     new = [pair for pair in pairs if (ids := {one["id"] for one in pair}) & here and not ids <= known]
     for pair in new[:MOST_PAIRS]:
         text = "\n\n".join(map(readable, pair))
-        joined = Passage(
-            id="", text=text, source="", page=None, row=None, similarity=max(one["similarity"] or 0.0 for one in pair)
-        )
+        cosine = max((one["similarity"] for one in pair if one["similarity"] is not None), default=None)
+        joined = Passage(id="", text=text, source="", page=None, row=None, similarity=cosine)
         (verdict,) = await grades_of(question, [joined], [text], services, context)
         if RELEVANCE.is_positive(verdict):
             return [(one, with_reason(verdict, TOGETHER)) for one in pair]

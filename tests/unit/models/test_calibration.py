@@ -54,6 +54,16 @@ def test_its_regressions_ask_for_evidence_that_there_is_and_believe_what_is_plai
     assert p_supported > levels["verified"]
 
 
+def test_a_passage_whose_similarity_is_not_known_counts_as_a_usual_one() -> None:
+    fit, least = EMBEDDED.fits.relevance, EMBEDDED.thresholds["relevant"]
+    assert fit is not None
+    undecided = Verdict(label="irrelevant", probabilities={"relevant": 0.46, "irrelevant": 0.54}, reason=None)
+    none, usual, far = (passage("A child ticket costs 6 euros.", similarity=one) for one in (None, 0.52, 0.0))
+    found = [relevance_features("How much is a child ticket?", [one], [undecided])[0] for one in (none, usual, far)]
+    assert found[0] == found[1]
+    assert fit.probability(found[0]) > least > fit.probability(found[2])
+
+
 @pytest.mark.parametrize(
     ("critic", "path", "calibrated"),
     [("embedded", None, True), ("gpt-4o-mini", None, False), ("embedded", "/models/other.gguf", False)],
