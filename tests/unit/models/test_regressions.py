@@ -78,7 +78,7 @@ def test_what_is_known_of_a_passage() -> None:
     passages = [passage("The tower is 80 m tall.", similarity=None), passage("Rent is paid monthly.", similarity=0.4)]
     first, second = relevance_features("How tall is the old tower?", passages, [NO, YES])
     assert first == pytest.approx(
-        {"log_odds": math.log(0.25), "behind_best": math.log(9) - math.log(0.25), "similarity": 0, "coverage": 2 / 3}
+        {"log_odds": math.log(0.25), "behind_best": math.log(9) - math.log(0.25), "similarity": 0.52, "coverage": 2 / 3}
     )
     assert second == pytest.approx({"log_odds": math.log(9), "behind_best": 0, "similarity": 0.4, "coverage": 0})
     assert relevance_features("How tall is the old tower?", [], []) == []
