@@ -23,7 +23,7 @@ from benchmarks.sample import open_docs
 from core.types import Draft, Passage
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
-from evaluation.measures.scores import contains, same_source, tokens
+from evaluation.measures.scores import contains, is_gold_source, tokens
 from evaluation.measures.statistics import auc_estimate
 from evaluation.records import Dataset, Example
 from graph.context import Context, Services
@@ -111,8 +111,7 @@ async def verdicts(
 def kind_of(passage: Passage, example: Example) -> str:
     """Whether the passage answers; None for another paragraph with the answer's words."""
     if any(contains(passage["text"], text) for text in example.references):
-        own = any(same_source(passage["source"], str(gold.source)) for gold in example.gold)
-        return "right" if own else "unclear"
+        return "right" if is_gold_source(example, passage["source"]) else "unclear"
     if example.answerable:
         return "wrong, of an answerable question"
     plausible = any(contains(passage["text"], text) for text in example.plausible)

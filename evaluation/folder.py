@@ -13,7 +13,8 @@ from core.text import shown
 from evaluation.json_lines import LARGEST, unwritable
 from evaluation.record_store import NAME, START, entry_of
 
-MARKER, KEY = ".self-rag-eval.json", "paragraphs"
+MARKER = ".self-rag-eval.json"
+KEY = "paragraphs"  # of the marker; an earlier version counted its files there
 REPLIES = "judgements.jsonl"
 LONGEST = 10_000_000  # bytes of a line that is parsed as a record
 FILES = (

@@ -30,11 +30,12 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
 from benchmarks.harness import FOLDER, option_parser, read_rows
 from benchmarks.sample import open_docs
+from core.types import Passage
 from evaluation.datasets.question_set import load
 from evaluation.datasets.selection import select
-from evaluation.measures.scores import contains, right_answer, same_source
+from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
-from evaluation.records import Dataset, Example
+from evaluation.records import Example
 from graph.builder import build_graph
 from graph.context import Context, Limits, Thresholds
 from models.calibration import EMBEDDED, EMBEDDED_FILE, SUPPORTED, Calibration, Fit, Fits, log_odds, relevance_features
@@ -44,7 +45,7 @@ RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds",)
 KEPT = 0.9  # of the right drafts, which the thresholds must let through
 AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
-LENIENT = 0.1  # P(relevant) of a relevant passage in the traces: low, so that there are drafts to judge
+LENIENT = 0.1  # the least P(relevant) of a passage that is drafted from for the traces: low, so that there are drafts
 
 
 @dataclass
@@ -66,7 +67,8 @@ def main() -> None:
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
-    traces = asyncio.run(collect(dataset, chosen(dataset.examples, options), options.out, Replies(options.replies)))
+    asked = chosen(dataset.examples, options)
+    traces = asyncio.run(collect(dataset.documents, asked, options.out, Replies(options.replies)))
     examples = [example for example in dataset.examples if example.id in traces]
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
@@ -92,8 +94,10 @@ def asked_in(out: Path) -> dict[str, Any]:
     return {row["id"]: row for row in read_rows(out / "traces.jsonl")}
 
 
-async def collect(dataset: Dataset, examples: Sequence[Example], out: Path, replies: Replies) -> dict[str, Any]:
-    """What the graph's critics said of each of these examples of the set, asked once."""
+async def collect(
+    documents: Sequence[Path], examples: Sequence[Example], out: Path, replies: Replies
+) -> dict[str, Any]:
+    """What the graph's critics said of each example, asked once of these documents."""
     path, traces = out / "traces.jsonl", asked_in(out)
     left = [example for example in examples if example.id not in traces]
     if left:
@@ -103,7 +107,7 @@ async def collect(dataset: Dataset, examples: Sequence[Example], out: Path, repl
             limits=Limits(rewrites=0, drafts=1, seconds=600),
             ratings="direct",
         )
-        async with open_docs(dataset.documents) as rag:
+        async with open_docs(documents) as rag:
             services, _ = recorded(rag.services, replies, Clock())
             graph = build_graph(replace(services, fits=Fits()))
             for number, example in enumerate(left, 1):
@@ -133,12 +137,11 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     for example in examples:
         for passage, evidence in graded(example, traces[example.id]):
             holds = any(contains(passage["text"], reference) for reference in example.references)
-            own = any(same_source(passage["source"], str(gold.source)) for gold in example.gold)
-            if holds and not own:
+            if holds and not is_gold_source(example, passage["source"]):
                 continue
             rows.evidence.append(evidence)
             rows.labels.append(holds)
-            rows.groups.append(group_of(example, traces))
+            rows.groups.append(paragraph_of(example, traces[example.id]["passages"]))
             plausible = any(contains(passage["text"], text) for text in example.plausible)
             kind = "right" if holds else "plausible" if plausible else "wrong" if example.answerable else "other"
             rows.kinds.append(kind)
@@ -160,18 +163,16 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
         )
         rows.evidence.append({"log_odds": log_odds(judged["verdict"], *SUPPORTED)})
         rows.labels.append(right)
-        rows.groups.append(group_of(example, traces))
+        rows.groups.append(paragraph_of(example, traces[example.id]["passages"]))
         rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")
         rows.examples.append(example.id)
     return rows
 
 
-def group_of(example: Example, traces: dict[str, Any]) -> str:
-    """The paragraph of an answerable example, or that of the best passage."""
-    if example.gold and example.gold[0].source:
-        return Path(example.gold[0].source).name
-    passages = traces[example.id]["passages"]
-    return Path(passages[0]["source"]).name if passages else example.id
+def paragraph_of(example: Example, passages: Sequence[Passage]) -> str:
+    """The file that the example was asked on, or that of the best passage found for it."""
+    sources = [gold.source for gold in example.gold if gold.source] + [one["source"] for one in passages[:1]]
+    return Path(sources[0]).name if sources else example.id
 
 
 def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[float], list[str]]:

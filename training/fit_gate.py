@@ -33,7 +33,7 @@ from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
 from retrieval.searching_store import Store
-from training.fit_critic import cross_fitted, write
+from training.fit_critic import cross_fitted, paragraph_of, write
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages
@@ -126,17 +126,10 @@ def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
     """The regression on all searches, and each passage's chance by one without the searches of its paragraph."""
     evidence = [one for search in searches for one in search.evidence]
     labels = [gold for search in searches for gold in search.gold]
-    groups = [paragraph_of(search) for search in searches for _ in search.passages]
+    groups = [paragraph_of(search.example, search.passages) for search in searches for _ in search.passages]
     fit, held_out = cross_fitted(evidence, labels, groups, EVIDENCE)
     left = iter(held_out)
     return fit, [[next(left) for _ in search.passages] for search in searches]
-
-
-def paragraph_of(search: Search) -> str:
-    """The document that the example was asked on, or that of the best passage."""
-    sources = [gold.source for gold in search.example.gold if gold.source]
-    sources += [passage["source"] for passage in search.passages[:1]]
-    return Path(sources[0]).name if sources else search.example.id
 
 
 def threshold(searches: Sequence[Search], chances: Sequence[Sequence[float]]) -> float:

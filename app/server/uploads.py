@@ -26,7 +26,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FolderUploads:
-    """Uploads in a folder, which is part of the library. Raises `StorageError`; of an unknown one `NotFoundError`."""
+    """Uploads in a folder, which is part of the library. Raises `StorageError` and `NotFoundError`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
         """Keep uploads in ``folder``, which is made when it is needed."""

@@ -153,14 +153,18 @@ def holds_gold(example: Example, text: str, source: str | None) -> bool | None:
     spans = spans_of(example)
     if not spans:
         return None
-    sources = [gold.source for gold in example.gold if gold.source]
-    if sources and source is not None and not any(same_source(source, gold) for gold in sources):
+    sourced = any(gold.source for gold in example.gold)
+    if sourced and source is not None and not is_gold_source(example, source):
         return False
     return any(contains(text, span) for span in spans)
 
 
-def same_source(one: str, other: str) -> bool:
-    """Return True if both name one file, of which one may be a path and the other the end of it."""
+def is_gold_source(example: Example, source: str) -> bool:
+    """Return True if a gold span has this source: the same path, or one of which the other is the end."""
+    return any(gold.source and _same_source(source, gold.source) for gold in example.gold)
+
+
+def _same_source(one: str, other: str) -> bool:
     one, other = one.replace("\\", "/"), other.replace("\\", "/")
     return one == other or one.endswith("/" + other) or other.endswith("/" + one)
 
@@ -236,7 +240,7 @@ def read_recall(example: Example, record: Record) -> float | None:
 
 
 def _holds(seen: Seen, gold: Gold) -> bool:
-    in_source = gold.source is None or same_source(seen["source"], gold.source)
+    in_source = gold.source is None or _same_source(seen["source"], gold.source)
     return in_source and contains(seen["text"], gold.text or "")
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from evaluation.fingerprint import digest
 from tests.stress.hostile.hostile_texts import HOSTILE, UNSHOWN
 from tests.stress.hostile.surface import Surface, named
 from tests.stress.hostile.world import QUESTION, World, listing
 
 SOUND = {"question": QUESTION, "answerable": True, "answer": "In advance.", "source": "lease.md"}
 OTHER = {"question": "Who wrote the lease?", "answerable": False}
-SQUAD = {
+SQUAD: dict[str, Any] = {
     "version": "v2.0",
     "data": [
         {
@@ -233,9 +234,11 @@ THERE: dict[str, Callable[[World, Path], object]] = {
     "zeros": _link(lambda world: Path("/dev/zero")),
     "a closed file": _closed,
 }
+OF_SQUAD = digest(SQUAD["data"][0]["paragraphs"][0]["context"])[:8]  # where its paragraphs are written
 PLACES = named(
     *("records.jsonl", "judgements.jsonl", ".records.jsonl.lock", "report.html", "summary.json", "failures.jsonl"),
     *("documents", "documents/paragraph-1.txt", "documents/paragraph-01.txt", "documents/precious.txt"),
+    *(f"documents/{OF_SQUAD}", f"documents/{OF_SQUAD}/paragraph-01.txt"),
     *("abstention.svg", "questions.csv", "table.md", "report.md", "another.txt"),
 )
 TARGETS = {"by its name": None, "by --out": Path("out"), "by --out, a link": Path("link")}

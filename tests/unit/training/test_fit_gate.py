@@ -6,12 +6,12 @@ import pytest
 from evaluation.records import Example, Gold
 from models.calibration import Fit, expit
 from tests.scripted import passage
+from training.fit_critic import paragraph_of
 from training.fit_gate import (
     Search,
     fitted,
     least_similar,
     lost_in_other_words,
-    paragraph_of,
     skips,
     table,
     tally,
@@ -96,7 +96,7 @@ def test_a_gold_passage_near_in_meaning_survives_the_loss_of_its_words_and_a_far
 
 
 def test_the_paragraph_of_an_example_is_its_gold_or_the_best_passage() -> None:
-    assert paragraph_of(search("a", [False])) == "a.txt"
-    labelled = Search(Example("q", "?", gold=(Gold(source="own.txt", text="x"),)), [passage("b")], [{}], [False])
-    assert paragraph_of(labelled) == "own.txt"
-    assert paragraph_of(Search(Example("q", "?"), [], [], [])) == "q"
+    labelled = Example("q", "?", gold=(Gold(source="own.txt", text="x"),))
+    assert paragraph_of(Example("q", "?"), search("a", [False]).passages) == "a.txt"
+    assert paragraph_of(labelled, [passage("b")]) == "own.txt"
+    assert paragraph_of(Example("q", "?"), []) == "q"
