@@ -25,7 +25,9 @@ from models.prefix_cache import Prefixes, file_identity
 # that arrive together each read the whole prefix: llama.cpp does not copy one from a busy slot.
 PARALLEL = 1
 CONTEXT_TOKENS = 16_384
-CACHED_PROMPTS_MIB = 1024  # for prefixes evicted from the slot, about 28 KiB a token
+# For prompts that left the slot, the oldest dropped first; a passage and the fixed part before it take about 45 MiB.
+CACHED_PROMPTS_MIB = 4096  # at most
+SHARE_OF_MEMORY = 8  # one of so many parts
 # Prompt tokens read in one batch; a request can be cancelled only between batches. Smaller batches end sooner, but
 # change probabilities: with 64, log-probabilities after a restored prefix were off by 0.1.
 BATCH_TOKENS = 512
@@ -152,7 +154,9 @@ class EmbeddedServer:
         parameters.n_parallel = self._parallel
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.kv_unified = True
-        parameters.cache_ram_mib = CACHED_PROMPTS_MIB
+        parameters.cache_ram_mib = min(CACHED_PROMPTS_MIB, usable_memory_mib() // SHARE_OF_MEMORY)
+        # Each prompt that leaves the slot is kept; else one with the same fixed part overwrites the passage behind it.
+        parameters.slot_prompt_similarity = 0.0
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
         parameters.warmup = False  # the first prompt warms up as well
         # Fitting the model to GPU memory opens it a second time: 0.4 of the 3 seconds that loading takes.
@@ -205,6 +209,15 @@ def usable_cores() -> int:
     if quota.isdigit() and period.isdigit():
         return max(1, min(len(siblings), math.ceil(int(quota) / int(period))))
     return len(siblings)
+
+
+def usable_memory_mib() -> int:
+    """Return the memory that this machine has, or that its control group allows; 8,192 where nothing says it."""
+    limit = _read(Path("/sys/fs/cgroup/memory.max"))
+    if hasattr(os, "sysconf"):
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return min(machine, int(limit) if limit.isdigit() else machine) >> 20
+    return 8192
 
 
 class _ServerClient:
