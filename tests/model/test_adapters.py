@@ -63,6 +63,13 @@ def test_a_verdict_uses_the_adapter_and_reads_only_the_task_of_a_passage_that_wa
     assert max(top(reply), key=lambda token: top(reply)[token]).casefold() == "yes"
 
 
+def test_a_passage_is_not_read_again_for_another_question(adapted: EmbeddedServer) -> None:
+    for text in (TOWER["text"], "The harbour of Norhavn froze in the winter of 1942.", "Its fish market opens at six."):
+        grade(adapted, text, lora=lora("relevance"))
+    usage = grade(adapted, TOWER["text"], "How many steps does it have?", lora=lora("relevance"))["usage"]
+    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 24
+
+
 def test_a_claim_is_checked_by_its_adapter_and_nothing_else_is_read(adapted: EmbeddedServer) -> None:
     plain = top(check(adapted))
     asked(adapted, DRAFT, max_tokens=1)
