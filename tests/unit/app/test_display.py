@@ -366,19 +366,3 @@ def test_json_escapes_what_is_hidden_and_parses_to_the_very_same(
     assert result["answer"] == said
     (citation,) = result["citations"]
     assert citation["passage"][citation["start"] : citation["end"]] == citation["quote"] == said
-
-
-def test_only_the_screen_prints() -> None:
-    app = Path(cli.__file__).parent
-    found = {
-        path.name: [line.strip() for line in path.read_text("utf-8").splitlines() if "print(" in line]
-        for path in sorted(app.glob("*.py"))
-        if path.name != "screen.py"
-    }
-    assert {name: lines for name, lines in found.items() if lines} == {
-        "cli.py": [
-            'print("Interrupted.", file=sys.stderr)',
-            'print(Secrets().redacted(clean(traceback.format_exc())), end="", file=sys.stderr)',
-        ],
-        "progress.py": ["screen.out.print(framed, soft_wrap=False)"],
-    }

@@ -134,19 +134,6 @@ def test_quiet_prints_the_result_alone(shelf: Shelf, capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("The library holds 2 documents, 3 passages.\n", "")
 
 
-def test_a_sound_index(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["index", "--verify"]) == 0
-    out, err = capsys.readouterr()
-    assert (out, err) == ("Checked 3 passages of 2 documents: no damage.\n", "checking: 0 of 3\n")
-
-
-def test_damage_that_was_mended_is_told_and_no_failure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    shelf.found.repairs.append("The vector file was made anew.")
-    assert main(["index", "--verify"]) == 0
-    out = capsys.readouterr().out
-    assert out == "The vector file was made anew.\nChecked 3 passages of 2 documents: 1 mended.\n"
-
-
 def test_damage_that_cannot_be_mended_is_a_failure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     shelf.found.problems += ["The folder is read-only.", "It is\x1b[31m gone."]
     assert main(["index", "--verify", "--list", "--quiet"]) == 2

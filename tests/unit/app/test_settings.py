@@ -104,18 +104,6 @@ def test_a_key_is_not_shown() -> None:
     assert "sk-secret" not in repr(settings) + str(settings)
 
 
-def test_the_home_holds_models_and_libraries(tmp_path: Path) -> None:
-    settings = Settings(selfrag_home=tmp_path)
-    assert settings.models_folder == tmp_path / "models"
-    assert settings.libraries_folder == tmp_path / "libraries"
-
-
-def test_the_store_is_the_embedded_one_unless_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_settings().selfrag_store == "sqlite://"
-    monkeypatch.setenv("SELFRAG_STORE", "sqlite:///shelves")
-    assert load_settings().selfrag_store == "sqlite:///shelves"
-
-
 class Shelf(VectorStore):
     """A store that keeps what it is asked with."""
 
@@ -189,10 +177,6 @@ def test_weights_and_constraints_are_read_from_the_environment(monkeypatch: pyte
     monkeypatch.setenv("SELFRAG_CONSTRAINTS", "hard")
     context = context_of(load_settings())
     assert (context.weights, context.constraints) == (Weights(relevance=0, support=2, usefulness=0.5), "hard")
-
-
-def test_the_weights_are_the_papers_unless_set() -> None:
-    assert context_of(Settings()).weights == Weights()
 
 
 @pytest.mark.parametrize("weights", ["1", "1,1", "1,1,1,1", "a,b,c", "1,1,-1", "nan,1,1"])
