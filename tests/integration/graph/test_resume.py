@@ -186,29 +186,6 @@ async def test_a_direct_answer_is_resumed(run: Running, dies_at: str) -> None:
     assert final["usage"]["model_calls"] == 3
 
 
-@pytest.mark.parametrize("writes", range(1, 14))
-async def test_a_run_that_dies_between_two_nodes_asks_nothing_again(run: Running, writes: int) -> None:
-    """A finished node's writes are on the disk before the checkpoint that they lead to."""
-
-    class Failing(AsyncSqliteSaver):
-        written = 0
-
-        async def aput(self, *given: Any, **named: Any) -> Any:
-            self.written += 1
-            if self.written > writes:
-                raise Died
-            return await super().aput(*given, **named)
-
-    first, second = Life(), Life()
-    with pytest.raises(Died):
-        await run(first, QUESTION, saver=Failing)
-    final = await run(second)
-    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
-    again = first.seen + second.seen - WHOLE
-    assert set(again) <= {"support", f"search {QUESTION}"}
-    assert again["support"] <= 1
-
-
 @pytest.mark.parametrize("calls", range(1, 13))
 @pytest.mark.parametrize("dies_at", ["relevance", "draft", "mend"])
 async def test_limits_hold_over_both_lives(run: Running, dies_at: str, calls: int) -> None:
