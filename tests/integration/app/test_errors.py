@@ -110,13 +110,3 @@ def test_an_interrupt_during_a_model_call(program: Program, docs: Path, server: 
     assert "Traceback" not in err
     server.always = lambda asked: None
     assert program(RENT, "--docs", str(docs), "--quiet").out == "The tenant pays the monthly rent in advance.\n"
-
-
-def test_a_reader_that_leaves_is_no_error(program: Program) -> None:
-    with program.start("graph") as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.stderr is not None
-        err = process.stderr.read()
-        process.wait(30)
-    assert (process.returncode, err) == (0, "")

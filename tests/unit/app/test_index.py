@@ -34,6 +34,7 @@ class Shelf:
     done: list[Any] = field(default_factory=list)
     elsewhere: dict[Path, str] = field(default_factory=dict)
     patterns: dict[str, int] = field(default_factory=dict)  # with the documents that each takes away
+    path: Path = GOOD.path  # of the document that is being read
 
     def add(self, paths: list[Path], *, follow_links: bool | None) -> None:
         links = {None: "", True: " with links", False: " without links"}[follow_links]
@@ -54,12 +55,12 @@ class Shelf:
 
     def sync(self, progress: Progress) -> SyncReport:
         self.done.append("sync")
-        progress(Advance(0, 1, 0, 0.0, GOOD.path))
+        progress(Advance(0, 1, 0, 0.0, self.path))
         return self.report
 
     def verify(self, progress: Progress) -> VerifyReport:
         self.done.append("verify")
-        progress(Advance(0, 3, 0, 0.0, GOOD.path))
+        progress(Advance(0, 3, 0, 0.0, self.path))
         return self.found
 
     def require_passages(self, filter: Filter | None = None) -> None:  # noqa: A002
