@@ -14,7 +14,7 @@ from app.libraries import SAMPLE
 from tests.command_line import Program
 from tests.integration.app.contract import NODES, SPENT, keep_to_the_contract
 from tests.integration.langsmith_server import langsmith_of_this_machine
-from tests.integration.openai_server import OpenAIServer, Policy, say
+from tests.integration.openai_server import OpenAIServer, Policy
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -156,12 +156,6 @@ def test_the_cost_of_each_phase_is_a_table_on_stderr(program: Program, docs: Pat
     assert "phase" not in program(RENT, "--docs", str(docs)).err
 
 
-def test_the_trace_tells_the_filter(program: Program, docs: Path) -> None:
-    ended = program(DOGS, "--docs", str(docs), "--source", "*.md")
-    (line,) = (line for line in ended.err.splitlines() if line.startswith("retrieve "))
-    assert line.endswith(f"1 passages for “{DOGS}” --source '*.md'")
-
-
 class Liar(Policy):
     """Drafts what the passages do not say, then half of it."""
 
@@ -183,18 +177,6 @@ def test_a_partly_supported_answer_is_marked_and_keeps_to_the_contract(
     assert [claim["citations"] for claim in result["claims"]] == [[1], []]
 
 
-@pytest.mark.parametrize("settings", [{"logprobs": "ignore"}, {"logprobs": "refuse", "schema": "refuse"}])
-def test_a_server_without_log_probabilities(
-    program: Program, docs: Path, server: OpenAIServer, settings: dict[str, Any]
-) -> None:
-    for name, value in settings.items():
-        setattr(server, name, value)
-    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
-    keep_to_the_contract(result)
-    assert result["outcome"] == "grounded"
-    assert result["decision"]["probabilities"] is None
-
-
 def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
     ended = program("what are points on a mortgage")
     assert ended.code == 0
@@ -207,26 +189,9 @@ def test_quiet_prints_the_answer_and_nothing_else(program: Program, docs: Path) 
     assert (ended.code, ended.out, ended.err) == (0, ANSWER + "\n", "")
 
 
-def test_a_command_is_asked_as_a_question_behind_the_word_ask(
-    program: Program, docs: Path, server: OpenAIServer
-) -> None:
-    ended = program("ask", "graph", "--docs", str(docs), "--json")
-    assert json.loads(ended.out)["question"] == "graph"
-    assert server.asked[0].inputs == {"question": "graph"}
-
-
 def test_a_question_need_not_be_quoted(program: Program, docs: Path, server: OpenAIServer) -> None:
     program(*RENT.split(), "--docs", str(docs), "--quiet")
     assert server.asked[0].inputs["question"] == RENT
-
-
-def test_what_is_shown_carries_no_terminal_controls(program: Program, docs: Path, server: OpenAIServer) -> None:
-    server.always = lambda asked: (
-        say("Four\x1b[31m\x1b]0;owned\x07, \u200bI\u202e say.") if asked.kind == "direct" else None
-    )
-    ended = program("What is 2 + 2?", "--docs", str(docs))
-    assert ended.out == "Four, I say.\n"
-    assert not re.search("[\x00-\x08\x0e-\x1f\u200b\u202e]", ended.out + ended.err)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs names of any characters")
@@ -288,13 +253,6 @@ def test_settings_come_from_the_environment_and_from_a_file(program: Program, do
     assert reason("--mode", "adaptive") == "accepted"
 
 
-def test_limits_come_from_the_environment(program: Program, docs: Path) -> None:
-    ended = program(RENT, "--docs", str(docs), "--json", environment={"SELFRAG_LIMIT_CALLS": "1"})
-    result = json.loads(ended.out)
-    keep_to_the_contract(result)
-    assert (ended.code, result["outcome"], result["stop_reason"]) == (0, "stopped", "limit_calls")
-
-
 def test_another_model_may_judge(program: Program, docs: Path, server: OpenAIServer) -> None:
     server.models = ("gpt-4o-mini", "judge")
     program(RENT, "--docs", str(docs), environment={"SELFRAG_CRITIC_MODEL": "judge"})
@@ -320,5 +278,5 @@ def test_langsmith_is_sent_a_question_by_our_own_setting_alone(program: Program,
         # In a process of its own, for LangSmith reads the environment once and uploads when the process ends.
         ended = program.process(RENT, "--docs", str(docs), environment={**set_for_another, "SELFRAG_TRACING": tracing})
         assert (ended.code, ended.out) == (0, ANSWER + "\n")
-        assert (ANSWER in "".join(langsmith.sent)) == (tracing == "langsmith")
-        assert bool(langsmith.sent) == (tracing == "langsmith")
+        assert (ANSWER in "".join(langsmith.uploads)) == (tracing == "langsmith")
+        assert bool(langsmith.uploads) == (tracing == "langsmith")

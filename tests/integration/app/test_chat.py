@@ -159,11 +159,6 @@ def test_a_chat_opens_names_exports_and_deletes_what_is_kept(program: Program, d
     assert (again.code, "is there already: name a new file" in again.err) == (2, True)
 
 
-def test_a_line_that_ends_in_a_backslash_goes_on(program: Program, docs: Path, kept: Threads) -> None:
-    assert program("chat", "--docs", str(docs), given="When does the tenant pay \\\nthe monthly rent?").code == 0
-    assert turns(kept)[0].question == "When does the tenant pay \nthe monthly rent?"
-
-
 def test_a_chat_without_a_question_keeps_nothing(program: Program, docs: Path, kept: Threads) -> None:
     ended = program("chat", "--docs", str(docs), given="/help\n/new\n")
     assert (ended.code, kept.list(), "go on with" in ended.err) == (0, [], False)

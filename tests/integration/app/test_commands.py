@@ -25,15 +25,6 @@ def test_version(program: Program) -> None:
     assert (ended.code, ended.out, ended.err) == (0, f"self-rag {VERSION}\n", "")
 
 
-@pytest.mark.parametrize(
-    "command", [(), ("ask",), ("index",), ("check",), ("mcp",), ("compare",), ("library",), ("pull",), ("graph",)]
-)
-def test_help(program: Program, command: tuple[str, ...]) -> None:
-    ended = program(*command, "--help")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("usage: python -m app")
-
-
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys; from app.cli import main; main(['--help']); main(['compare', '--help']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -154,19 +145,6 @@ def test_an_index_is_checked_and_mended(program: Program, docs: Path, tmp_path: 
     assert program("index", "--verify").out == sound.out
 
 
-def test_libraries_may_be_kept_elsewhere(program: Program, docs: Path, tmp_path: Path) -> None:
-    elsewhere = {"SELFRAG_STORE": f"sqlite://{tmp_path}/shelves"}
-    assert program("index", str(docs), environment=elsewhere).code == 0
-    assert (tmp_path / "shelves" / "library").is_dir()
-    assert "lease.md" in program("index", "--list", environment=elsewhere).out
-    assert "library is empty" in program("index", "--list").err
-
-
-def test_documents_asked_alone_do_not_enter_the_library(small_sample: Program, docs: Path) -> None:
-    small_sample(RENT, "--docs", str(docs), "--quiet")
-    assert f"the sample in {docs}" in small_sample("what are points on a mortgage").err
-
-
 def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(
     program: Program, docs: Path, tmp_path: Path
 ) -> None:
@@ -184,16 +162,6 @@ def test_links_out_of_a_folder_are_followed_where_that_is_asked_for(
         2,
         "error: --follow-links holds for the folders that are named with it: name them.\n",
     )
-
-
-@pytest.mark.parametrize("path", ["/proc/self/environ", "/dev/stdin"])
-def test_the_systems_own_files_are_refused(program: Program, path: str) -> None:
-    for words in (("index", path), ("Which key?", "--docs", path)):
-        ended = program(*words)
-        assert ended.code == 2
-        assert ended.err.endswith(
-            f"error: {path} is a system path in /proc, /sys or /dev: name a document elsewhere.\n"
-        )
 
 
 def test_what_is_kept_is_for_the_user_alone_whatever_the_umask(program: Program, docs: Path, tmp_path: Path) -> None:

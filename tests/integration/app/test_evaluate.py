@@ -78,36 +78,6 @@ def test_what_is_printed_and_written(program: Program, questions: Path, docs: Pa
 
 
 @bare_report
-def test_a_second_run_asks_nothing_and_says_the_same(
-    program: Program, questions: Path, docs: Path, server: OpenAIServer
-) -> None:
-    first = program("eval", str(questions), "--docs", str(docs))
-    asked = len(server.asked)
-    again = program("eval", str(questions), "--docs", str(docs))
-    assert (again.code, again.out) == (0, first.out)
-    assert len(server.asked) == asked > 0
-    assert "10 of 10 answers · 10 kept from before" in again.err
-    assert len(records_of(program)) == 10
-
-
-@bare_report
-def test_other_documents_or_settings_are_asked_anew(
-    program: Program, questions: Path, docs: Path, server: OpenAIServer
-) -> None:
-    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain")
-    program(*words)
-    program(*words, environment={"SELFRAG_K": "1"})
-    assert len(records_of(program)) == 10
-    (docs / "more.txt").write_text("Cats sleep in the kitchen.")
-    program(*words)
-    assert len(records_of(program)) == 15
-    (docs / "more.txt").unlink()
-    asked = len(server.asked)
-    program(*words)
-    assert len(server.asked) == asked
-
-
-@bare_report
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_ended_midway_goes_on_without_asking_again(
     program: Program, questions: Path, docs: Path, server: OpenAIServer, how: signal.Signals
@@ -146,21 +116,6 @@ def _wait_for(server: OpenAIServer, question: str, seconds: float = 60) -> None:
 
 
 @bare_report
-def test_a_line_torn_by_a_kill_is_asked_again(
-    program: Program, questions: Path, docs: Path, server: OpenAIServer
-) -> None:
-    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain", "--concurrency", "1")
-    program(*words)
-    path = program.folder / "eval" / "pets" / "records.jsonl"
-    torn = records_of(program)[-1]["question"]
-    path.write_bytes(path.read_bytes()[:-40])
-    before = len(server.asked)
-    assert program(*words).code == 0
-    assert [questions_of(asked) for asked in server.asked[before:]] == [torn]
-    assert len(records_of(program)) == 5
-
-
-@bare_report
 def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
     program: Program, questions: Path, docs: Path, server: OpenAIServer
 ) -> None:
@@ -175,43 +130,6 @@ def test_a_server_that_goes_away_ends_the_run_and_keeps_what_there_is(
     before = len(server.asked)
     assert program(*words).code == 0
     assert RENT not in {questions_of(asked) for asked in server.asked[before:]}
-
-
-@bare_report
-def test_a_question_that_fails_is_told_and_asked_again(
-    program: Program, questions: Path, docs: Path, server: OpenAIServer
-) -> None:
-    words = ("eval", str(questions), "--docs", str(docs), "--systems", "plain")
-    server.always = lambda asked: status(400, "too long") if questions_of(asked) == DOGS else None
-    ended = program(*words)
-    assert ended.code == 0
-    assert "1 of 5 questions failed; the same command asks them again: The server" in " ".join(ended.err.split())
-    server.always = lambda asked: None
-    before = len(server.asked)
-    assert "failed" not in program(*words).err
-    assert [questions_of(asked) for asked in server.asked[before:]] == [DOGS]
-
-
-@bare_report
-def test_squad_brings_its_documents(program: Program, tmp_path: Path, server: OpenAIServer) -> None:
-    def asked(question: str, answer: str | None) -> dict[str, Any]:
-        answers = [{"text": answer, "answer_start": 0}] if answer else []
-        return {"id": question, "question": question, "answers": answers, "is_impossible": answer is None}
-
-    paragraphs = [
-        {"context": "The tenant pays the monthly rent in advance.", "qas": [asked(RENT, "in advance")]},
-        {"context": "Dogs are allowed in the garden.", "qas": [asked(DOGS, "in the garden"), asked(HARRY, None)]},
-    ]
-    path = tmp_path / "article.json"
-    path.write_text(json.dumps({"version": "v2.0", "data": [{"title": "Lease", "paragraphs": paragraphs}]}))
-    ended = program("eval", str(path), "--paragraphs", "2", "--balanced", "--systems", "plain")
-    assert ended.code == 0, ended.err
-    assert "indexed: 2 added" in ended.err
-    records = records_of(program, "article-2-2")
-    assert {record["question"] for record in records} == {DOGS, HARRY}
-    dogs = next(record for record in records if record["question"] == DOGS)
-    folder = program.folder / "eval" / "article-2-2" / "documents"
-    assert {seen["source"] for seen in dogs["seen"]} == {str(path) for path in folder.rglob("*.txt")}
 
 
 @bare_report
@@ -249,9 +167,3 @@ def test_a_wrong_request(
     assert (ended.code, ended.out, server.asked) == (2, "", [])
     assert len(ended.err.splitlines()) == 1
     assert part in ended.err
-
-
-def test_help(program: Program) -> None:
-    ended = program("eval", "--help")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("usage: python -m app eval DATASET")

@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, RequestError, Results, SelfRAG, Settings, Turn
+from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, Results, SelfRAG, Settings, Turn
 from app.compose import REMOTE_LIMITS
 from core.errors import IndexDamaged
 from models.embeddings import NAME
@@ -165,12 +165,6 @@ def test_a_grader_can_be_tried_alone(rag: SelfRAG) -> None:
     assert [one["label"] for one in verdicts] == ["relevant", "irrelevant"]
 
 
-@pytest.mark.parametrize("question", ["", " ", "x" * 9_000])
-def test_a_question_that_cannot_be_asked_is_refused(rag: SelfRAG, question: str) -> None:
-    with pytest.raises(RequestError, match="The question"):
-        rag.ask(question)
-
-
 GARDEN = "Are cats allowed in the garden?"
 
 
@@ -199,22 +193,6 @@ async def test_every_way_of_asking_takes_a_conversation_and_a_correction(setting
                 results.append(finished.result)
             assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
         rag.close()
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"conversation": "Where?"},
-        {"conversation": [DOGS]},
-        {"conversation": [{"question": DOGS, "answer": "In the garden."}]},
-        {"standalone": ""},
-        {"standalone": 3},
-    ],
-)
-def test_a_conversation_or_a_correction_that_is_none_is_refused(rag: SelfRAG, more: dict[str, Any]) -> None:
-    for ask in (rag.ask, lambda *given, **named: list(rag.stream(*given, **named))):
-        with pytest.raises(RequestError, match=r"^The (?:conversation|standalone question) "):
-            ask("And cats?", **more)  # type: ignore[operator]
 
 
 async def _closing(rag: SelfRAG, asking: Any) -> Any:

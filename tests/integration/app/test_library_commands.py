@@ -89,12 +89,6 @@ def test_what_cannot_be_done_is_one_sentence(filled: Program, arguments: tuple[s
     assert "geheim-1234" not in ended.err
 
 
-def test_an_empty_library_is_not_copied(program: Program, tmp_path: Path) -> None:
-    ended = program("library", "copy", "sqlite://", f"sqlite:///{tmp_path}/there")
-    assert (ended.code, ended.out) == (2, "")
-    assert "There is nothing in the library" in ended.err
-
-
 @pytest.mark.postgres
 def test_a_backup_is_restored_with_what_servers_were_sent(
     filled: Program, tmp_path: Path, docs: Path, postgres_url: str

@@ -60,21 +60,6 @@ async def test_the_drafts_of_each_passage_are_listed_in_one_round() -> None:
     ]
 
 
-async def test_an_abstention_has_candidates_and_none_is_chosen() -> None:
-    generator = ScriptedGenerator(drafts=[BAD], mended=[BAD], queries=[QUESTION])
-    result = shown(await ask(generator, strict()))
-    assert (result.outcome, result.used_retrieval, result.support_level) == ("abstained", False, "no")
-    assert [(one.text, one.chosen, one.reason) for one in result.candidates] == [(BAD, False, UNSUPPORTED)]
-
-
-async def test_a_direct_answer_is_the_candidate_without_passages() -> None:
-    result = shown(
-        await ask(ScriptedGenerator(direct=["4"]), critic({"What is 2+2?": "direct"}), question="What is 2+2?")
-    )
-    (candidate,) = result.candidates
-    assert (candidate.text, candidate.chosen, candidate.passages, result.used_retrieval) == ("4", True, [], False)
-
-
 async def test_a_redraft_that_fails_does_not_list_the_first_draft_twice() -> None:
     result = shown(await ask(ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BROKEN]), strict()))
     assert [one.text for one in result.candidates] == [f"{GOOD} {BAD}"]

@@ -10,7 +10,6 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from app.result import result_of
-from core.errors import ModelError, RequestError
 from core.types import Turn
 from graph.builder import build_graph
 from graph.context import Context, Limits
@@ -121,14 +120,6 @@ async def test_a_follow_up_is_judged_and_drafted_for_by_what_it_means() -> None:
     assert final["path"][0].get("model_calls") == 0
 
 
-async def test_another_subject_is_judged_and_drafted_for_by_itself() -> None:
-    world = World({OTHER: [MOULD], f"{JOINED} {OTHER}": [LEASE, MOULD]}, [MOULD], [MOULD])
-    final = await world.ask(OTHER, [turn(FIRST), turn(FOLLOW_UP, standalone=JOINED)])
-    assert (final["standalone"], world.retriever.queries) == (OTHER, [OTHER, f"{JOINED} {OTHER}"])
-    assert final["passages"][0]["text"] == MOULD
-    assert world.questions() == {OTHER}
-
-
 @pytest.mark.parametrize("follow_ups", ["search", "rewrite"])
 async def test_no_prompt_that_judges_or_drafts_holds_an_earlier_answer(follow_ups: str) -> None:
     world = sublease(["How long does a sublease run?"])
@@ -138,31 +129,6 @@ async def test_no_prompt_that_judges_or_drafts_holds_an_earlier_answer(follow_up
     assert SUBLET in world.prompts()
     assert "ebra" not in world.prompts()
     assert ("ebra" in str(world.generator.inputs("standalone"))) is (follow_ups == "rewrite")
-
-
-async def test_a_claim_that_only_an_earlier_answer_states_is_not_supported() -> None:
-    world = World({FOLLOW_UP: [SUBLET], JOINED: [SUBLET]}, ["A sublease costs 12,000 euros."] * 2, [SUBLET])
-    world.generator.mended = ["A sublease costs 12,000 euros."]
-    earlier = [turn(FIRST, "A sublease costs 12,000 euros.")]
-    final = await world.ask(FOLLOW_UP, earlier, limits=Limits(rewrites=0))
-    assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
-
-
-async def test_a_rewritten_follow_up_is_searched_for_by_itself() -> None:
-    world = sublease(["How long does a sublease run?"])
-    final = await world.ask(FOLLOW_UP, [turn(FIRST)], follow_ups="rewrite")
-    assert final["queries"] == world.retriever.queries == ["How long does a sublease run?"]
-    assert world.retriever.ks == [4]
-    assert (final["standalone"], final["rewritten"]) == ("How long does a sublease run?", True)
-    assert final["path"][0].get("model_calls") == 1
-    assert world.questions() == {"How long does a sublease run?"}
-
-
-async def test_a_model_that_fails_to_rewrite_does_not_end_the_run() -> None:
-    world = sublease([ModelError("The model is gone.")])
-    final = await world.ask(FOLLOW_UP, [turn(FIRST)], follow_ups="rewrite")
-    assert (final["outcome"], final["stop_reason"], final["standalone"]) == ("grounded", "accepted", JOINED)
-    assert final["stops"] == []
 
 
 @pytest.mark.parametrize(("calls", "spent", "used"), [(4, 0, 3), (5, 1, 5)])
@@ -178,14 +144,6 @@ async def test_rewriting_leaves_the_calls_that_an_answer_needs(calls: int, spent
     assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
     assert final["path"][0].get("model_calls") == spent
     assert final["usage"]["model_calls"] == used
-
-
-async def test_an_abstention_is_in_the_language_of_the_question_and_names_it_as_it_was_said() -> None:
-    question = "Und wie lange läuft der Vertrag der Untermieter?"
-    world = World({question: [LEASE], f"{FIRST} {question}": [LEASE]}, [], [])
-    final = await world.ask(question, [turn(FIRST)], limits=Limits(rewrites=0))
-    assert final["standalone"] == f"{FIRST} {question}"
-    assert final["answer"].startswith(f"Die Dokumente beantworten „{question}“ nicht:")
 
 
 async def test_without_a_conversation_the_path_and_the_prompts_are_as_ever() -> None:
@@ -236,15 +194,3 @@ async def test_a_run_that_dies_after_it_was_contextualized_goes_on_from_there() 
     assert nodes_of(cast("SelfRAGState", final))[:2] == ["contextualize", "decide"]
     assert len(world.generator.inputs("standalone")) == 1
     assert final["usage"]["model_calls"] == sum(step.get("model_calls", 0) for step in final["path"])
-
-
-async def test_what_is_no_conversation_is_refused_before_any_model_is_asked() -> None:
-    world = sublease()
-    with pytest.raises(RequestError, match="The conversation is wrong"):
-        await world.ask(FOLLOW_UP, cast("Any", ["How long?"]))
-    assert (world.judge.asked, world.generator.asked, world.retriever.queries) == ([], [], [])
-
-
-def test_the_synchronous_graph_takes_conversations_too() -> None:
-    asked: Any = {"question": FOLLOW_UP, "conversation": [turn(FIRST)]}
-    assert sublease().graph.invoke(asked)["standalone"] == JOINED

@@ -44,11 +44,6 @@ def test_it_may_be_given_as_plain_json() -> None:
     assert retriever.within == [WITHIN, WITHIN]
 
 
-async def test_a_retriever_need_not_know_filters_where_none_is_set() -> None:
-    final = await graph(ScriptedRetriever(FOUND)).ainvoke(asking(), context=Context(filter=Filter()))
-    assert (final["outcome"], final["filter"]) == ("grounded", None)
-
-
 class Mortal(Filtering):
     """Fails once at its second search."""
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.result import result_of
 from graph.context import Limits
-from tests.integration.graph.sky import AIR, BAD, FULLER, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of
+from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document
 
 
@@ -26,16 +26,6 @@ async def test_the_query_changes_at_every_turn_until_something_is_relevant() -> 
     assert {inputs["question"] for inputs in judge.inputs if "question" in inputs} == {QUESTION}
 
 
-async def test_the_redraft_names_the_claims_that_failed_and_why() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[GOOD])
-    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
-    judge.reasons = {BAD: "The air is not red."}
-    final = await ask(generator, judge)
-    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
-    assert generator.inputs("mend")[0]["failed"] == f"- {BAD} (The air is not red.)"
-    generator.done()
-
-
 async def test_an_answer_that_only_repeats_the_question_is_redrafted_with_that_said_and_then_withheld() -> None:
     question, said = "Which of the clubs moved in May?", "The club moved in May."
     generator = ScriptedGenerator(drafts=[said], mended=["A club moved in May."])
@@ -43,15 +33,6 @@ async def test_an_answer_that_only_repeats_the_question_is_redrafted_with_that_s
     final = await ask(generator, critic({said: "relevant"}), retriever, question=question, limits=Limits(rewrites=0))
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "claims_unsupported")
     assert generator.inputs("mend")[0]["failed"] == f"- {said} (It only repeats the question.)"
-    generator.done()
-
-
-async def test_an_answer_that_is_not_useful_is_asked_to_be_fuller() -> None:
-    generator = ScriptedGenerator(drafts=[GOOD], improved=[FULLER])
-    final = await ask(
-        generator, critic({GOOD: "fully supported"}, usefulness=lambda text: "5" if text == FULLER else "2")
-    )
-    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", FULLER)
     generator.done()
 
 
@@ -84,22 +65,6 @@ async def test_the_longest_run_fits_in_the_recursion_limit() -> None:
     assert nodes_of(final).count("generate") == 40
 
 
-async def test_an_identical_redraft_ends_its_loop() -> None:
-    generator = ScriptedGenerator(drafts=[BAD], mended=[BAD])
-    final = await ask(generator, critic(support="no support"), limits=Limits(rewrites=0, drafts=9))
-    assert final["stop_reason"] == "claims_unsupported"
-    assert nodes_of(final).count("generate") == 2
-    generator.done()
-
-
-async def test_a_redraft_that_falls_back_to_the_best_ends_its_loop() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BAD, f"{GOOD} {BAD}"])
-    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
-    final = await ask(generator, judge, limits=Limits(rewrites=0, drafts=9))
-    assert final["outcome"] == "partially_grounded"
-    generator.done()
-
-
 async def test_the_same_passages_are_not_drafted_from_again() -> None:
     generator = ScriptedGenerator(drafts=[BAD], mended=[f"{BAD} It is red."], queries=["light", "sea"])
     retriever = ScriptedRetriever({QUESTION: [AIR, SALT], "light": [SALT, AIR], "sea": [SEA, AIR]})
@@ -117,74 +82,6 @@ async def test_a_claim_that_a_redraft_keeps_is_not_judged_again() -> None:
     judge = critic(support=lambda text: "fully supported" if text == GOOD else "no support")
     await ask(generator, judge, limits=Limits(rewrites=0))
     assert [subject for kind, subject in judge.asked if kind == "support"].count(GOOD) == 1
-
-
-async def test_an_identical_query_ends_its_loop() -> None:
-    generator = ScriptedGenerator(queries=["blue air", "Blue  AIR"])
-    retriever = ScriptedRetriever(always=[SALT])
-    final = await ask(generator, critic(), retriever, limits=Limits(rewrites=9))
-    assert final["stop_reason"] == "nothing_relevant"
-    assert retriever.queries == [QUESTION, "blue air"]
-    generator.done()
-
-
-async def test_a_worse_redraft_does_not_replace_the_first() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[BAD])
-    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
-    final = await ask(generator, judge, limits=Limits(rewrites=0))
-    assert final["outcome"] == "partially_grounded"
-    assert final["answer"] == f"{GOOD} {BAD} [not supported by the documents]"
-
-
-async def test_a_redraft_that_declines_does_not_replace_the_first() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=["I don't know."])
-    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
-    final = await ask(generator, judge, limits=Limits(rewrites=0))
-    assert final["outcome"] == "partially_grounded"
-
-
-async def test_a_later_query_may_give_a_better_answer_and_its_drafts_are_its_own() -> None:
-    generator = ScriptedGenerator(
-        drafts=[BAD, "The sea looks blue because of red sky."],
-        mended=[f"{BAD} It is red.", "The sea looks blue because of the sky."],
-        queries=["sea"],
-    )
-    retriever = ScriptedRetriever({QUESTION: [AIR], "sea": [SEA]})
-    judge = critic(
-        {"The sea looks blue because of the sky.": "fully supported"}, relevance="relevant", support="no support"
-    )
-    final = await ask(generator, judge, retriever)
-    assert (final["outcome"], final["answer"]) == ("grounded", "The sea looks blue because of the sky.")
-    mended = generator.inputs("mend")
-    assert "red sky" in mended[1]["draft"], "the second redraft mends the second query's draft"
-    assert SEA in mended[1]["passages"]
-    generator.done()
-
-
-async def test_a_later_query_that_finds_nothing_leaves_the_best() -> None:
-    generator = ScriptedGenerator(drafts=[f"{GOOD} {BAD}"], mended=[f"{GOOD} {BAD}"], queries=["salt"])
-    retriever = ScriptedRetriever({QUESTION: [AIR], "salt": [SALT]})
-    judge = critic(support=lambda text: "no support" if text == BAD else "fully supported")
-    final = await ask(generator, judge, retriever, limits=Limits(rewrites=1))
-    assert final["outcome"] == "partially_grounded"
-    assert nodes_of(final)[-1] == "finish"
-
-
-async def test_a_redraft_that_says_what_any_earlier_one_said_ends_its_loop() -> None:
-    generator = ScriptedGenerator(drafts=[BAD], mended=["Air is red light.", "Light is red air.", "Air is red light."])
-    final = await ask(generator, critic(support="no support"), limits=Limits(rewrites=0, drafts=9))
-    assert nodes_of(final).count("generate") == 4
-    generator.done()
-
-
-async def test_a_limit_in_one_of_several_drafts_leaves_the_others() -> None:
-    generator = ScriptedGenerator(drafts=[GOOD, "The sea looks blue."])
-    retriever = ScriptedRetriever(always=[AIR, SEA])
-    # decide, 2 grades, a draft, a claim: the second draft would take the call that the first one's claim needs.
-    final = await ask(
-        generator, critic(relevance="relevant"), retriever, limits=Limits(model_calls=5), strategy="per-passage"
-    )
-    assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "limit_calls", GOOD)
 
 
 async def test_an_answer_rests_on_two_places_and_cites_both() -> None:

@@ -122,14 +122,6 @@ async def run(path: Path) -> AsyncIterator[Running]:
         await connection.close()
 
 
-async def test_the_run_without_a_death(run: Running) -> None:
-    life = Life()
-    final = await run(life, QUESTION)
-    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
-    assert (life.seen, sorted(nodes_of(final))) == (WHOLE, sorted(WAY))
-    assert final["usage"]["model_calls"] == CALLS.total()
-
-
 # Where it dies; what is made again; and how many verdicts a later node asks anew: the second draft keeps a claim of the
 # first, and what a process remembers of its verdicts dies with it.
 DEATHS: list[tuple[str, int, dict[str, int], int]] = [
@@ -194,29 +186,6 @@ async def test_a_direct_answer_is_resumed(run: Running, dies_at: str) -> None:
     assert final["usage"]["model_calls"] == 3
 
 
-@pytest.mark.parametrize("writes", range(1, 14))
-async def test_a_run_that_dies_between_two_nodes_asks_nothing_again(run: Running, writes: int) -> None:
-    """A finished node's writes are on the disk before the checkpoint that they lead to."""
-
-    class Failing(AsyncSqliteSaver):
-        written = 0
-
-        async def aput(self, *given: Any, **named: Any) -> Any:
-            self.written += 1
-            if self.written > writes:
-                raise Died
-            return await super().aput(*given, **named)
-
-    first, second = Life(), Life()
-    with pytest.raises(Died):
-        await run(first, QUESTION, saver=Failing)
-    final = await run(second)
-    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
-    again = first.seen + second.seen - WHOLE
-    assert set(again) <= {"support", f"search {QUESTION}"}
-    assert again["support"] <= 1
-
-
 @pytest.mark.parametrize("calls", range(1, 13))
 @pytest.mark.parametrize("dies_at", ["relevance", "draft", "mend"])
 async def test_limits_hold_over_both_lives(run: Running, dies_at: str, calls: int) -> None:
@@ -229,13 +198,6 @@ async def test_limits_hold_over_both_lives(run: Running, dies_at: str, calls: in
     look_at(final, limits, QUESTION)
     assert final["usage"]["model_calls"] <= calls
     assert sum(count for kind, count in second.seen.items() if not kind.startswith("search")) <= calls
-
-
-async def test_limits_hold_when_one_of_the_two_checks_had_finished(run: Running) -> None:
-    limits = Limits(model_calls=11)
-    with pytest.raises(Died):
-        await run(Life("support"), QUESTION, limits)
-    look_at(await run(Life(), None, limits), limits, QUESTION)
 
 
 async def test_the_time_in_which_nothing_ran_does_not_count(run: Running) -> None:

@@ -15,7 +15,6 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
 
-from core.errors import RequestError
 from graph.builder import build_graph
 from graph.context import Context, Limits
 from graph.state import SelfRAGState
@@ -44,10 +43,6 @@ def in_order(nodes: list[str]) -> bool:
     return [node for node in nodes if not node.endswith("_check")] == STEPS and len(nodes) == 8
 
 
-def test_invoke() -> None:
-    assert graph().invoke(asking())["outcome"] == "grounded"
-
-
 def test_stream() -> None:
     assert in_order([node for update in graph().stream(asking(), stream_mode="updates") for node in update])
 
@@ -74,10 +69,6 @@ async def test_a_graph_that_nobody_holds_gives_up_its_models() -> None:
     del made, retriever
     gc.collect()
     assert gone() is None
-
-
-async def test_ainvoke() -> None:
-    assert (await graph().ainvoke(asking()))["outcome"] == "grounded"
 
 
 async def test_astream() -> None:
@@ -117,13 +108,6 @@ async def test_a_context_may_be_given_as_plain_json() -> None:
     assert final["decision"] is None
 
 
-async def test_an_empty_question_is_refused_before_any_model_is_asked() -> None:
-    judge = critic()
-    with pytest.raises(RequestError):
-        await graph(judge=judge).ainvoke(asking("  "))
-    assert judge.asked == []
-
-
 @pytest.mark.parametrize("sync", [True, False])
 async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
     generator = ScriptedGenerator(drafts=[BAD, GOOD], mended=[f"{BAD} {BAD}"], queries=["one", "two"], direct=["4"])
@@ -152,14 +136,6 @@ async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
     third = await run("What is 2+2?")
     assert (third["outcome"], third["passages"], third["citations"]) == ("direct", [], [])
     assert third["run"] != second["run"]
-
-
-async def test_a_thread_that_was_stopped_by_a_limit_answers_the_next_question() -> None:
-    shared = graph(checkpointer=InMemorySaver())
-    config = thread("a")
-    stopped = await shared.ainvoke(asking(), config, context=Context(limits=Limits(model_calls=1)))
-    assert stopped["outcome"] == "stopped"
-    assert (await shared.ainvoke(asking(), config))["outcome"] == "grounded"
 
 
 async def test_a_question_that_was_cancelled_leaves_its_thread_usable() -> None:
@@ -251,20 +227,3 @@ async def test_every_key_that_a_node_returns_is_declared() -> None:
             assert set(values) <= declared, node
             seen |= set(values)
     assert declared - seen == {"question"}
-
-
-async def test_what_each_node_decided_streams_as_it_happens() -> None:
-    steps = []
-    async for update in graph().astream(asking(), stream_mode="updates"):
-        ((node, values),) = update.items()
-        path = values["path"]
-        steps.append((node, (path.value if hasattr(path, "value") else path)[0]["decided"]))
-    decided = dict(steps)
-    assert decided["decide"]["route"] == "retrieve"
-    assert decided["retrieve"] == {"query": QUESTION, "retrieved": 2}
-    assert decided["grade_documents"]["relevant"] == 1
-    assert decided["generate"]["text"] == GOOD
-    assert decided["hallucination_check"]["claims"][0]["text"] == GOOD
-    assert decided["answer_check"]["usefulness"][0]["label"] == "5"
-    assert decided["select"]["accepted"] is True
-    assert decided["finish"] == {"outcome": "grounded", "stop_reason": "accepted"}

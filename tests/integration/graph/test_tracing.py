@@ -34,7 +34,7 @@ def run(langsmith: LangSmith, *arguments: str, **environment: str) -> list[str]:
         timeout=100,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return langsmith.sent
+    return langsmith.uploads
 
 
 @pytest.mark.parametrize("names", [("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"), ("LANGCHAIN_TRACING",)])

@@ -463,20 +463,6 @@ def test_a_library_follows_its_folder(opened: Open, tmp_path: Path) -> None:
     assert changed.sources() == []
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("qdrant://localhost/x", r"^There is no store for qdrant in SELFRAG_STORE: name a folder as sqlite:///folder"),
-        ("/a/folder", r"^There is no store for no scheme"),
-        ("sqlite://folder", r"^SELFRAG_STORE names no folder"),
-        ("sqlite:///x?mode=ro", r"^SELFRAG_STORE names no folder"),
-    ],
-)
-def test_a_url_of_no_store_says_so(url: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=message):
-        library_folder(url, tmp_path)
-
-
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///"])
 def test_a_url_without_a_folder_means_the_usual_one(url: str, tmp_path: Path) -> None:
     assert library_folder(url, tmp_path) == tmp_path

@@ -106,13 +106,6 @@ def test_a_copy_is_the_same(source: Store, target: Store) -> None:
     assert Library(target, SETTINGS).sync().unchanged == 4  # and one that stays empty
 
 
-def test_what_comes_back_is_what_went(source: Store, target: Store, open_at: Open, tmp_path: Path) -> None:
-    copy_library(source, target)
-    back = open_at(f"sqlite:///{tmp_path}/back")
-    copy_library(target, back)
-    assert held(back) == held(source)
-
-
 def test_a_copy_that_was_cut_goes_on(source: Store, target: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copying, "MOST_FILES", 1)
     put, calls = target.put, []

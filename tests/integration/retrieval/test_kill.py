@@ -1,6 +1,5 @@
 """Whenever a process stops, the index it leaves is whole, and the next one goes on from there."""
 
-import os
 import random
 import signal
 import subprocess
@@ -10,11 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import IndexBusy
-from retrieval.index import database
 from retrieval.library.library import Library
-from retrieval.sync_report import Advance
-from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
 INDEX = """
@@ -76,66 +71,6 @@ def test_killed_at_any_moment_the_index_is_readable_and_no_file_is_lost(many: Pa
         assert len(report.added) + kept == 63
         assert report.passages == 60 * 40 + 4
         assert not list(home.glob("*.partial"))
-
-
-def test_an_interrupted_run_keeps_what_it_did(open_library: Opener, many: Path, model: BagOfWords) -> None:
-    def interrupt(at: Advance) -> None:
-        if at.files == 30:
-            raise KeyboardInterrupt
-
-    library = open_library()
-    library.add([many])
-    with pytest.raises(KeyboardInterrupt):
-        library.sync(interrupt)
-    kept = len(library.sources())
-    assert kept >= 28
-    assert library.store.similarity_search("row 3 of file 1", k=1)
-    model.texts.clear()
-    assert len(library.sync().added) == 63 - kept
-    assert len(model.texts) == len(set(model.texts)) <= (63 - kept) * 40
-
-
-def test_a_large_file_that_was_interrupted_is_not_begun_again(open_library: Opener, docs: Path) -> None:
-    class Interrupted(BagOfWords):
-        limit = 20
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            if len(self.calls) == self.limit:
-                raise KeyboardInterrupt
-            return super().embed_documents(texts)
-
-    rows = "".join(f"{row},row {row} says something of its own\n" for row in range(1_600))
-    (docs / "large.csv").write_text("number,text\n" + rows)
-    model = Interrupted()
-    library = open_library(model)
-    library.add([docs / "large.csv"])
-    with pytest.raises(KeyboardInterrupt):
-        library.sync()
-    assert library.empty
-    model.limit = 1_000
-    assert library.sync().passages == 1_600
-    assert len(model.texts) < 1_600 + 8 * 64
-    with library.store.database.reading() as connection:
-        assert connection.execute("SELECT count(*) FROM spare_vectors").fetchone() == (0,)
-
-
-def test_a_second_writer_waits_then_says_why(
-    docs: Path, many: Path, open_library: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    holder = open_library()
-    holder.add([docs])
-    holder.sync()
-    (docs / "new.txt").write_text("Something new.")
-    waiting = open_library()
-    with holder.store.database.only_writer():
-        naps: list[float] = []
-        monkeypatch.setattr(database.time, "sleep", naps.append)
-        with pytest.raises(IndexBusy, match=rf"^Process {os.getpid()} \(.*, since \d\d:\d\d\) is writing .*: wait"):
-            waiting.sync(seconds=0.1)
-        monkeypatch.undo()
-        assert len(naps) > 1
-        assert waiting.store.similarity_search("row 3 of file 1", k=1)
-    assert len(waiting.sync().added) == 1
 
 
 def test_processes_that_begin_at_once_share_the_work(docs: Path, tmp_path: Path) -> None:

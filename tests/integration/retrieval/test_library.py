@@ -9,7 +9,6 @@ import pytest
 from core.errors import RequestError
 from retrieval.library import sync
 from retrieval.library.library import folder_for
-from retrieval.splitter import SplitSettings
 from retrieval.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.documents.pdfs import encrypted, pdf
@@ -39,34 +38,6 @@ def test_what_is_added_is_found_with_its_source(open_library: Opener, docs: Path
     assert found.metadata["source"] == str(docs / "c.csv")
     assert (found.metadata["row"], found.metadata["page"], found.metadata["offset"]) == (2, None, 0)
     assert not library.empty
-
-
-def test_a_second_process_embeds_nothing_again(open_library: Opener, docs: Path, model: BagOfWords) -> None:
-    first = open_library()
-    first.add([docs])
-    first.sync()
-    first.close()
-    embedded = len(model.texts)
-    second = open_library()
-    report = second.sync()
-    assert (report.unchanged, report.added, report.updated, report.passages) == (3, [], [], 4)
-    assert texts(second, "mortgage")
-    assert len(model.texts) == embedded
-
-
-def test_an_unchanged_file_is_not_even_read(open_library: Opener, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    age(*docs.iterdir())
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    read_bytes = Path.read_bytes
-
-    def watched(path: Path) -> bytes:
-        assert path.parent != docs, f"{path} was read"
-        return read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", watched)
-    assert open_library().sync().unchanged == 3
 
 
 def test_only_what_changed_is_embedded(open_library: Opener, docs: Path, model: BagOfWords) -> None:
@@ -171,16 +142,6 @@ def test_remove_forgets_a_root_and_what_only_it_has(open_library: Opener, docs: 
     assert [source.path.name for source in library.sources()] == ["b.md"]
     assert library.sync().passages == 1
     with pytest.raises(RequestError, match=r"a.txt is not in the library: "):
-        library.remove(docs / "a.txt")
-
-
-def test_a_file_is_not_removed_from_under_its_folder(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    with pytest.raises(
-        RequestError, match=r"a.txt is in the library with its folder .*docs: index --exclude leaves it out"
-    ):
         library.remove(docs / "a.txt")
 
 
@@ -320,19 +281,6 @@ def test_progress_counts_up_to_all(open_library: Opener, docs: Path) -> None:
     assert seen == [(0, 3, 0, "a.txt"), (1, 3, 1, "b.md"), (2, 3, 2, "c.csv"), (3, 3, 4, "c.csv")]
 
 
-def test_another_model_indexes_anew_and_says_so(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    other = BagOfWords(dimension=32)
-    library = open_library(other, name="other")
-    report = library.sync()
-    assert report.notes == ["The embedding model changed from bow to other: everything was indexed anew."]
-    assert len(report.updated) == 3
-    assert "Points on a mortgage are fees paid to the lender." in texts(library, "mortgage")
-    assert library.sync().notes == []
-
-
 def test_a_model_that_cannot_be_reached_costs_nothing(open_library: Opener, docs: Path) -> None:
     library = open_library()
     library.add([docs])
@@ -347,17 +295,6 @@ def test_a_model_that_cannot_be_reached_costs_nothing(open_library: Opener, docs
     assert open_library().sync().unchanged == 3
 
 
-def test_a_model_of_the_same_name_and_another_length_is_noticed(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    library = open_library(BagOfWords(dimension=32))
-    with pytest.raises(RequestError, match="vectors of 64 numbers and the embedding model bow gives 32"):
-        library.store.similarity_search("x")
-    assert "vectors of another length than before" in library.sync().notes[0]
-    assert len(texts(library, "mortgage")) == 4
-
-
 def test_it_is_noticed_while_indexing_as_well(open_library: Opener, docs: Path) -> None:
     library = open_library()
     library.add([docs])
@@ -366,19 +303,6 @@ def test_it_is_noticed_while_indexing_as_well(open_library: Opener, docs: Path) 
     library = open_library(BagOfWords(dimension=32))
     assert "vectors of another length than before" in library.sync().notes[0]
     assert len(texts(library, "mortgage")) == 5
-
-
-def test_other_splitter_settings_index_anew_and_say_so(open_library: Opener, docs: Path) -> None:
-    (docs / "long.txt").write_text("A sentence that is repeated. " * 30)
-    library = open_library()
-    library.add([docs])
-    before = library.sync().passages
-    report = open_library(split=SplitSettings(chunk_size=100, overlap=10)).sync()
-    assert report.notes == [
-        "The passages changed from 500 characters overlapping by 50 to 100 overlapping by 10: "
-        "everything was indexed anew."
-    ]
-    assert report.passages > before
 
 
 def test_small_files_share_a_batch(open_library: Opener, docs: Path, model: BagOfWords) -> None:

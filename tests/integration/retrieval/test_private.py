@@ -12,8 +12,6 @@ from retrieval.library.library import Library
 from tests.integration.retrieval.conftest import Opener
 from tests.unit.retrieval.fakes import BagOfWords
 
-NOBODY = 65534
-
 
 @pytest.fixture(autouse=True)
 def _readable_by_all() -> Iterator[None]:
@@ -94,23 +92,6 @@ def test_what_a_link_leads_to_stays_as_it_is(indexed: Path, open_library: Opener
     open_library()
     assert stat.S_IMODE(docs.stat().st_mode) == 0o755
     assert stat.S_IMODE((docs / "a.txt").stat().st_mode) == 0o644
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-def test_what_belongs_to_another_user_stays_as_it_is(indexed: Path, open_library: Opener) -> None:
-    for path in (indexed, indexed / "manifest.json"):
-        path.chmod(0o755)
-        os.chown(path, NOBODY, NOBODY)
-    open_library().sync()
-    assert open_to_others(indexed) == ["index", "manifest.json"]
-
-
-def test_a_folder_that_is_shared_read_only_stays_shared(indexed: Path, open_library: Opener) -> None:
-    (indexed / "manifest.json").chmod(0o444)
-    indexed.chmod(0o555)
-    open_library()
-    assert open_to_others(indexed) == ["index", "manifest.json"]
-    indexed.chmod(0o755)
 
 
 def test_a_file_is_not_written_through_a_link_that_lies_in_its_place(

@@ -400,20 +400,3 @@ def test_a_worker_with_other_settings_is_refused(open_on: Opener, docs: Path) ->
         read_all(other)
     assert other.require_queue().waiting() == 3
     assert [job.deaths for job in take(other)] == [0, 0, 0]
-
-
-def test_a_moved_file_is_not_embedded_again(open_on: Opener, docs: Path) -> None:
-    texts: list[str] = []
-
-    class Counting(BagOfWords):
-        def embed_documents(self, given: list[str]) -> list[list[float]]:
-            texts.extend(given)
-            return super().embed_documents(given)
-
-    library = open_on(model=Counting())
-    library.add([docs])
-    library.sync()
-    embedded = len(texts)
-    (docs / "a.txt").rename(docs / "z.txt")
-    report = library.sync()
-    assert (len(report.added), len(report.removed), len(texts)) == (1, 1, embedded)

@@ -131,27 +131,3 @@ def test_a_document_is_read_from_its_beginning(open_library: Opener, tmp_path: P
     words = " ".join(text.split())
     assert [words.count(one) for one in SENTENCES] == [1] * len(SENTENCES)
     assert [words.index(one) for one in SENTENCES] == sorted(words.index(one) for one in SENTENCES)
-
-
-def test_a_page_is_read_by_itself_and_cut_where_it_is_too_long(open_library: Opener, tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    library = indexed(open_library, path, KINDS["a.pdf"])
-    text, complete = library.store.text_of(os.fsencode(path), 2, 10_000)
-    assert (" ".join(text.split()), complete) == (" ".join(SENTENCES[8:16]), True)
-    start, complete = library.store.text_of(os.fsencode(path), 2, 100)
-    assert (text.startswith(start), 60 < len(start) <= 100, complete) == (True, True, False)
-    assert library.store.text_of(os.fsencode(path), 9, 100) == ("", True)
-    assert library.store.text_of(os.fsencode(tmp_path / "b.pdf"), None, 100) == ("", True)
-
-
-def test_a_passage_is_found_by_its_id_where_its_document_is_visible(open_library: Opener, tmp_path: Path) -> None:
-    library = indexed(open_library, tmp_path / "a.txt", " ".join(SENTENCES).encode())
-    (passage,) = library.store.similarity_search(SENTENCES[3], k=1)
-    store, seen = library.store, os.fsencode(tmp_path / "a.txt")
-    for visible in (None, lambda path: path == seen):
-        found = store.passage(str(passage.id), visible)
-        assert found is not None
-        assert found.page_content == passage.page_content
-    assert store.passage(str(passage.id), lambda path: path != seen) is None
-    for unknown in ("", "0", "-1", "9" * 30, "x", "１"):
-        assert store.passage(unknown) is None

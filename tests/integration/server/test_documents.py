@@ -272,12 +272,6 @@ async def test_a_document_is_seen_being_indexed(app: FastAPI, client: httpx.Asyn
     assert (await putting).json()["status"] == "indexed"
 
 
-async def test_several_uploads_at_once_are_all_indexed(client: httpx.AsyncClient) -> None:
-    names = [f"note {number}.txt" for number in range(5)]
-    await asyncio.gather(*(client.put(f"/api/documents/{name}", content=f"{RED} {name}".encode()) for name in names))
-    assert {name for name, one in (await listed(client)).items() if one["status"] == "indexed"} == {"sky.txt", *names}
-
-
 async def test_without_tokens_the_library_and_all_uploads_are_the_persons(tmp_path: Path) -> None:
     app = app_with_documents(tmp_path)
     with client_of(app) as client:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +65,6 @@ async def test_a_question_may_follow_others() -> None:
         await app.state.service.runs.get(run).wait()
         result = (await client.get(f"/api/runs/{run}")).json()["result"]
         assert (result["standalone"], result["queries"]) == (body["standalone"], [body["standalone"]])
-
-
-async def test_a_conversation_of_a_thousand_turns_and_an_answer_of_a_megabyte_are_no_matter() -> None:
-    turns = [{"question": f"Why {number}?", "answer": "\0"} for number in range(998)]
-    turns += [{"question": QUESTION, "answer": "x" * 1_000_000}, {"question": "\0", "answer": ""}]
-    with client_of(scripted_app()) as client:
-        answer = await client.post("/api/ask", json={"question": "And at night?", "conversation": turns})
-    assert answer.json()["standalone"] == f"{QUESTION} And at night?"
 
 
 @pytest.mark.parametrize(
@@ -174,29 +165,6 @@ async def test_drafts_are_streamed_where_they_would_not_be_mixed(strategy: str, 
     assert asked == [streamed, False]
 
 
-async def test_streams_that_are_cut_a_hundred_times_lose_and_double_no_event() -> None:
-    draw, models, cuts = random.Random(15), Models(gate=asyncio.Event()), 0
-    with listening(scripted_app(models)) as address:
-        async with httpx.AsyncClient(base_url=address) as client:
-            while cuts < 100:
-                id_ = (await client.post("/api/runs", json={"question": QUESTION})).json()["id"]
-                seen: list[tuple[str, str, str]] = []
-                while not seen or seen[-1][1] != "finished":
-                    last = {"Last-Event-ID": seen[-1][0]} if seen else {}
-                    cut_after = draw.randint(1, 3)
-                    async with client.stream("GET", f"/api/runs/{id_}/events", headers=last) as response:
-                        async for event in events_of(response):
-                            seen.append(event)
-                            if len(seen) == 2:
-                                await models.open()
-                            cut_after -= 1
-                            if not cut_after:
-                                cuts += 1
-                                break
-                whole = await client.get(f"/api/runs/{id_}/events")
-                assert [event async for event in events_of(whole)] == seen
-
-
 async def test_a_run_can_be_ended() -> None:
     app = scripted_app(Models(gate=asyncio.Event()))
     with client_of(app) as client:
@@ -241,13 +209,6 @@ async def test_one_more_than_the_queue_holds_is_told_when_to_come_again() -> Non
         await until(lambda: app.state.service.runs.count("running") == 2)
         assert (await client.get("/healthz")).json() == {"status": "ok", "running": 2, "queued": 3}
         await ended(app)
-
-
-async def test_answers_of_many_at_once_are_not_mixed() -> None:
-    with client_of(scripted_app(at_once=8, queue=50)) as client:
-        questions = [f"{QUESTION} {number}" for number in range(50)]
-        answers = await asyncio.gather(*(client.post("/api/ask", json={"question": one}) for one in questions))
-    assert [answer.json()["question"] for answer in answers] == questions
 
 
 async def test_a_model_that_fails_is_an_outcome_with_its_reason() -> None:

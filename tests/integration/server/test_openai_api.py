@@ -116,20 +116,6 @@ async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_usag
     assert not [chunk for chunk in await streamed(client) if chunk.usage or not chunk.choices]
 
 
-async def test_the_bytes_of_a_stream_end_with_done(address: str) -> None:
-    async with httpx.AsyncClient(base_url=address) as client:
-        answer = await client.post("/v1/chat/completions", json={**BODY, "stream": True})
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert answer.text.endswith("data: [DONE]\n\n")
-
-
-@pytest.mark.parametrize("stream", [False, None])
-async def test_without_stream_the_answer_comes_in_one_piece(address: str, stream: bool | None) -> None:
-    async with httpx.AsyncClient(base_url=address) as client:
-        body = BODY if stream is None else {**BODY, "stream": stream}
-        assert (await client.post("/v1/chat/completions", json=body)).json()["object"] == "chat.completion"
-
-
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_langchains_client_reads_answers_both_ways(address: str, streaming: bool) -> None:
     chat = ChatOpenAI(model="self-rag", base_url=f"{address}/v1", api_key=SecretStr("none"), max_retries=0)
@@ -207,33 +193,6 @@ def test_a_title_is_the_question_and_there_are_no_tags() -> None:
     assert json.loads(task_answer(TITLE)) == {"title": QUESTION}
     assert json.loads(task_answer(TAGS)) == {"tags": []}
     assert json.loads(task_answer(FOLLOW_UPS)) == {"follow_ups": []}
-
-
-@pytest.mark.parametrize(
-    ("messages", "question"),
-    [
-        ([{"role": "system", "content": "Be brief."}, {"role": "user", "content": " why? "}], "why?"),
-        (
-            [{"role": "user", "content": [{"type": "text", "text": "why"}, {"type": "image_url", "image_url": {}}]}],
-            "why",
-        ),
-        (
-            [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}],
-            "c",
-        ),
-        ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None, "tool_calls": []}], "a"),
-        ([{"role": "user", "content": "### Task:\nAnswer.\n<context>\nSalt.\n</context>\n\nwhy?"}], "why?"),
-        (
-            [{"role": "user", "content": "### Task:\n<context>x</context>\n<user_query>\nwhy?\n</user_query>"}],
-            "why?",
-        ),
-    ],
-)
-async def test_the_question_is_the_text_of_the_users_last_message(messages: list[Any], question: str) -> None:
-    with client_of(scripted_app()) as client:
-        answer = await client.post("/v1/chat/completions", json={"model": "self-rag", "messages": messages})
-        run = await client.get(f"/api/runs/{answer.headers['x-run-id']}")
-    assert run.json()["question"] == question
 
 
 @pytest.mark.parametrize("streaming", [False, True])

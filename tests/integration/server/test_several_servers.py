@@ -287,26 +287,6 @@ async def test_what_waits_is_left_to_others_while_clients_hold_the_end_up(serves
     await second.finished(answered)
 
 
-async def test_a_question_of_a_thread_that_waits_is_left_to_others(serves: Serves) -> None:
-    first, second = await serves(gate(), at_once=1), await serves()
-    await first.start()
-    await until(lambda: first.models.calls)
-    thread = (await first.client.post("/api/threads", json={})).json()["id"]
-    waiting = (await first.client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
-    first.app.state.service.runs.closing = True
-    assert (await second.finished(waiting))["result"]["answer"] == GOOD
-    assert [turn.state for turn in second.threads.turns(thread)] == ["finished"]
-    await first.models.open()
-
-
-async def test_a_server_that_ends_leaves_what_takes_too_long_to_another(serves: Serves) -> None:
-    first, second = await serves(gate()), await serves()
-    run = await first.start()
-    await until(lambda: first.models.calls)
-    await first.end()
-    assert (await second.finished(run))["result"]["answer"] == GOOD
-
-
 async def test_a_server_that_is_ending_takes_nothing_and_says_so(serves: Serves) -> None:
     server = await serves()
     assert (await server.client.get("/readyz")).status_code == 200

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import pytest
@@ -22,7 +21,6 @@ from app.server.service import ServerOptions
 from app.server.sources import Sources
 from core.errors import RequestError, StoreUnavailable
 from retrieval.library.library import Library, open_store
-from retrieval.library.worker import Worker
 from retrieval.sandbox.pages import PageReader
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Machine, Model
@@ -197,26 +195,6 @@ async def test_an_upload_whose_server_died_is_read_by_the_next_refresh_of_anothe
     assert (await listed(on_b))["red.txt"]["status"] == "indexed"
 
 
-async def test_an_upload_whose_server_died_is_read_by_a_worker(
-    a: FastAPI, b: FastAPI, on_b: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await upload_and_die(a, monkeypatch)
-    library = library_of(b)
-    with Worker(library.store, library.require_queue(), library.settings, "w") as worker:
-        assert worker.step() == 1
-    assert await found(on_b) == {"sky.txt": AIR, "red.txt": RED}
-
-
-async def test_an_upload_that_the_dead_server_had_begun_to_read_is_read_by_another(
-    a: FastAPI, b: FastAPI, on_b: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, admin: psycopg.Connection[Any]
-) -> None:
-    await upload_and_die(a, monkeypatch)
-    assert len(library_of(b).require_queue().take("dead", 1, 60.0, everywhere=False)) == 1
-    admin.execute("UPDATE queue SET taken_until = '2000-01-01'")  # its lease has ended
-    library_of(b).sync()
-    assert await found(on_b) == {"sky.txt": AIR, "red.txt": RED}
-
-
 async def test_an_upload_that_no_queue_has_any_more_is_read_by_the_next_sync(
     a: FastAPI, b: FastAPI, on_b: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, admin: psycopg.Connection[Any]
 ) -> None:
@@ -292,16 +270,6 @@ async def test_an_upload_that_cannot_be_read_is_listed_with_the_reason_and_not_r
     assert not uploads.unread()
     assert (await on_b.delete("/api/documents/broken.pdf")).status_code == 204
     assert "broken.pdf" not in await listed(on_a)
-
-
-@pytest.mark.parametrize("name", ["../up.txt", "..%2Fup.txt", "a%2Fb.txt", "/etc/passwd.txt", ".h.txt", "run.exe"])
-async def test_a_name_that_is_none_is_refused_and_nothing_is_stored(
-    on_a: httpx.AsyncClient, admin: psycopg.Connection[Any], name: str
-) -> None:
-    path = name if "%" in name else quote(name, safe="")
-    for method in ("PUT", "DELETE"):
-        assert (await on_a.request(method, f"/api/documents/{path}", content=b"text")).status_code in (400, 404)
-    assert (count(admin, "uploads"), count(admin, "queue")) == (0, 0)
 
 
 async def test_an_upload_that_is_too_large_or_broken_off_leaves_the_old_one(

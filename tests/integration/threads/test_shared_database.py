@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import RequestError, StoreUnavailable
+from core.errors import RequestError
 from tests.integration.postgres_server import as_role, one_sentence
 from tests.turns import QUESTION, answered
 
@@ -17,9 +17,7 @@ psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip i
 from psycopg import sql  # noqa: E402
 
 from app.postgres import database  # noqa: E402
-from app.postgres.database import SharedDatabase  # noqa: E402
 from app.postgres.threads import SharedThreads  # noqa: E402
-from retrieval.postgres.database import CONNECTIONS  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 
@@ -147,29 +145,6 @@ def test_a_zero_byte_is_kept_out_of_the_database(threads: SharedThreads) -> None
     threads.end(turn, "failed", "no\0pe")
     (kept,) = threads.turns(thread)
     assert "\0" not in kept.question + (kept.message or "")
-
-
-def test_a_pool_that_is_used_up_says_so(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(SharedDatabase(postgres_url)) as shared, ExitStack() as stack:
-        for _ in range(CONNECTIONS):
-            stack.enter_context(shared.transaction())
-        monkeypatch.setattr(shared._pool, "timeout", 0.01)
-        with (
-            pytest.raises(StoreUnavailable, match="No connection for the threads and runs") as error,
-            shared.transaction(),
-        ):
-            pass
-    one_sentence(error)
-    assert error.value.retry_after
-
-
-def test_a_lost_connection_is_replaced(threads: SharedThreads, admin: psycopg.Connection[Any]) -> None:
-    thread = threads.create().id
-    admin.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    )
-    assert threads.get(thread).id == thread
 
 
 def test_nothing_outlives_a_transaction(threads: SharedThreads, postgres_url: str) -> None:

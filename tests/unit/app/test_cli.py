@@ -179,13 +179,6 @@ def test_help_lists_a_dozen_options_at_most_and_help_all_every_one(
     assert short == every
 
 
-def test_the_help_of_ask_begins_with_what_most_people_need(capsys: pytest.CaptureFixture[str]) -> None:
-    options = re.findall(r"^  (?:-h, )?(--[a-z-]+)", help_of(["--help"], capsys), re.MULTILINE)
-    assert options == "--help --docs --source --explain --json --picture --quiet --debug --help-all".split()
-    titles = re.findall(r"^(w.*|how.*):$", help_of(["--help-all"], capsys), re.MULTILINE)
-    assert titles == ["which passages to search", "how to search, draft and judge", "what to show"]
-
-
 @pytest.mark.parametrize("question", ["\u200b", "\u3164 \u2800\U000e0041"])
 def test_a_question_that_nobody_can_see_is_a_wrong_request(
     question: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -217,16 +217,3 @@ def test_an_interruption_keeps_what_was_answered(model: Model, capsys: pytest.Ca
     drafts = model.asked.count("draft")
     assert run("--set", "letters.jsonl") == 0
     assert model.asked.count("draft") == drafts
-
-
-def test_a_set_without_labels(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("bare.jsonl").write_text('{"question": "Is omega a dog?"}')
-    assert run("--set", "bare.jsonl", "--docs", "docs") == 0
-    assert "No question has a label or a reference" in capsys.readouterr().out
-
-
-def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert "\n  compare " in capsys.readouterr().out
-    assert run("--help") == 0
-    assert "--reference TEXT" in capsys.readouterr().out

@@ -29,6 +29,7 @@ from nodes.finish import disagreement
 from retrieval.filters import Filter
 from retrieval.sync_report import Advance, Failure, Skipped, Source, SyncReport, VerifyReport
 from tests.scripted import verdict
+from tests.unit.app.test_index import Shelf
 from tests.unit.app.test_screen import code
 
 FORGED = "[2] real.pdf “forged”"
@@ -56,35 +57,19 @@ HARMLESS = "harmless.txt"
 SHOWN_AS_IS = ":smile: [bold]a [link=http:other.example]b"
 
 
-class Shelf:
+def shelf_of(said: str) -> Shelf:
     """A library whose every word is hostile."""
-
-    def __init__(self, said: str) -> None:
-        path = Path("/d") / said.replace("\x00", "").replace("/", ":")
-        self.left = [Skipped(path, said)]
-        self.held = [Source(path, "indexed", 3, ""), Source(path, "failed", 0, said, said)]
-        self.report = SyncReport(failed=[Failure(path, said)], skipped=self.left, notes=[said])
-        self.found = VerifyReport(3, 2, repairs=[said], problems=[said])
-        self.path = path
-
-    def sync(self, progress: Any) -> SyncReport:
-        progress(Advance(0, 1, 0, 0.0, self.path))
-        return self.report
-
-    def verify(self, progress: Any) -> VerifyReport:
-        return self.found
-
-    def sources(self) -> list[Source]:
-        return self.held
-
-    def skipped(self) -> list[Skipped]:
-        return self.left
-
-    def roots_elsewhere(self) -> dict[Path, str]:
-        return {self.path: self.found.repairs[0]}
-
-    def excluded(self) -> set[str]:
-        return {self.found.repairs[0]}
+    path = Path("/d") / said.replace("\x00", "").replace("/", ":")
+    left = [Skipped(path, said)]
+    return Shelf(
+        held=[Source(path, "indexed", 3, ""), Source(path, "failed", 0, said, said)],
+        left=left,
+        report=SyncReport(failed=[Failure(path, said)], skipped=left, notes=[said]),
+        found=VerifyReport(3, 2, repairs=[said], problems=[said]),
+        elsewhere={path: said},
+        patterns={said: 0},
+        path=path,
+    )
 
 
 def decided(*, explain: bool = False, **what: Any) -> Callable[[str], None]:
@@ -137,7 +122,7 @@ def failing(error: Callable[[str], Exception]) -> Callable[[str], None]:
 
 
 def shelved(told: Callable[[Any, Screen], object]) -> Callable[[str], None]:
-    return lambda said: (told(Shelf(said), Screen()), None)[1]
+    return lambda said: (told(shelf_of(said), Screen()), None)[1]
 
 
 def refused(*words: str) -> Callable[[str], None]:
@@ -252,7 +237,7 @@ def on_terminal(*, width: int = 400) -> Screen:
 
 def indexing(said: str, screen: Screen) -> None:
     with screen.indexing() as advance:
-        advance(Advance(3, 10, 4, 1.0, Shelf(said).path, 2.0))
+        advance(Advance(3, 10, 4, 1.0, shelf_of(said).path, 2.0))
 
 
 def downloading(said: str, screen: Screen) -> None:
@@ -366,19 +351,3 @@ def test_json_escapes_what_is_hidden_and_parses_to_the_very_same(
     assert result["answer"] == said
     (citation,) = result["citations"]
     assert citation["passage"][citation["start"] : citation["end"]] == citation["quote"] == said
-
-
-def test_only_the_screen_prints() -> None:
-    app = Path(cli.__file__).parent
-    found = {
-        path.name: [line.strip() for line in path.read_text("utf-8").splitlines() if "print(" in line]
-        for path in sorted(app.glob("*.py"))
-        if path.name != "screen.py"
-    }
-    assert {name: lines for name, lines in found.items() if lines} == {
-        "cli.py": [
-            'print("Interrupted.", file=sys.stderr)',
-            'print(Secrets().redacted(clean(traceback.format_exc())), end="", file=sys.stderr)',
-        ],
-        "progress.py": ["screen.out.print(framed, soft_wrap=False)"],
-    }

@@ -12,7 +12,7 @@ import pytest
 
 from app import compose, libraries, stamp
 from app.cli import main, parse
-from app.evaluate import add_options, evaluate, surroundings_of
+from app.evaluate import evaluate, surroundings_of
 from app.screen import Screen
 from app.settings import load_settings
 from app.stamp import HASH_LENGTH, bare_stamp
@@ -73,12 +73,6 @@ def test_every_option() -> None:
     assert (given.balanced, given.judge, given.out, given.quiet) == (True, True, Path("here"), True)
 
 
-def test_the_options_serve_other_commands() -> None:
-    parser = argparse.ArgumentParser()
-    add_options(parser)
-    assert parser.parse_args(["letters.jsonl", "--paragraphs", "7"]).paragraphs == (7, 7)
-
-
 def test_the_table_goes_to_stdout_and_all_else_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate(options()) == 0
     out, err = capsys.readouterr()
@@ -112,18 +106,6 @@ def test_what_it_was_made_with_is_no_part_of_the_fingerprint(monkeypatch: pytest
     evaluate(options())
     bare_stamp.cache_clear()
     assert len(written()) == 4
-
-
-def test_the_rag_metrics_and_the_costs_have_tables_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate(options())
-    tables = [part.splitlines() for part in capsys.readouterr().out.split("\n\n")]
-    assert [rows[0].split("  ")[0] for rows in tables] == ["", "RAG metrics", "Cost, total"]
-    assert tables[1][0].split("  ")[-1].strip() == "both read"
-    assert "self-rag − plain" in tables[1][0]
-    precision = next(row for row in tables[1] if row.startswith("Context precision, as read"))
-    assert "+0.00" not in precision
-    assert precision.split()[-1] == "1"
-    assert "self-rag ÷ plain" in tables[2][0]
 
 
 def test_a_judge_that_gave_no_verdict_is_told(

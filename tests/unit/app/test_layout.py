@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from app.layout import EDGES, REGENERATE, REQUERY, Layout, Point
+from app.layout import EDGES, Layout, Point
 from app.server.graph_drawing import SMALL
 from app.svg import BARE, PURPOSES, RUN
 from graph.builder import build_graph
@@ -19,12 +19,6 @@ def segments(layout: Layout, edge: tuple[str, str]) -> list[tuple[Point, Point]]
     return list(pairwise(layout.route(*edge)))
 
 
-def cross(level: tuple[Point, Point], upright: tuple[Point, Point]) -> bool:
-    (left, right), (top, bottom) = sorted((level[0][0], level[1][0])), sorted((upright[0][1], upright[1][1]))
-    x, y = upright[0][0], level[0][1]
-    return x == upright[1][0] and y == level[1][1] and left < x < right and top < y < bottom
-
-
 def test_every_node_and_edge_of_the_compiled_graph_is_laid_out_and_no_other() -> None:
     compiled = build_graph(services()).get_graph()
     assert set(BARE.boxes) == set(compiled.nodes)
@@ -35,20 +29,6 @@ def test_every_node_and_edge_of_the_compiled_graph_is_laid_out_and_no_other() ->
 def test_an_edge_that_depends_on_the_state_has_its_condition() -> None:
     conditional = {(edge.source, edge.target) for edge in build_graph(services()).get_graph().edges if edge.conditional}
     assert {edge for edge, given in EDGES.items() if given.label} == conditional
-
-
-def test_both_loops_are_loops() -> None:
-    for loop in (REQUERY, REGENERATE):
-        assert set(EDGES) >= loop
-        assert {start for start, _ in loop} == {end for _, end in loop}
-
-
-@every_size
-def test_a_good_question_goes_straight_down(layout: Layout) -> None:
-    way = ["__start__", "decide", "retrieve", "grade_documents", "generate", "select", "finish", "__end__"]
-    boxes = [layout.boxes[name] for name in way]
-    assert {box.x for box in boxes} == {0}
-    assert all(one.y < other.y for one, other in pairwise(boxes))
 
 
 @every_size
@@ -74,15 +54,3 @@ def test_no_node_covers_another_or_an_edge(layout: Layout) -> None:
                 beside = max(x, to_x) <= box.left or min(x, to_x) >= box.left + box.width
                 above_or_below = max(y, to_y) <= box.top or min(y, to_y) >= box.top + box.height
                 assert beside or above_or_below, (edge, name)
-
-
-@every_size
-def test_few_edges_cross_and_no_loop_crosses_another(layout: Layout) -> None:
-    crossings = {
-        frozenset((one, other))
-        for one in EDGES
-        for other in EDGES
-        if any(cross(level, upright) for level in segments(layout, one) for upright in segments(layout, other))
-    }
-    assert len(crossings) == 8  # of two edges that share a lane two others cross each
-    assert not any(edges <= REQUERY | REGENERATE for edges in crossings)

@@ -67,12 +67,6 @@ def test_judgements_in_a_pipe_are_told_at_the_end(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "3 of 3 judgements\n"
 
 
-def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with asking(Screen(quiet=True)) as show:
-        show(tally(90))
-    assert capsys.readouterr() == ("", "")
-
-
 def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen()
     screen.live = True

@@ -111,10 +111,11 @@ def test_a_passage_is_shown_with_its_verdict_and_with_the_title_that_its_retriev
 
 def test_the_state_of_an_older_version_has_a_result() -> None:
     old = ended(MIXED, "partially_grounded", "claims_unsupported", passages=MIXED["draft"]["passages"])
-    for key in ("found", "candidates"):
+    for key in ("found", "candidates", "conflicts", "standalone"):
         del old[key]
     result = result_of(old)
     assert ([one.id for one in result.passages], result.candidates) == (["alpha", "beta"], [])
+    assert (result.conflicts, result.standalone) == ([], old["question"])
 
 
 def test_what_a_node_decided_lies_beside_its_name() -> None:
@@ -280,12 +281,6 @@ def test_conflicts_are_in_the_result_and_numbered_on_the_terminal() -> None:
     assert numbered_answer(final).endswith("\n\nThe documents disagree:\n- A. (notes.txt [1])\n- C. (notes.txt [2])")
 
 
-def test_the_result_of_an_older_checkpoint_has_no_conflicts() -> None:
-    final = ended(MIXED, "partially_grounded", "claims_unsupported")
-    del final["conflicts"]
-    assert result_of(final).conflicts == []
-
-
 def test_a_result_gives_the_turn_that_the_next_question_follows() -> None:
     final = ended(MIXED, "partially_grounded", "claims_unsupported", question="And C?", standalone="A? And C?")
     result = result_of(final)
@@ -296,9 +291,3 @@ def test_a_result_gives_the_turn_that_the_next_question_follows() -> None:
         "outcome": "partially_grounded",
     }
     assert require_conversation([result.turn()]) == [result.turn()]
-
-
-def test_the_result_of_a_checkpoint_of_an_older_version_stands_for_its_question() -> None:
-    final = ended(DIRECT, "direct", "not_needed")
-    del final["standalone"]
-    assert result_of(final).standalone == final["question"]

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from app import ask as module
-from app.ask import ask, check
+from app.ask import ask
 from app.front_door import Finished, NodeFinished
 from app.result import result_of
 from app.screen import Screen, print_error
 from app.show import show
 from app.trace import Trace
-from core.errors import RequestError
 from retrieval.filters import Filter
 from tests.scripted import candidate_of, claim, draft
 from tests.unit.app.test_result import ended
@@ -55,13 +54,6 @@ def test_a_stderr_that_was_closed_leaves_stdout_to_the_answer(
     assert capsys.readouterr().out == CODE + "\n"
 
 
-def test_the_name_of_a_file_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen()
-    show(code(source="a\x1b[2Jb.txt"), screen)
-    screen.note("a\x1b[2Jb.txt was left out")
-    assert "\x1b" not in "".join(capsys.readouterr())
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
 def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
@@ -86,11 +78,6 @@ def test_the_trace_of_a_search_tells_its_filter(
     retrieve, decide = capsys.readouterr().err.splitlines()
     assert retrieve.endswith(f"4 passages for {told}")
     assert decide.endswith("(mode always)")
-
-
-def test_a_document_whose_name_is_too_long_is_a_wrong_request() -> None:
-    with pytest.raises(RequestError, match="does not exist: check the path given to --docs"):
-        check("why", Namespace(docs=[Path("x" * 300)]))
 
 
 @pytest.mark.parametrize("option", ["--json", "--quiet"])

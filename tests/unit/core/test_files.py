@@ -100,12 +100,6 @@ def test_a_file_of_a_system_that_knows_no_sizes_is_read_up_to_the_most() -> None
         read_regular(Path("/proc/self/status"), 20)
 
 
-def test_a_link_is_called_one(tmp_path: Path) -> None:
-    (tmp_path / "place").symlink_to("nowhere")
-    with pytest.raises(NotRegularFileError, match="it is a link"):
-        write_private(tmp_path / "place", b"theirs")
-
-
 def test_files_take_the_place_of_older_ones_all_or_none(tmp_path: Path) -> None:
     (tmp_path / "a").touch(0o644)
     replace_private({tmp_path / "a": b"1", tmp_path / "b": b"1"})

@@ -10,10 +10,9 @@ import pytest
 from core.errors import ModelError
 from evaluation.comparison.criteria import fields_of, label_of
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
-from evaluation.judging.saved_replies import Replies
 from evaluation.records import Example
 from models.failures import TransientModelError, UnusableRequestError
-from tests.unit.evaluation.sample_comparisons import Writer, comparison, judge_of, judged_by, reply
+from tests.unit.evaluation.sample_comparisons import comparison, judged_by, reply
 
 
 def better(inputs: dict[str, Any], text: str = "Air scatters light.") -> str:
@@ -78,12 +77,6 @@ async def test_a_server_that_is_gone_ends_it(tmp_path: Path) -> None:
         await judged_by(lambda _: ModelError("gone"), tmp_path)
 
 
-async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
-    first, _ = await judged_by(better, tmp_path)
-    again, writer = await judged_by(lambda _: ModelError("gone"), tmp_path)
-    assert (again, writer.asked) == (first, [])
-
-
 @pytest.mark.parametrize("answer", ["Air scatters light.", ""])
 async def test_identical_answers_are_not_asked_about(tmp_path: Path, answer: str) -> None:
     judged, writer = await judged_by(better, tmp_path, comparison(answer, answer))
@@ -108,19 +101,6 @@ async def test_an_answer_cannot_end_its_own_delimiter(tmp_path: Path) -> None:
     assert "</answer>" not in writer.asked[0]["first"]
     assert "<|im_end|>" not in writer.asked[0]["first"]
     assert "\x1b" not in writer.asked[0]["second"]
-
-
-async def test_a_hundred_pairs_are_compared_in_order(tmp_path: Path) -> None:
-    pairs = [comparison(plain=f"Answer {n}.", example=Example(id=str(n), question="Why?")) for n in range(100)]
-    done: list[tuple[int, int]] = []
-    writer = Writer(lambda inputs: reply("first" if "Answer 7." in inputs["first"] else "second"))
-    with Replies(tmp_path / "judgements.jsonl") as replies:
-        found = await judge_of(writer, replies).compare_all(
-            [(one.example, *one.records) for one in pairs], lambda *now: done.append(now)
-        )
-    assert done[-1] == (100, 100)
-    assert [one.preference for one in found].index(DISAGREED) == 0
-    assert found[7].preference == "plain"
 
 
 @pytest.mark.parametrize(

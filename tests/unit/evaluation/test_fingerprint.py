@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation import self_rag, systems
-from evaluation.fingerprint import ROOT, digest, digest_of_code, fingerprint
+from evaluation.fingerprint import digest, digest_of_code, fingerprint
 
 Written = Callable[..., str]
 
@@ -56,11 +55,6 @@ def test_a_file_more_or_moved_has_another_digest(written: Written, tmp_path: Pat
 def test_code_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         digest_of_code(("none.py",), tmp_path)
-
-
-@pytest.mark.parametrize("code", [self_rag.CODE, systems.PLAIN_CODE, systems.CLOSED_BOOK])
-def test_the_code_of_every_system_is_there(code: tuple[str, ...]) -> None:
-    assert all((ROOT / entry).exists() for entry in code)
 
 
 def test_name_settings_and_code_count() -> None:

@@ -74,14 +74,6 @@ def test_a_foreign_marker_makes_no_folder_its_own(tmp_path: Path, text: str) -> 
         require_own(tmp_path)
 
 
-@pytest.mark.timeout(20)
-def test_a_fifo_named_as_records_are_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / NAME)
-    os.mkfifo(tmp_path / MARKER)
-    with pytest.raises(RequestError, match="eval did not write"):
-        require_own(tmp_path)
-
-
 def test_a_link_to_answers_elsewhere_makes_no_folder_its_own(tmp_path: Path) -> None:
     answers(tmp_path / "elsewhere")
     (tmp_path / "foreign").mkdir()

@@ -64,13 +64,6 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_text() == '{"key": "torn'
 
 
-@pytest.mark.timeout(20)
-def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(NotRegularFileError):
-        opened(tmp_path / "pipe")
-
-
 def test_a_file_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(json_lines.LARGEST + 1)

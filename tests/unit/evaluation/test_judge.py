@@ -109,12 +109,6 @@ def kept_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def tear(path: Path, torn: bytes) -> None:
-    """Put a torn line in place of the last one."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-1]) + torn)
-
-
 async def test_faithfulness_is_the_share_of_claims_that_are_fully_supported(store: Path) -> None:
     model = Model(support={"It is Tuesday.": "no support", "Birds fly.": "partially supported"})
     answer = "Air scatters light. It is Tuesday. Birds fly. Light is blue."
@@ -370,13 +364,6 @@ async def test_a_second_run_asks_nothing_and_finds_the_same(store: Path) -> None
     assert {row["kind"] for row in rows} == {"faithfulness", "questions", "preference"}
 
 
-async def test_a_changed_answer_is_judged_anew(store: Path) -> None:
-    await judge(Model(), [answered("plain", "Sea.")], store)
-    again = Model()
-    await judge(again, [answered("plain", "Salt.")], store)
-    assert len(again.asked) == 2
-
-
 async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -> None:
     model = Model(fails_on="preference")
     with pytest.raises(ModelError, match="gone"):
@@ -386,16 +373,6 @@ async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -
     again = Model()
     await judge(again, RUN, store)
     assert len(again.asked) == 8 - kept
-
-
-@pytest.mark.parametrize("torn", [b'{"key": "abc", "reply"', b'{"key": "abc", "reply": "\xc3', b"{"])
-async def test_a_torn_last_line_is_cut_off_and_its_question_asked_again(torn: bytes, store: Path) -> None:
-    once = await judge(Model(), RUN, store)
-    tear(store, torn)
-    again = Model()
-    assert await judge(again, RUN, store) == once
-    assert len(again.asked) == 1
-    assert len(kept_in(store)) == 8
 
 
 async def test_two_systems_with_one_answer_share_its_judgement(store: Path) -> None:

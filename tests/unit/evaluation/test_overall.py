@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelError
 from evaluation.comparison.compared_set import compare_all
 from evaluation.comparison.comparison import Comparison
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, UNREADABLE, Judged
@@ -160,15 +159,6 @@ async def test_its_text_is_left_out_with_a_sentence(says: Any, preferred: str, w
     found, _ = await prose(says, tmp_path)
     assert (found.text, found.preferred) == ("", preferred)
     assert why in (found.left_out or "")
-
-
-async def test_answers_are_shown_unjudged_when_the_judge_goes_away(tmp_path: Path) -> None:
-    one = comparison()
-    writer = Writer(lambda _: ModelError("gone"))
-    with Replies(tmp_path / "judgements.jsonl") as replies:
-        compared, failure = await compare_all("set", [one.example], list(one.records), judge_of(writer, replies))
-    assert str(failure) == "gone"
-    assert [one.preference for one in compared.comparisons] == ["not_judged"]
 
 
 async def test_a_single_question_has_no_overall_analysis(tmp_path: Path) -> None:

@@ -354,14 +354,3 @@ def test_the_sets_that_ship_name_documents_that_ship(path: Path) -> None:
     texts = [document.read_text() for document in dataset.documents if document.suffix != ".pdf"]
     golds = [gold.text for example in dataset.examples for gold in example.gold if gold.text]
     assert all(any(gold in text for text in texts) for gold in golds) or len(texts) < len(names)
-
-
-def test_the_phrasings_are_of_the_practice_set_and_none_of_its_questions() -> None:
-    practice, phrasings = (
-        load(ROOT / "data" / "examples" / name, Path("unused")).examples
-        for name in ("rag-practice.jsonl", "rag-practice-phrasings.jsonl")
-    )
-    assert [example.route for example in practice].count("direct") == 3
-    assert (len(practice), len(phrasings)) == (11, 20)
-    assert not {example.question for example in practice} & {example.question for example in phrasings}
-    assert {example.references for example in phrasings} == {example.references for example in practice}

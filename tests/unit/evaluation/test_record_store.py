@@ -124,34 +124,6 @@ def test_a_file_that_cannot_be_opened_leaves_no_lock(path: Path) -> None:
     Store(path).close()
 
 
-def test_half_characters_are_written(path: Path) -> None:
-    with Store(path) as store:
-        store.append(OURS.fingerprint, record("1", answer="\ud83d"))
-    with Store(path) as store:
-        said = store.done(OURS, example("1"))
-        assert said is not None
-        assert said["answer"] == "\ud83d"
-
-
-def test_a_file_of_lines_that_are_not_ours_is_not_cut(path: Path) -> None:
-    filled(path, "1")
-    path.write_bytes(path.read_bytes() + b"a last line of mine")
-    with Store(path) as store:
-        assert store.damaged == 1
-        store.append(OURS.fingerprint, record("2"))
-    assert path.read_bytes().splitlines()[1] == b"a last line of mine"
-    with Store(path) as store:
-        assert store.done(OURS, example("2"))
-
-
-def test_a_record_without_a_name_is_a_damaged_line(path: Path) -> None:
-    filled(path, "1")
-    line = path.read_text().replace('"system": "ours"', '"system": ["ours"]')
-    path.write_text(line + line.replace('"record": {', '"record": {"x": ' + "[" * 900))
-    with Store(path) as store:
-        assert store.damaged == 2
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 import unicodedata
 from functools import cache
 from html.parser import HTMLParser
@@ -17,8 +16,8 @@ from evaluation.judging.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Record
-from evaluation.reporting import charts, report
-from evaluation.reporting.charts import calibration, chip, overview, relevance, risk_coverage
+from evaluation.reporting import charts
+from evaluation.reporting.charts import calibration, chip, overview, risk_coverage
 from evaluation.reporting.failure_page import failures, kinds_of
 from evaluation.reporting.markup import Html
 from evaluation.reporting.report import page, write_report
@@ -205,12 +204,6 @@ def test_a_report_hides_nothing_whatever_it_is_of(tmp_path: Path) -> None:
     assert "self-rag ab" in " ".join(ElementTree.fromstring(picture).itertext())  # noqa: S314
 
 
-def test_a_systems_name_is_drawn_without_what_xml_forbids() -> None:
-    made = [record("1", "a\x1b\x00b", seen=[seen("Turing", 0.6)])]
-    (panel,) = relevance(summarise([example("1", answerable=True, gold=GOLD, references=("Turing",))], made))
-    assert "ab" in " ".join(ElementTree.fromstring(panel).itertext())  # noqa: S314
-
-
 @pytest.mark.parametrize("examples", [[], [Example(id="1", question="?")]])
 def test_a_report_of_next_to_nothing_is_written(tmp_path: Path, examples: list[Example]) -> None:
     everything = [record("1")]
@@ -278,18 +271,3 @@ def test_the_page_has_the_rag_metrics_the_costs_and_what_the_judge_left_open() -
         r"self-rag / plain\s+0\s+0\s+0\s+0\s+0\s+1\s+–",
     ):
         assert re.search(expected, text), expected
-
-
-def test_a_report_replaces_the_last_one_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "page", lambda name, *_: f"the page of {name}")
-    summary = summarise(EXAMPLES, records())
-    paths = write_report(tmp_path, Dataset("set", ()), EXAMPLES, records(), summary)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
-    once = {path.name: path.read_bytes() for path in paths}
-    (tmp_path / "overview.svg").unlink()
-    (tmp_path / "overview.svg").symlink_to(tmp_path / "metrics.csv")
-    with pytest.raises(OSError, match="it is a link"):
-        write_report(tmp_path, Dataset("other", ()), EXAMPLES, records("other"), summary)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if not path.is_symlink()} == {
-        name: content for name, content in once.items() if name != "overview.svg"
-    }

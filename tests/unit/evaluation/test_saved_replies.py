@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -54,36 +52,3 @@ def test_a_key_tells_models_roles_and_words_apart() -> None:
         key_of("a", [HumanMessage("y")]),
     }
     assert len(keys) == 4
-
-
-async def test_a_torn_reply_is_cut_off_and_a_foreign_line_kept(tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
-    path.write_text('{"key": "a", "reply": "no"}\n{"key": "b", "repl')
-    with Replies(path) as replies:
-        assert await replies.get_or_ask("a", {}, yes) == "no"
-    assert lines_of(path) == ['{"key": "a", "reply": "no"}']
-    path.write_text("a line of mine")
-    with Replies(path) as replies:
-        assert await replies.get_or_ask("a", {}, yes) == "yes"
-    assert lines_of(path)[0] == "a line of mine"
-
-
-def test_a_deep_line_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "replies.jsonl").write_text('{"key": ' + "[" * 100_000 + "\n")
-    with Replies(tmp_path / "replies.jsonl"):
-        pass
-
-
-@pytest.mark.timeout(20)
-def test_what_is_no_file_is_named(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "replies.jsonl")
-    with pytest.raises(RequestError, match="it is not a regular file"), Replies(tmp_path / "replies.jsonl"):
-        pass
-
-
-def test_replies_are_for_the_user_alone(tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
-    path.touch(0o644)
-    path.chmod(0o644)
-    with Replies(path):
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600

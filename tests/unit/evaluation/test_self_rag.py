@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ModelError, RequestError
+from core.errors import ModelError
 from core.types import Stop
 from evaluation.records import Example, Record
 from evaluation.self_rag import confidence_of, record_of, self_rag
@@ -95,22 +95,6 @@ async def test_read_is_what_was_relevant_of_the_search_that_was_drafted_from() -
     assert [one["text"] for one in said["read"]] == [AIR]
 
 
-async def test_an_abstention_read_what_its_best_draft_was_written_from() -> None:
-    withheld = await ask(
-        ScriptedGenerator(drafts=[GOOD]), critic(support="no support"), limits=Limits(rewrites=0, drafts=1)
-    )
-    assert (withheld["outcome"], [one["text"] for one in withheld["read"]]) == ("abstained", [AIR])
-
-
-async def test_each_of_several_drafts_reads_its_own_passage_and_the_best_counts() -> None:
-    search = ScriptedRetriever(always=[SALT, AIR])
-    judge = critic(relevance="relevant")
-    said = await ask(
-        ScriptedGenerator(drafts=["Salt makes ice melt in Peru.", GOOD]), judge, search, strategy="per-passage"
-    )
-    assert [one["text"] for one in said["read"]] == [AIR]
-
-
 async def test_an_abstention_has_no_answer_and_no_confidence() -> None:
     said = await ask(ScriptedGenerator(), search=ScriptedRetriever(always=[SALT]), limits=Limits(rewrites=0))
     assert (said["outcome"], said["stop_reason"], said["read"]) == ("abstained", "nothing_relevant", [])
@@ -181,18 +165,6 @@ def test_a_model_that_fails_beside_a_limit_is_an_error_too() -> None:
 async def test_a_critic_that_is_gone_took_no_route() -> None:
     said = await ask(ScriptedGenerator(), critic(retrieve=ModelError("Gone.")))
     assert (said["error"], said["route"], said["outcome"]) == ("Gone.", None, "stopped")
-
-
-async def test_a_question_that_cannot_be_asked_is_for_the_run_to_tell() -> None:
-    with pytest.raises(RequestError, match="shorten it"):
-        await ask(ScriptedGenerator(), question="x" * 10_000)
-
-
-async def test_more_loops_than_the_models_limits_are_allowed() -> None:
-    many = [f"query {i}" for i in range(20)]
-    search = ScriptedRetriever(always=[SALT])
-    said = await ask(ScriptedGenerator(queries=many), search=search, limits=Limits(rewrites=20, model_calls=100))
-    assert len(said["queries"]) == 21
 
 
 def test_a_fingerprint_depends_on_name_and_settings() -> None:

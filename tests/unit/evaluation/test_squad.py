@@ -1,7 +1,6 @@
 """SQuAD 2.0: whose questions are taken, which documents are written, and what is gold."""
 
 import json
-import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -141,22 +140,6 @@ def test_a_folder_that_cannot_be_written(squad: Any, tmp_path: Path) -> None:
     (tmp_path / "documents").write_text("a file")
     with pytest.raises(RequestError, match=r"cannot be written into .*documents .*--out"):
         squad({"data": ARTICLES})
-
-
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_paragraphs_are_written_into_files_alone(squad: Any, tmp_path: Path, kind: str) -> None:
-    (folder,) = squad({"data": ARTICLES}).documents
-    (tmp_path / "target").write_text("Mine.")
-    place = folder / "paragraph-01.txt"
-    place.unlink()
-    if kind == "link":
-        place.symlink_to(tmp_path / "target")
-    else:
-        os.mkfifo(place)
-    with pytest.raises(RequestError, match=r"cannot be written into .*documents \(it is "):
-        squad({"data": ARTICLES})
-    assert (tmp_path / "target").read_text() == "Mine."
 
 
 @pytest.mark.parametrize("place", ["documents", "the set's own"])

@@ -48,13 +48,6 @@ async def test_plain_reads_all_that_was_found_and_gives_its_draft() -> None:
     assert [one["text"] for one in read_by(said)] == [AIR.page_content, SALT.page_content]
 
 
-async def test_plain_reads_no_more_than_k() -> None:
-    said = await asked(
-        plain(services(ScriptedGenerator(drafts=["A."]), retriever=ScriptedRetriever(always=[AIR, SALT])), Context(k=1))
-    )
-    assert [seen["text"] for seen in said["seen"]] == [AIR.page_content]
-
-
 async def test_closed_book_searches_nothing() -> None:
     search = ScriptedRetriever()
     writer = ScriptedGenerator(direct=["Because of the air."])

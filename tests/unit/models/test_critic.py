@@ -268,13 +268,6 @@ async def test_a_failure_after_the_retries_is_unknown_and_says_why() -> None:
     model.done()
 
 
-async def test_a_failure_does_not_change_how_the_model_is_asked() -> None:
-    judge, model = critic(*[StatusError(500)] * 3, reply("yes", top=[("yes", -0.1)]))
-    await judge.choose(BLUE, thing="the sky")
-    assert (await judge.choose(BLUE, thing="the sky"))["probabilities"] == {"blue": 1.0, "other": 0.0}
-    model.done()
-
-
 @pytest.mark.parametrize("status", [401, 403, 404])
 async def test_what_no_retry_mends_is_raised(status: int) -> None:
     judge, _ = critic(StatusError(status))
@@ -343,12 +336,6 @@ async def test_an_unknown_verdict_is_not_explained() -> None:
     judge, model = critic(reply("Paris", top=[("Paris", -0.1)]), reply("Paris"))
     assert (await judge.choose(BLUE, explain=True, thing="grass"))["label"] == UNKNOWN
     model.done()
-
-
-async def test_a_critic_can_be_tried_alone() -> None:
-    judge = Critic(Chat(lambda: ScriptedChat(script=[reply("no", top=[("no", -0.1)]), "It is green."]), "the judge"))
-    found = await judge.choose(BLUE, explain=True, thing="grass")
-    assert (found["label"], found["reason"]) == ("other", "It is green.")
 
 
 def test_the_schema_holds_the_replies_and_nothing_else() -> None:

@@ -4,7 +4,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.errors import ModelError
 from models.chat import Chat
 from models.generator import Generator
-from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget
+from tests.scripted import ScriptedChat, reply, roomy_budget
 
 ASK = ChatPromptTemplate.from_messages([("human", "Why is {thing} blue?")])
 
@@ -27,28 +27,3 @@ async def test_an_empty_reply_is_an_error(said: str) -> None:
     writer, _ = generator(reply(said))
     with pytest.raises(ModelError, match="the writer gave an empty answer"):
         await writer.write(ASK, max_tokens=9, thing="the sky")
-
-
-async def test_a_reply_far_longer_than_was_asked_for_is_an_error() -> None:
-    writer, _ = generator(reply("on and " * 1000))
-    with pytest.raises(ModelError, match="7,000 characters where 9 tokens were asked for"):
-        await writer.write(ASK, max_tokens=9, thing="the sky")
-
-
-async def test_a_refusal_is_an_error_that_says_so() -> None:
-    refusal = reply("")
-    refusal.additional_kwargs["refusal"] = "I cannot help with that."
-    writer, _ = generator(refusal)
-    with pytest.raises(ModelError, match="the writer refused to answer"):
-        await writer.write(ASK, max_tokens=9, thing="the sky")
-
-
-async def test_a_failure_is_raised() -> None:
-    writer, _ = generator(StatusError(500, "overloaded"))
-    with pytest.raises(ModelError, match="overloaded"):
-        await writer.write(ASK, max_tokens=9, thing="the sky")
-
-
-async def test_a_generator_can_be_tried_alone() -> None:
-    writer = Generator(Chat(lambda: ScriptedChat(script=["Blue."]), "the writer"))
-    assert await writer.write(ASK, max_tokens=9, thing="the sky") == "Blue."

@@ -49,21 +49,6 @@ def test_only_what_fits_is_found(store: PassageStore, filter_: Filter, months: s
     assert {document.page_content.split()[-1].rstrip(".") for document in found} == set(months.split())
 
 
-@pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
-@pytest.mark.parametrize(
-    ("filter_", "months"),
-    [(None, "April May July"), (Filter(sources=("*.html", "notes.txt")), "July"), (Filter(pages=(2, 2)), "May")],
-)
-def test_what_is_not_visible_is_not_found_whatever_the_filter(
-    store: PassageStore, filter_: Filter | None, months: str, search: str
-) -> None:
-    retriever = store.as_retriever(
-        search_kwargs={"visible": lambda path: not path.startswith(b"/law/news/"), "search": search}
-    )
-    found = retriever.invoke("when is the tax due", k=9, filter=filter_)
-    assert {document.page_content.split()[-1].rstrip(".") for document in found} == set(months.split())
-
-
 def test_a_filter_may_be_given_as_its_fields(store: PassageStore) -> None:
     (found,) = store.similarity_search("tax", k=9, filter={"pages": (2, 2)})
     assert found.metadata["page"] == 2

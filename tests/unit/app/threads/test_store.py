@@ -39,17 +39,6 @@ def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path
         assert thread not in path.name
 
 
-def test_old_threads_are_deleted_but_not_what_is_being_answered(threads: Threads, tmp_path: Path) -> None:
-    old, busy, new = threads.create().id, threads.create().id, threads.create().id
-    answered(threads, old, "Who is SECRETPERSON?")
-    with sqlite3.connect(tmp_path / "threads" / NAME) as database:
-        database.execute("UPDATE threads SET updated = '2020-01-01' WHERE id != ?", (new,))
-    database.close()
-    with threads.lock(busy), closing(Threads(tmp_path / "threads", keep_days=30)) as again:
-        assert {one.id for one in again.list()} == {busy, new}
-    assert b"SECRETPERSON" not in (tmp_path / "threads" / NAME).read_bytes()
-
-
 def test_checkpoints_that_a_kill_left_are_removed(threads: Threads, tmp_path: Path) -> None:
     done, cut_off = answered(threads, threads.create().id), asked(threads, threads.create().id)
     for turn in (done, cut_off):

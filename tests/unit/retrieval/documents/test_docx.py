@@ -95,14 +95,6 @@ def test_a_style_that_hides_a_paragraph_hides_its_runs_but_those_that_say_otherw
     assert text_of(docx(body, hidden)) == "Yes.\n\nAlso."
 
 
-def test_styles_that_are_based_on_each_other_do_no_harm() -> None:
-    circle = styles(
-        '<w:style w:type="character" w:styleId="A"><w:basedOn w:val="B"/></w:style>'
-        '<w:style w:type="character" w:styleId="B"><w:basedOn w:val="A"/></w:style>'
-    )
-    assert text_of(docx(p("Seen.", run='<w:rStyle w:val="A"/>'), circle)) == "Seen."
-
-
 def test_deleted_text_and_comments_are_left_out_and_insertions_kept() -> None:
     body = (
         "<w:p><w:del><w:r><w:delText>Old.</w:delText></w:r></w:del><w:ins><w:r><w:t>New.</w:t></w:r></w:ins>"
@@ -235,14 +227,6 @@ def test_long_chains_of_styles_are_followed_once(base: int) -> None:
     hidden = p("No.", paragraph='<w:pStyle w:val="s6000"/>')
     with bounded():
         assert text_of(docx(hidden + p("Yes."), styles(first + chain))) == "Yes."
-
-
-def test_styles_in_a_circle_hide_nothing() -> None:
-    circle = "".join(
-        f'<w:style w:type="paragraph" w:styleId="s{number}"><w:basedOn w:val="s{(number + 1) % 3}"/></w:style>'
-        for number in range(3)
-    )
-    assert text_of(docx(p("Yes.", paragraph='<w:pStyle w:val="s1"/>'), styles(circle))) == "Yes."
 
 
 def field(kind: str) -> str:

@@ -23,19 +23,6 @@ def test_plain_text_is_one_document(tmp_path: Path, name: str) -> None:
     assert document.metadata == {"source": str(path), "page": None, "row": None, "date": None}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
-def test_text_in_any_encoding(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "text.txt"
-    path.write_bytes("Un café à Noël, déjà.".encode(encoding))
-    assert load(path)[0].page_content == "Un café à Noël, déjà."
-
-
-def test_invalid_utf_8_is_read_with_a_mark(tmp_path: Path) -> None:
-    path = tmp_path / "text.txt"
-    path.write_bytes("naïve café".encode() + b"\xff end")
-    assert load(path)[0].page_content == "naïve café\ufffd end"
-
-
 def test_a_pdf_is_known_without_its_suffix(tmp_path: Path) -> None:
     path = tmp_path / "download"
     path.write_bytes(pdf(["A page."]))

@@ -156,30 +156,6 @@ def test_a_question_in_a_language_without_spaces_finds_its_passage_by_words(
         assert best.page_content == LANGUAGES[place]
 
 
-SECTIONS = [
-    ("Newline in a constant.", "Compiler error C2001", "Remarks"),
-    ("Missing a right parenthesis.", "Compiler error C2059", None),
-    ("Deprecated.", "Linker errors", "Error LNK1104 > Remarks"),
-    ("Deprecated.", "Linker errors", "Error LNK1105 > Remarks"),
-]
-
-
-@pytest.mark.parametrize(
-    ("question", "place"), [("What is C2001?", 0), ("error C2059", 1), ("What does LNK1105 mean?", 3)]
-)
-@pytest.mark.parametrize("ranked", [10_000, 0])
-def test_a_passage_is_found_by_its_title_and_headings(
-    tmp_path: Path, question: str, place: int, ranked: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(words, "_RANKED", ranked)
-    above = [{"title": title} | ({"heading": heading} if heading else {}) for _, title, heading in SECTIONS]
-    with store_of([text for text, *_ in SECTIONS], tmp_path, above) as store:
-        best, *_ = found_ = store.similarity_search(question, k=4, search="bm25")
-        assert best.metadata["title"] == SECTIONS[place][1]
-        assert best.metadata.get("heading") == SECTIONS[place][2]
-        assert len(found_) == len({(one.page_content, one.metadata.get("heading")) for one in found_})
-
-
 def test_a_title_of_10000_characters_is_kept_whole_for_the_caller_and_indexed_in_part(tmp_path: Path) -> None:
     title = "begin " + "very " * 2_000 + "end"
     with store_of(["A text."], tmp_path, [{"title": title, "heading": ["no text"]}]) as store:

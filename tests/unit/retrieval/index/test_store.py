@@ -9,7 +9,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.index.texts import put_texts
-from core.errors import ModelError, RequestError
+from core.errors import ModelError
 from retrieval.index.store import PassageStore
 from tests.unit.retrieval.fakes import BagOfWords, store_of
 
@@ -53,16 +53,6 @@ def test_a_passage_found_says_where_it_is_from_and_how_near(store: PassageStore)
     assert 0.3 < found.metadata["similarity"] < 1
 
 
-@pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
-def test_each_way_of_searching_finds_the_passage(store: PassageStore, search: str) -> None:
-    (found,) = store.similarity_search("molecular weight of aspirin", k=1, search=search)  # type: ignore[arg-type]
-    assert found.page_content == TEXTS[1]
-
-
-def test_words_are_found_in_other_forms(store: PassageStore) -> None:
-    assert store.similarity_search("runner", k=1, search="bm25")[0].page_content == TEXTS[3]
-
-
 def test_an_unknown_way_of_searching_is_an_error(store: PassageStore) -> None:
     with pytest.raises(ValueError, match="search is 'magic'"):
         store.similarity_search("x", search="magic")  # type: ignore[arg-type]
@@ -93,21 +83,6 @@ def test_copies_do_not_fill_the_places(tmp_path: Path) -> None:
             assert len({" ".join(d.page_content.lower().split()) for d in found}) == 4
 
 
-def test_fewer_passages_than_asked_for_are_all_given(store: PassageStore) -> None:
-    assert len(store.similarity_search("mortgage", k=10)) == 4
-    assert store.similarity_search("mortgage", k=0) == []
-
-
-@pytest.mark.parametrize("question", ["", "?", "\x00\ud800", 'AND "', "x" * 100_000])
-def test_any_question_gets_an_answer(store: PassageStore, question: str) -> None:
-    assert len(store.similarity_search(question, k=2)) == 2
-
-
-def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
-    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="bow") as store:
-        assert store.similarity_search("anything") == []
-
-
 async def test_a_retriever_takes_k_for_each_call(store: PassageStore) -> None:
     retriever = store.as_retriever()
     assert len(await retriever.ainvoke("mortgage")) == 4
@@ -122,27 +97,10 @@ def test_a_retriever_may_demand_a_score(store: PassageStore) -> None:
     assert [document.page_content for document in retriever.invoke("points on a mortgage")] == [TEXTS[0]]
 
 
-def test_an_equal_text_is_embedded_once(tmp_path: Path) -> None:
-    model = BagOfWords()
-    with store_of(["twice", "twice", "once"], tmp_path, model=model) as store:
-        put_texts(store, ["once"])
-    assert sorted(model.texts) == ["once", "twice"]
-
-
 def test_texts_are_embedded_in_batches(tmp_path: Path) -> None:
     model = BagOfWords()
     with store_of([f"text {number}" for number in range(150)], tmp_path, model=model):
         assert model.calls == [64, 64, 22]
-
-
-def test_a_store_of_another_model_is_refused(tmp_path: Path) -> None:
-    with store_of(TEXTS, tmp_path, name="first"):
-        pass
-    with PassageStore.open(tmp_path, BagOfWords(), embedding_name="second") as store:
-        with pytest.raises(RequestError, match="made with the embedding model first, not with second"):
-            store.similarity_search("x")
-        with pytest.raises(RequestError, match="made with the embedding model first"):
-            put_texts(store, ["x"])
 
 
 def test_a_model_that_gives_nonsense_is_named(tmp_path: Path) -> None:

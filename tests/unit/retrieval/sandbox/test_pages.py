@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from core.errors import RequestError
 from retrieval.sandbox import pages
 from retrieval.sandbox.pages import PageReader
 from retrieval.sandbox.replies import ReadLimits
@@ -96,13 +95,6 @@ def test_what_is_gone_or_no_pdf_or_not_on_the_page_is_nothing(path: Path, tmp_pa
         assert reader.place_quote(path, 2, QUOTE, hash_of(path))
 
 
-def test_a_repeated_quote_is_told_by_the_rest_of_its_passage(path: Path) -> None:
-    path.write_bytes(pdf(["One [is so]. Two [is so]."]))
-    with PageReader() as reader:
-        assert reader.place_quote(path, 1, "[is so].", hash_of(path)) is None
-        assert reader.place_quote(path, 1, "[is so].", hash_of(path), before="One ", after=" Two [is so].")
-
-
 def forms(depth: int) -> bytes:
     """Return a page with a form that draws another ten times, and so on: 10 ** depth words."""
     objects = [
@@ -155,11 +147,6 @@ def test_what_a_hostile_document_does_to_its_reader_costs_the_page_alone(
     with PageReader(ReadLimits(seconds=PATIENCE, memory=1_000_000_000), command=child(tmp_path, body)) as reader:
         assert reader.place_quote(path, 1, QUOTE, hash_of(path)) is None
         assert reader.place_quote(path, 2, QUOTE, hash_of(path))
-
-
-def test_without_a_process_the_error_says_so(path: Path) -> None:
-    with PageReader(command=["/no/such/program"]) as reader, pytest.raises(RequestError, match="cannot be started"):
-        reader.place_quote(path, 2, QUOTE, hash_of(path))
 
 
 def test_a_closed_reader_shows_nothing_and_starts_no_process(path: Path) -> None:

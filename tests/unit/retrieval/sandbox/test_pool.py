@@ -106,13 +106,6 @@ def test_one_process_reads_hundreds_of_files_and_then_makes_room(tmp_path: Path)
     assert len(set(pids)) == 2
 
 
-def test_one_process_serves_several_calls(tmp_path: Path) -> None:
-    command = child(tmp_path, "def parse(path, data): return text(os.getpid())")
-    paths = write(tmp_path / "d", ["a.txt"])
-    with Readers(workers=1, command=command) as readers:
-        assert texts(list(readers.read(paths))) == texts(list(readers.read(paths)))
-
-
 def test_a_process_that_has_grown_is_replaced(tmp_path: Path) -> None:
     body = """
         kept = []
@@ -153,15 +146,6 @@ def test_who_stops_early_leaves_no_process(tmp_path: Path, workers: int) -> None
     assert children() == before
 
 
-def test_an_exception_leaves_no_process(tmp_path: Path) -> None:
-    before = children()
-    paths = write(tmp_path / "d", [f"{number}.txt" for number in range(20)])
-    with pytest.raises(ZeroDivisionError), Readers(workers=2) as readers:  # noqa: PT012
-        for number, _ in enumerate(readers.read(paths)):
-            1 / (2 - number)
-    assert children() == before
-
-
 def test_a_new_call_ends_the_one_before(tmp_path: Path) -> None:
     body = """
         def parse(path, data):
@@ -197,11 +181,6 @@ def test_a_process_that_cannot_be_started_is_named_in_one_sentence(tmp_path: Pat
     ):
         list(readers.read(write(tmp_path / "d", ["a.txt"])))
     assert children() == before
-
-
-def test_no_files_need_no_process() -> None:
-    with Readers() as readers:
-        assert list(readers.read([])) == []
 
 
 class Instant:
