@@ -15,7 +15,6 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from app.mcp_server.server import new_server
 from app.options import as_text
-from app.server.access import LARGEST_BODY
 from app.server.errors import NotFoundError, refusal
 
 if TYPE_CHECKING:
@@ -115,7 +114,6 @@ class McpEndpoint:
         self._sessions = StreamableHTTPSessionManager(
             new_server(lambda context: ServedBackend(service, cast("Request", context.request)), writing),
             security_settings=security_of(access),
-            max_request_body_size=LARGEST_BODY,
             session_idle_timeout=SESSION_SECONDS,
             max_sessions=MOST_SESSIONS,
         )
