@@ -12,11 +12,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from sse_starlette.sse import AppStatus
 
 from app.mcp_server.server import new_server
 from app.options import as_text
-from app.server.access import LARGEST_BODY
 from app.server.errors import NotFoundError, refusal
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS = 1_000  # of clients older than the protocol of 2026-07-28, which has none
 SESSION_SECONDS = 3_600.0  # without a request
-# The package would cut what is being answered at SIGTERM, for which the server waits.
-AppStatus.enable_automatic_graceful_drain = False
 
 
 class ServedBackend:
@@ -118,7 +114,6 @@ class McpEndpoint:
         self._sessions = StreamableHTTPSessionManager(
             new_server(lambda context: ServedBackend(service, cast("Request", context.request)), writing),
             security_settings=security_of(access),
-            max_request_body_size=LARGEST_BODY,
             session_idle_timeout=SESSION_SECONDS,
             max_sessions=MOST_SESSIONS,
         )

@@ -103,9 +103,9 @@ async def ask(backend: Backend, given: AskArguments, report: Report) -> AskResul
     run = await backend.start(as_text(given.question), given.context())
     with backend.runs.attended(run):
         async for event in run.follow():
-            if event and event.kind == "node_started":
+            if event.kind == "node_started":
                 await report(f"{event.data['node']} started")
-            elif event and event.kind == "node_finished":
+            elif event.kind == "node_finished":
                 await report(f"{event.data['node']} finished: {event.data['summary']}")
     if run.error:
         raise run.error if isinstance(run.error, SelfRAGError) else SelfRAGError(INTERNAL)

@@ -22,7 +22,7 @@ from app.server.graph_drawing import graph_drawing
 from app.server.names import named
 from app.server.runs import Run
 from app.server.service import CHOICES, UNNAMED, AskOptions, Service
-from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
+from app.server.streams import EventStream, wait_for
 from app.text_to_check import TextToCheck, text_of
 from core.text import as_json
 from core.types import Citation, Outcome, Turn
@@ -299,9 +299,5 @@ def json_api(service: Service) -> APIRouter:
 
 
 async def _encoded(run: Run, after: int) -> AsyncGenerator[bytes, None]:
-    async for event in run.follow(after, idle=KEEP_ALIVE):
-        yield (
-            format_sse_event(data_str=as_json(named(event.data)), event=event.kind, id=str(event.number))
-            if event
-            else COMMENT
-        )
+    async for event in run.follow(after):
+        yield format_sse_event(data_str=as_json(named(event.data)), event=event.kind, id=str(event.number))

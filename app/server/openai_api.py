@@ -19,7 +19,7 @@ from app.server.messages import TASK, Message, conversation_before, question_of
 from app.server.names import named
 from app.server.runs import Run, RunEvent
 from app.server.service import AskOptions, Service
-from app.server.streams import COMMENT, KEEP_ALIVE, EventStream, wait_for
+from app.server.streams import EventStream, wait_for
 from app.trace import describe
 from core.errors import ModelError, RequestError
 from core.passages import place_of
@@ -127,7 +127,7 @@ def openai_api(service: Service) -> APIRouter:
         run = await service.start(question, context, str(request.state.owner), conversation=conversation)
         answer = _Answer(service, run, str(request.base_url), include_usage=include_usage)
         if asked.stream:
-            return EventStream(answer.chunks(), {"X-Run-Id": run.id})
+            return EventStream(answer.chunks(), headers={"X-Run-Id": run.id})
         with service.runs.attended(run):
             await wait_for(run, request)
         return answer.whole()
@@ -163,10 +163,8 @@ class _Answer:
         made = self._made
         with self._runs.attended(self._run):
             yield made.chunk({"role": "assistant", "content": ""})
-            async for event in self._run.follow(idle=KEEP_ALIVE):
-                if event is None:
-                    yield COMMENT
-                elif line := _line_of(event):
+            async for event in self._run.follow():
+                if line := _line_of(event):
                     yield made.chunk({"reasoning_content": line}, event=_status(line.strip()))
         if error := self._error():
             body = body_of(said_by(error), status_of(error))

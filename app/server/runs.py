@@ -164,8 +164,8 @@ class Run:
             del self._unkept[: len(batch)]
             self.tell(batch)
 
-    async def follow(self, after: int = 0, *, idle: float | None = None) -> AsyncGenerator[RunEvent | None, None]:
-        """Yield the events after number ``after``, to the last; None whenever none came for ``idle`` seconds."""
+    async def follow(self, after: int = 0) -> AsyncGenerator[RunEvent, None]:
+        """Yield the events after number ``after``, to the last."""
         while True:
             changed = self._changed
             while after < len(self.events):
@@ -173,11 +173,7 @@ class Run:
                 yield self.events[after - 1]
             if self.ended:
                 return
-            try:
-                async with asyncio.timeout(idle):
-                    await changed.wait()
-            except TimeoutError:
-                yield None
+            await changed.wait()
 
     async def wait(self) -> None:
         """Return when the run has ended."""

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from fastapi.responses import StreamingResponse
+from sse_starlette.sse import AppStatus, EventSourceResponse
 
 if TYPE_CHECKING:
     from fastapi import Request
-    from starlette.types import Receive, Scope, Send
 
     from app.server.runs import Run
 
-KEEP_ALIVE = 10.0  # seconds without an event after which a comment is sent: proxies close what is silent
-COMMENT = b": thinking\n\n"
-HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+# The package would cut what is being answered at SIGTERM, for which the server waits.
+AppStatus.enable_automatic_graceful_drain = False
 
 
-class EventStream(StreamingResponse):
+class EventStream(EventSourceResponse):
     """A response of server-sent events, whose generator is closed as soon as the client goes away."""
 
-    media_type = "text/event-stream"
-
-    def __init__(self, events: AsyncGenerator[bytes, None], headers: dict[str, str] | None = None) -> None:
-        super().__init__(events, headers={**HEADERS, **(headers or {})})
-        self._events = events
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
-        async with aclosing(self._events):
-            await super().__call__(scope, receive, send)
+    DEFAULT_PING_INTERVAL = 10  # seconds between comments: proxies close what is silent
+    DEFAULT_SEPARATOR = "\n"  # between the lines of comments, as between those of events
 
 
 async def wait_for(run: Run, request: Request) -> None:

@@ -15,6 +15,12 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.command_line import Program
 
 READING = ["ask", "search", "fetch", "list_documents", "verify_claim"]
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
 in_both_eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from tests.command_line import Program
 from tests.integration.app.test_serve import served
 from tests.integration.mcp_clients import (
+    HELLO,
     READING,
     called,
     in_both_eras,
@@ -31,12 +32,6 @@ from tests.integration.openai_server import HANG, Fault, Inputs, OpenAIServer, P
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 

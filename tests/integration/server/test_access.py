@@ -139,9 +139,6 @@ async def test_a_body_of_50_mb_is_refused_whether_its_length_is_told_or_not() ->
                 assert refused.json()["error"]["message"] == (
                     "The body is larger than the 4 MB that this address takes: send less."
                 )
-        for length in ("-1", "many", "9" * 5_000):
-            odd = await client.post("/api/ask", content=b"{}", headers={**JSON, "Content-Length": length})
-            assert odd.status_code == 413
     assert models.calls == []
 
 
@@ -154,9 +151,6 @@ async def test_a_body_of_50_mb_is_refused_whether_its_length_is_told_or_not() ->
         b'{"question": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"question": "why", "k": ' + b"9" * 10_000 + b"}",
         b'{"question": "why", "k": NaN}',
-        b"{",
-        b"",
-        b"question=why",
     ],
 )
 async def test_a_body_that_is_no_json_or_too_deep_is_refused_in_a_sentence(body: bytes) -> None:

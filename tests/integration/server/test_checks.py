@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, Models, scripted_app, tokens
+from tests.integration.server.scripted_server import ANN, BOB, Models, client_of, events_of, scripted_app, tokens
 from tests.scripted import ScriptedCritic
 from tests.unit.retrieval.documents.pdfs import pdf
 
@@ -15,22 +16,21 @@ TRUE = "Air scatters blue light more than red light."
 TEXT = f"# Light\n\n{TRUE} Moss grows on 40 roofs. Why?"
 
 
-def client(**options: Any) -> httpx.AsyncClient:
+def client(**options: Any) -> AbstractContextManager[httpx.AsyncClient]:
     models = Models(judge=ScriptedCritic(otherwise={"support": "fully supported"}))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(scripted_app(models, **options)), base_url=ADDRESS)
+    return client_of(scripted_app(models, **options))
 
 
-async def events_of(asking: httpx.AsyncClient, id_: str) -> list[str]:
-    events = await asking.get(f"/api/runs/{id_}/events")
-    return [line.removeprefix("event: ") for line in events.text.splitlines() if line.startswith("event: ")]
+async def kinds_of(asking: httpx.AsyncClient, id_: str) -> list[str]:
+    return [kind async for _, kind, _ in events_of(await asking.get(f"/api/runs/{id_}/events"))]
 
 
 async def test_a_text_is_checked_event_by_event_and_exported() -> None:
-    async with client() as asking:
+    with client() as asking:
         started = await asking.post("/api/checks", json={"text": TEXT, "name": "essay"})
         assert started.status_code == 202
         id_ = started.json()["id"]
-        assert await events_of(asking, id_) == ["queued", "running", *3 * ["claim_checked"], "finished"]
+        assert await kinds_of(asking, id_) == ["queued", "running", *3 * ["claim_checked"], "finished"]
         run = (await asking.get(f"/api/runs/{id_}")).json()
         assert (run["kind"], run["question"], run["state"]) == ("check", "essay", "finished")
         assert [one["label"] for one in run["result"]["claims"]] == ["fully supported", "no support", "no claim"]
@@ -47,21 +47,21 @@ async def test_a_text_is_checked_event_by_event_and_exported() -> None:
 
 
 async def test_a_file_is_read_by_what_its_name_says() -> None:
-    async with client() as asking:
+    with client() as asking:
         started = await asking.post("/api/checks/essay.pdf", content=pdf([TRUE]))
-        await events_of(asking, started.json()["id"])
+        await kinds_of(asking, started.json()["id"])
         run = (await asking.get(f"/api/runs/{started.json()['id']}")).json()
     assert (run["question"], [one["text"] for one in run["result"]["claims"]]) == ("essay.pdf", [TRUE])
 
 
 async def test_a_text_whose_name_nobody_can_see_has_the_usual_one() -> None:
-    async with client() as asking:
+    with client() as asking:
         started = await asking.post("/api/checks", json={"text": TEXT, "name": "\u200b\0"})
         assert (await asking.get(f"/api/runs/{started.json()['id']}")).json()["question"] == "Your text"
 
 
 async def test_a_check_is_its_owners() -> None:
-    async with client(access=tokens()) as asking:
+    with client(access=tokens()) as asking:
         started = await asking.post("/api/checks", json={"text": TEXT}, headers=ANN)
         assert (await asking.get(f"/api/runs/{started.json()['id']}", headers=BOB)).status_code == 404
         assert (await asking.post("/api/checks", json={"text": TEXT})).status_code == 401
@@ -78,15 +78,15 @@ async def test_a_check_is_its_owners() -> None:
     ],
 )
 async def test_what_cannot_be_checked_is_refused(path: str, body: dict[str, Any], said: str) -> None:
-    async with client() as asking:
+    with client() as asking:
         refused = await asking.post(path, **body)
     assert refused.status_code == 400
     assert said in refused.json()["error"]["message"]
 
 
 async def test_a_text_without_a_sentence_fails_as_a_run() -> None:
-    async with client() as asking:
+    with client() as asking:
         started = await asking.post("/api/checks", json={"text": " \n"})
-        assert (await events_of(asking, started.json()["id"]))[-1] == "failed"
+        assert (await kinds_of(asking, started.json()["id"]))[-1] == "failed"
         run = (await asking.get(f"/api/runs/{started.json()['id']}")).json()
     assert (run["state"], "no sentence to check" in run["error"]) == ("failed", True)

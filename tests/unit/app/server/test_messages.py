@@ -54,8 +54,17 @@ def test_earlier_messages_are_turns(said: list[tuple[str, Any]], turns: list[tup
     assert require_conversation(found) == found
 
 
-def test_the_question_is_the_last_message_of_the_user() -> None:
-    assert question_of(messages(("user", "a"), ("assistant", "b"), ("user", " c "), ("assistant", "d"))) == "c"
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ([("user", "a"), ("assistant", "b"), ("user", " c "), ("assistant", None)], "c"),
+        ([("system", "Be brief."), ("user", [{"type": "text", "text": "why"}, {"type": "image_url"}])], "why"),
+        ([("user", "### Task:\nAnswer.\n<context>\nSalt.\n</context>\n\nwhy?")], "why?"),
+        ([("user", "### Task:\n<context>x</context>\n<user_query>\nwhy?\n</user_query>")], "why?"),
+    ],
+)
+def test_the_question_is_the_text_of_the_users_last_message(said: list[tuple[str, Any]], question: str) -> None:
+    assert question_of(messages(*said)) == question
 
 
 @pytest.mark.parametrize("said", [[], [("assistant", "b")], [("user", "a"), ("user", " ")]])
