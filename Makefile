@@ -48,11 +48,9 @@ bench: ## what a question costs, against plain retrieve-and-generate and peers: 
 
 bench-index: ## what the index finds and how fast, up to a million passages: about half an hour
 	$(PYTHON) -m benchmarks.index.ingestion
-	$(PYTHON) -m benchmarks.index.peers
 	$(PYTHON) -m benchmarks.index.recall
 	$(PYTHON) -m benchmarks.index.scale
 	$(PYTHON) -m benchmarks.workers
-	$(PYTHON) -m benchmarks.copying
 
 train: ## fit the calibrations of models/*.json anew: an hour with the embedded model
 	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 160 --write
