@@ -39,7 +39,6 @@ notebook: ## run the notebook and keep its outputs, for readers on the web: abou
 
 bench: ## what a question costs, against plain retrieve-and-generate and peers: about half an hour
 	$(PYTHON) -m benchmarks.overhead
-	$(PYTHON) -m benchmarks.throughput
 	$(PYTHON) -m benchmarks.serving
 	$(PYTHON) -m benchmarks.latency
 	$(PYTHON) -m benchmarks.cost --peers
