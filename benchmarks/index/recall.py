@@ -63,7 +63,7 @@ def main() -> None:
 def measured(store: Store, examples: Sequence[Example], k: int) -> dict[str, Any]:
     """Each way's recall, and their paired differences."""
     values = {way: [found(store, example, k, way) for example in examples] for way in WAYS}
-    pairs = ((BOTH, "vectors"), (BOTH, "bm25"), ("vectors", "bm25"))
+    pairs: tuple[tuple[Search, Search], ...] = ((BOTH, "vectors"), (BOTH, "bm25"), ("vectors", "bm25"))
     return {
         "recall": {way: mean(hits) for way, hits in values.items()},
         "differences": {f"{one} - {other}": paired(values[one], values[other]) for one, other in pairs},
