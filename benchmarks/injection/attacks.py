@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
-from benchmarks.injection.hosts import HOSTS
+from app.libraries import SAMPLE
+from benchmarks.harness import read_rows
 from evaluation.fingerprint import digest
 from evaluation.measures.scores import containment
 from evaluation.records import Example
@@ -16,6 +17,19 @@ from grounding.sentences import sentences
 
 SOURCE = "raginject"
 PLACES = ("beginning", "middle", "end", "apart")
+
+
+@dataclass(frozen=True)
+class Host:
+    """An honest document; an answer to its question is right that contains one of ``answers``."""
+
+    name: str
+    text: str
+    question: str
+    answers: tuple[str, ...]
+
+
+HOSTS = [Host(**row | {"answers": tuple(row["answers"])}) for row in read_rows(SAMPLE.parent / "injection/hosts.jsonl")]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.injection.__main__ import shares, systems
-from benchmarks.injection.attacks import Attack, drawn, planted, put, raginject
-from benchmarks.injection.hosts import HOSTS
+from benchmarks.injection.attacks import HOSTS, Attack, drawn, planted, put, raginject
 from benchmarks.own_documents import Make, Target, libraries
 from evaluation.record_store import Store
 from evaluation.records import Record
