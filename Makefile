@@ -39,20 +39,17 @@ notebook: ## run the notebook and keep its outputs, for readers on the web: abou
 
 bench: ## what a question costs, against plain retrieve-and-generate and peers: about half an hour
 	$(PYTHON) -m benchmarks.overhead
-	$(PYTHON) -m benchmarks.throughput
 	$(PYTHON) -m benchmarks.serving
 	$(PYTHON) -m benchmarks.latency
 	$(PYTHON) -m benchmarks.cost --peers
 	$(PYTHON) -m benchmarks.pictures
-	$(PYTHON) -m benchmarks.injection --raginject --most 36
+	$(PYTHON) -m benchmarks.injection --most 36
 
 bench-index: ## what the index finds and how fast, up to a million passages: about half an hour
 	$(PYTHON) -m benchmarks.index.ingestion
-	$(PYTHON) -m benchmarks.index.peers
 	$(PYTHON) -m benchmarks.index.recall
 	$(PYTHON) -m benchmarks.index.scale
 	$(PYTHON) -m benchmarks.workers
-	$(PYTHON) -m benchmarks.copying
 
 train: ## fit the calibrations of models/*.json anew: an hour with the embedded model
 	$(PYTHON) -m training.fit_critic $(SQUAD) --paragraphs 1-24 --most 160 --write

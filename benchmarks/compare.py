@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.evaluate import add_options, evaluate
-from app.screen import print_error
+from benchmarks.harness import exit_code_of
 from benchmarks.peers import peers
-from core.errors import SelfRAGError
 from evaluation.datasets.question_set import name_of
 from evaluation.records import System
 from graph.context import Context, Services
@@ -37,15 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # Said here, so that the path printed is the one that is written.
     options.out = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
-    try:
-        code = evaluate(options, extra_systems=with_peers)
-    except SelfRAGError as error:
-        print_error(str(error))
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        return 130
-    print(options.out / "report.html")
+    code = exit_code_of(lambda: evaluate(options, extra_systems=with_peers))
+    if code == 0:
+        print(options.out / "report.html")
     return code
 
 

@@ -14,44 +14,34 @@ prompts that it changes.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from langsmith import tracing_context
-
-from app.compose import embeddings_of
-from app.progress import asking
-from app.screen import Screen, print_error
-from app.settings import load_settings
-from benchmarks.ablations.__main__ import SECONDS, RecordedSystem
-from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
-from benchmarks.harness import FOLDER, aligned, option_parser, write_figures
-from benchmarks.injection.attack_sources import poisonedrag
-from benchmarks.injection.targets import Opens, Target, libraries
-from benchmarks.sample import open_docs
-from core.errors import RequestError, SelfRAGError
+from app.screen import Screen
+from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
+from benchmarks.harness import FOLDER, aligned, exit_code_of, option_parser, read_rows, shown, write_figures
+from benchmarks.own_documents import Bind, asked
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.fingerprint import digest
-from evaluation.measures.scores import contains
-from evaluation.measures.statistics import ratio
-from evaluation.record_store import Store
+from evaluation.measures.joined_rows import rows_of
+from evaluation.measures.metrics import of_costs
+from evaluation.measures.scores import BARE, contains
+from evaluation.measures.statistics import Estimate, ratio
 from evaluation.records import Example, Record, System
-from evaluation.run import run
 from evaluation.self_rag import self_rag
-from evaluation.systems import plain, with_surroundings
+from evaluation.systems import plain
 from graph.context import Context, Services
-from retrieval.splitter import SplitSettings
 
 PLAIN, OURS, WITHOUT = SYSTEMS = ("plain", "self-rag", "without")
 SETS = ("ramdocs", "poisonedrag", "squad")
 HALVES = ("tuning", "reporting")
+COSTS = ("model_calls", "uncached_tokens", "output_tokens", "seconds")
 
 
 @dataclass(frozen=True)
@@ -77,11 +67,7 @@ class Case:
 
 def ramdocs(path: Path) -> list[Case]:
     """The questions of RAMDocs, whose documents are labelled with the answer that each gives."""
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        return [_of_ramdocs(number, row) for number, row in enumerate(rows)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RequestError(f"{path} cannot be read as RAMDocs ({error}): name RAMDocs_test.jsonl.") from error
+    return [_of_ramdocs(number, row) for number, row in enumerate(read_rows(path))]
 
 
 def _of_ramdocs(number: int, row: Mapping[str, Any]) -> Case:
@@ -91,19 +77,21 @@ def _of_ramdocs(number: int, row: Mapping[str, Any]) -> Case:
 
 
 def attacked(path: Path) -> list[Case]:
-    """The questions of PoisonedRAG that code can judge, each with five poisoned documents and an honest one."""
-    wrong = {entry["question"]: str(entry["incorrect answer"]) for entry in json.loads(path.read_text()).values()}
-    return [
-        Case(
-            one.name,
-            one.question,
-            one.documents,
-            {name: one.answers[0] if name == "clean.txt" else wrong[one.question] for name in one.documents},
-            one.answers[0],
-            wrong[one.question],
-        )
-        for one in poisonedrag(path)
-    ]
+    """The questions of PoisonedRAG, each with five poisoned documents and one that states the right answer.
+
+    The set has no clean passages, so that one is made of question and answer. Left out are questions whose right or
+    wrong answer is a bare yes or no, or where one answer contains the other: code cannot tell these apart.
+    """
+    found = []
+    for entry in json.loads(path.read_text(encoding="utf-8")).values():
+        question, correct, wrong = entry["question"], str(entry["correct answer"]), str(entry["incorrect answer"])
+        if {correct.casefold(), wrong.casefold()} & BARE or contains(correct, wrong) or contains(wrong, correct):
+            continue
+        poisoned = {f"poisoned-{number}.txt": text for number, text in enumerate(entry["adv_texts"], 1)}
+        documents = poisoned | {"clean.txt": f"Question: {question}\nThe answer is: {correct}."}
+        labels = dict.fromkeys(poisoned, wrong) | {"clean.txt": correct}
+        found.append(Case(f"{path.stem} {entry['id']}", question, documents, labels, correct, wrong))
+    return found
 
 
 def coherent(path: Path, half: str) -> list[Case]:
@@ -132,43 +120,18 @@ def chosen(cases: Sequence[Case], most: int | None, seed: int) -> list[Case]:
     return sorted(cases, key=lambda one: digest(str(seed), one.name))[:most]
 
 
-def systems(services: Services, context: Context, replies: Replies, opens: Opens, surroundings: Any) -> list[System]:
+def systems(services: Services, context: Context, replies: Replies, bind: Bind) -> list[System]:
     """The three systems over one recorded model, each asked over a question's own documents."""
     clock = Clock()
     services, chats = recorded(services, replies, clock)
-    limits = services.completed(context).effective_limits.model_copy(update={"seconds": SECONDS})
-    context = context.model_copy(update={"limits": limits, "mode": "always"})
+    context = without_time_limit(services, context).model_copy(update={"mode": "always"})
     off = context.model_copy(update={"conflicts": False})
-    makes: dict[str, Callable[[Services], System]] = {
-        PLAIN: lambda services: plain(services, context, PLAIN),
-        WITHOUT: lambda services: self_rag(services, off, WITHOUT),
-        OURS: lambda services: self_rag(services, context, OURS),
-    }
-    found: list[System] = []
-    for name, make in makes.items():
-        own = with_surroundings(make(services), surroundings).fingerprint
-        found.append(RecordedSystem(name, own, Target(name, own, make, services, opens), chats, clock))
-    return found
-
-
-def asked(cases: Sequence[Case], names: Sequence[str], replies: Replies, screen: Screen) -> dict[str, list[Record]]:
-    """What each system of these names answered, asked now or kept from before."""
-    settings = load_settings()
-    embeddings, name = embeddings_of(settings)
-    split = SplitSettings(settings.selfrag_chunk_size, settings.selfrag_chunk_overlap)
-    surroundings = {"chat": settings.chat_model, "embeddings": name, "split": vars(split)}
-    with (
-        TemporaryDirectory() as home,
-        Store(FOLDER / "conflicts.jsonl") as store,
-        open_docs(None) as rag,
-        asking(screen) as progress,
-        tracing_context(enabled=False),
-    ):
-        documents = {case.example.id: case.documents for case in cases}
-        opens = libraries(documents, Path(home), embeddings, name, split)
-        made = systems(rag.services, rag.context, replies, opens, surroundings)
-        made = [one for one in made if one.name in names]
-        return asyncio.run(run(made, [case.example for case in cases], store, progress=progress))
+    made = [
+        bind(lambda services: plain(services, context, PLAIN), services),
+        bind(lambda services: self_rag(services, off, WITHOUT), services),
+        bind(lambda services: self_rag(services, context, OURS), services),
+    ]
+    return [RecordedSystem(one, chats, clock) for one in made]
 
 
 def disagree(case: Case, files: Sequence[str]) -> bool:
@@ -177,23 +140,19 @@ def disagree(case: Case, files: Sequence[str]) -> bool:
     return any(not contains(a, b) and not contains(b, a) for a, b in combinations(labels, 2))
 
 
-def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any]:
+def of_conflicts(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Estimate | int]:
     """Precision and recall of a shown conflict; ``named`` are those whose answers rest on documents that disagree."""
-    there = [
-        disagree(case, [one["source"] for one in record["seen"]]) for case, record in zip(cases, records, strict=True)
-    ]
+    pairs = list(zip(cases, records, strict=True))
+    there = [disagree(case, [one["source"] for one in record["seen"]]) for case, record in pairs]
     shown = [bool(record.get("conflicts")) for record in records]
-    named = [
-        disagree(case, [answer["sources"][0] for answer in record.get("conflicts", [])])
-        for case, record in zip(cases, records, strict=True)
-    ]
+    named = [disagree(case, [one["sources"][0] for one in record.get("conflicts", [])]) for case, record in pairs]
     both = [a and b for a, b in zip(there, shown, strict=True)]
     return {
         "disagree": sum(there),
         "shown": sum(shown),
-        "precision": share(both, shown),
-        "recall": share(both, there),
-        "named": share(named, shown),
+        "precision": ratio(both, shown),
+        "recall": ratio(both, there),
+        "named": ratio(named, shown),
         "answered": sum(bool(record["answer"]) for record in records),
     }
 
@@ -209,60 +168,40 @@ def of_deception(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, 
     return {"deceived": sum(told), "deceived without a conflict shown": sum(silent)}
 
 
-def of_costs(records: Sequence[Record]) -> dict[str, float]:
-    """The means of calls, of input tokens that were read, and of seconds."""
-    costs = [record["cost"] for record in records]
-    uncached = [cost["input_tokens"] - cost["cached_input_tokens"] for cost in costs]
-    return {
-        "calls": sum(cost["model_calls"] for cost in costs) / len(costs),
-        "uncached": sum(uncached) / len(costs),
-        "written": sum(cost["output_tokens"] for cost in costs) / len(costs),
-        "seconds": sum(cost["seconds"] for cost in costs) / len(costs),
-    }
-
-
-def share(counted: Sequence[bool], among: Sequence[bool]) -> list[float | None]:
-    """The share with its interval; None where there is nothing to count."""
-    found = ratio([float(one) for one in counted], [float(one) for one in among])
-    return [found.value, found.low, found.high]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Ask what was not asked yet, and print the figures."""
-    parser = option_parser(__doc__)
+    parser = option_parser(__doc__, seed=0, replies=FOLDER / "replies.sqlite")
     parser.add_argument("--data", type=Path, metavar="PATH", required=True)
     parser.add_argument("--set", choices=SETS, default=SETS[0])
     parser.add_argument("--half", choices=HALVES, default=HALVES[1])
     parser.add_argument("--most", type=int, metavar="N")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--systems", default=",".join(SYSTEMS), help=f"of {', '.join(SYSTEMS)}: those to ask")
-    parser.add_argument("--replies", type=Path, metavar="FILE", default=FOLDER / "replies.sqlite")
     options = parser.parse_args(arguments)
-    screen = Screen()
-    try:
-        cases = chosen(read(options.set, options.data, options.half), options.most, options.seed)
-        records = asked(cases, options.systems.split(","), Replies(options.replies), screen)
-    except SelfRAGError as error:
-        print_error(str(error))
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("Interrupted: the same command goes on from there.", file=sys.stderr)
-        return 130
-    figures: dict[str, Any] = {"questions": len(cases), "half": options.half, "seed": options.seed}
-    for name, ones in records.items():
-        figures[name] = of_costs(ones) | (of_deception(cases, ones) if options.set == "poisonedrag" else {})
-    if OURS in records:
-        figures[OURS] |= of_conflicts(cases, records[OURS])
-    print(aligned([(f"{name}: {key}", shown(value)) for name in records for key, value in figures[name].items()]))
-    write_figures(f"conflicts-{options.set}-{options.half}", figures)
-    return 0
+    cases = chosen(read(options.set, options.data, options.half), options.most, options.seed)
+    names, replies = options.systems.split(","), Replies(options.replies)
+
+    def made(services: Services, context: Context, bind: Bind) -> list[System]:
+        return [one for one in systems(services, context, replies, bind) if one.name in names]
+
+    def measure() -> None:
+        examples = [case.example for case in cases]
+        documents = {case.example.id: case.documents for case in cases}
+        records = asked("conflicts", examples, documents, made, Screen())
+        figures: dict[str, Any] = {"questions": len(cases), "half": options.half, "seed": options.seed}
+        for name, ones in records.items():
+            costs = of_costs(list(rows_of(examples, ones)[name].values()))
+            figures[name] = {key: costs[key] for key in COSTS}
+            figures[name] |= of_deception(cases, ones) if options.set == "poisonedrag" else {}
+            figures[name] |= of_conflicts(cases, ones) if name == OURS else {}
+        print(aligned([(f"{name}: {key}", as_text(one)) for name in records for key, one in figures[name].items()]))
+        write_figures(f"conflicts-{options.set}-{options.half}", figures)
+
+    return exit_code_of(measure)
 
 
-def shown(value: float | list[float | None]) -> str:
-    """A figure, or a share with its interval."""
-    if not isinstance(value, list):
-        return f"{value:.2f}".rstrip("0").rstrip(".")
-    return "–" if value[0] is None else f"{value[0]:.2f} [{value[1]:.2f}, {value[2]:.2f}]"
+def as_text(figure: Estimate | int) -> str:
+    """A count, or a value with its interval."""
+    return shown(figure) if isinstance(figure, Estimate) else str(figure)
 
 
 if __name__ == "__main__":

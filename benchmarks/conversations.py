@@ -14,19 +14,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.front_door import SelfRAG
+from app.libraries import SAMPLE
 from app.result import Result
-from benchmarks.harness import end_progress, option_parser, read_rows, show_progress, write_figures
+from benchmarks.harness import aligned, counted, option_parser, read_rows, shown, write_figures
 from benchmarks.sample import open_docs
 from core.types import Turn
 from evaluation.measures.scores import contains
 from evaluation.measures.statistics import exact_share
 
-DEFAULT = Path(__file__).resolve().parent.parent / "data" / "conversations" / "reporting.jsonl"
+DEFAULT = SAMPLE.parent / "conversations" / "reporting.jsonl"
+KINDS = ("first", "follow-up", "new subject")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,6 @@ class TurnFigures:
     right: bool
     dragged: bool
     repeats: bool
-    seconds: float
 
 
 def main() -> None:
@@ -49,33 +50,29 @@ def main() -> None:
     options = option_parser(__doc__, conversations=DEFAULT).parse_args()
     turns = asyncio.run(ask_all(read_rows(options.conversations), open_docs(None)))
     for turn in turns:
-        faults = [name for name in ("dragged", "repeats") if getattr(turn, name)]
-        faults += [] if turn.right else ["not right"]
+        faults = [name for name in ("dragged", "repeats") if getattr(turn, name)] + ["not right"] * (not turn.right)
         if faults:
             print(f"{turn.kind:11} {', '.join(faults):20} {turn.standalone}  →  {turn.outcome}: {turn.answer}")
-    for kind in dict.fromkeys(turn.kind for turn in turns):
-        print(shown(f"{kind}: right", [turn.right for turn in turns if turn.kind == kind]))
-    print(shown("all: right", [turn.right for turn in turns]))
-    print(shown("new subject: not dragged along", [not turn.dragged for turn in turns if turn.kind == "new subject"]))
-    print(shown("follow-up: repeats the answer before", [turn.repeats for turn in turns if turn.kind == "follow-up"]))
-    print(f"{sum(turn.seconds for turn in turns) / len(turns):.1f} s a turn")
-    write_figures("conversations", {"turns": [asdict(turn) for turn in turns]})
+    held = {f"{kind}: right": [turn.right for turn in turns if turn.kind == kind] for kind in KINDS}
+    held["all: right"] = [turn.right for turn in turns]
+    held["new subject: not dragged along"] = [not turn.dragged for turn in turns if turn.kind == "new subject"]
+    held["follow-up: repeats the answer before"] = [turn.repeats for turn in turns if turn.kind == "follow-up"]
+    rows = [(name, shown(exact_share(sum(one), len(one))), f"{sum(one)} of {len(one)}") for name, one in held.items()]
+    print(aligned(rows))
+    write_figures("conversations", {"turns": turns})
 
 
 async def ask_all(conversations: Sequence[dict[str, Any]], rag: SelfRAG) -> list[TurnFigures]:
     """Ask the turns of each conversation, each after those before it."""
     found: list[TurnFigures] = []
-    total = sum(len(one["turns"]) for one in conversations)
     async with rag:
-        for conversation in conversations:
+        for conversation in counted(conversations):
             earlier: list[Turn] = []
             before: list[str] = []
             for turn in conversation["turns"]:
                 result = await rag.aask(turn["question"], conversation=earlier)
                 found.append(figures_of(turn, before, result))
                 earlier, before = [*earlier, result.turn()], turn["references"]
-                show_progress(f"{len(found)} of {total}")
-    end_progress()
     return found
 
 
@@ -94,14 +91,7 @@ def figures_of(turn: dict[str, Any], before: Sequence[str], result: Result) -> T
         right=right,
         dragged=turn["kind"] == "new subject" and mixed,
         repeats=turn["kind"] == "follow-up" and any(contains(result.answer, one) for one in before),
-        seconds=result.usage["seconds"],
     )
-
-
-def shown(name: str, held: Sequence[bool]) -> str:
-    """A share with its interval, as a line."""
-    share = exact_share(sum(held), len(held))
-    return f"{name:38} {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]  {sum(held)} of {len(held)}"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import json
 import math
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,11 +25,11 @@ from langgraph.runtime import Runtime
 
 from app.compose import embeddings_of, services_without_models
 from app.settings import Settings, load_settings
-from benchmarks.harness import option_parser, write_figures
-from benchmarks.index.recall import Remembering, paired
+from benchmarks.harness import aligned, option_parser, shown, write_figures
+from benchmarks.index.recall import paired
 from benchmarks.index.texts import put_texts
 from core.types import Turn
-from evaluation.measures.statistics import mean
+from evaluation.measures.statistics import Difference, Estimate, mean
 from graph.context import Context
 from graph.initial_state import initial_state
 from graph.state import SelfRAGState
@@ -40,7 +40,7 @@ from retrieval.adapter import adapted
 from retrieval.index.store import PassageStore
 
 HALVES = ("tuning", "reporting")
-MEASURES = ("recall", "ndcg")
+SAID = "as said"
 
 
 @dataclass(frozen=True)
@@ -65,17 +65,20 @@ def main() -> None:
     settings = load_settings()
     model, name = embeddings_of(settings)
     with tempfile.TemporaryDirectory() as folder:
-        store = PassageStore.open(Path(folder), Remembering(model), embedding_name=name)
+        store = PassageStore.open(Path(folder), model, embedding_name=name)
         documents = data["documents"]
         put_texts(store, [one["text"] for one in documents], [{"source": one["document_id"]} for one in documents])
         found = asyncio.run(searched(store, asked, options.k, settings))
         store.close()
-    figures: dict[str, Any] = {"half": options.half, "k": options.k, "passages": len(documents), "embedding": name}
-    figures["questions"] = {
-        "all": measured(asked, found, options.k),
-        "leaning": measured(*leaning(asked, found), options.k),
-    }
-    print(report(figures))
+    figures: dict[str, Any] = {"k": options.k, "passages": len(documents), "embedding": name}
+    for group, places in {"all": range(len(asked)), "leaning": leaning(asked)}.items():
+        chosen = [asked[place] for place in places]
+        lists = {way: [ids[place] for place in places] for way, ids in found.items()}
+        figures[group] = {"n": len(chosen), "ways": measured(chosen, lists, options.k)}
+        print(
+            f"{options.half}, {group}: {len(chosen)} follow-ups; recall@{options.k} and nDCG@{options.k}, less as said"
+        )
+        print(aligned([(way, *map(shown, [*one.values()])) for way, one in figures[group]["ways"].items()]))
     write_figures(f"follow_ups-{options.half}", figures)
 
 
@@ -135,22 +138,21 @@ async def searched(
         return [document.metadata["source"] for document in store.similarity_search(query, k)]
 
     return {
-        "as said": [plain(one.question) for one in asked],
+        SAID: [plain(one.question) for one in asked],
         "ours": [await ours(one) for one in asked],
         "a person's rewriting": [plain(one.rewrite or one.question) for one in asked],
     }
 
 
-def leaning(
-    asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]]
-) -> tuple[list[FollowUp], dict[str, list[list[str]]]]:
-    """Return the follow-ups that lean on earlier questions, with what was found for them."""
-    places = [place for place, one in enumerate(asked) if leans(one.question)]
-    return [asked[place] for place in places], {way: [ids[place] for place in places] for way, ids in found.items()}
+def leaning(asked: Sequence[FollowUp]) -> list[int]:
+    """Return the places of the follow-ups that lean on earlier questions."""
+    return [place for place, one in enumerate(asked) if leans(one.question)]
 
 
-def measured(asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]], k: int) -> dict[str, Any]:
-    """Return the means of each way, and its paired differences from the question as said."""
+def measured(
+    asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]], k: int
+) -> dict[str, dict[str, Estimate | Difference]]:
+    """Return recall and nDCG of each way, and their paired differences from the question as said."""
     values = {
         way: {
             "recall": [recall(ids, one.relevant) for ids, one in zip(lists, asked, strict=True)],
@@ -158,14 +160,11 @@ def measured(asked: Sequence[FollowUp], found: Mapping[str, Sequence[list[str]]]
         }
         for way, lists in found.items()
     }
-    said, *others = values
+    said = values[SAID]
     return {
-        "n": len(asked),
-        "rewritten": sum(one.rewrite is not None for one in asked),
-        "ways": {way: {name: asdict(mean(one[name])) for name in MEASURES} for way, one in values.items()},
-        "differences": {
-            way: {name: asdict(paired(values[way][name], values[said][name])) for name in MEASURES} for way in others
-        },
+        way: {name: mean(column) for name, column in one.items()}
+        | {f"{name} - {SAID}": paired(column, said[name]) for name, column in one.items()}
+        for way, one in values.items()
     }
 
 
@@ -178,19 +177,6 @@ def ndcg(found: Sequence[str], relevant: Collection[str], k: int) -> float:
     """Return Σ 1 / log2(1 + rank) over the relevant passages among the first ``k``, as a share of the most possible."""
     gain = sum(1 / math.log2(rank + 1) for rank, one in enumerate(found[:k], 1) if one in relevant)
     return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
-
-
-def report(figures: Mapping[str, Any]) -> str:
-    """Return the figures as a table for each group of questions."""
-    k, lines = figures["k"], []
-    for group, made in figures["questions"].items():
-        lines.append(f"{figures['half']}, {group}: {made['n']} follow-ups, {made['rewritten']} with a rewriting")
-        lines.append(f"{'':22}recall@{k}  nDCG@{k}   differences from the question as said")
-        for way, one in made["ways"].items():
-            told = made["differences"].get(way, {})
-            differences = "   ".join(f"{d['value']:+.3f} [{d['low']:+.3f}, {d['high']:+.3f}]" for d in told.values())
-            lines.append(f"{way:22}{one['recall']['value']:.3f}     {one['ndcg']['value']:.3f}    {differences}")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

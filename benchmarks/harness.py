@@ -1,15 +1,21 @@
-"""What benchmarks and stress runs share: options, a progress line, a table, figures kept as JSON, an exit code."""
+"""What benchmarks and stress runs share: options, a progress line, tables, figures kept as JSON, an exit code."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+from app.screen import print_error
+from core.errors import SelfRAGError
+from evaluation.measures.statistics import Difference, Estimate
 
 FOLDER = Path("bench")
+T = TypeVar("T")
 
 
 def option_parser(doc: str | None, **defaults: int | float | Path) -> argparse.ArgumentParser:
@@ -34,18 +40,43 @@ def end_progress() -> None:
     print(file=sys.stderr)
 
 
+def counted(items: Sequence[T], of: str = "") -> Iterator[T]:
+    """Yield the items, saying which of how many each is; ``of`` names what they belong to."""
+    for number, one in enumerate(items, 1):
+        show_progress(f"{of}{': ' if of else ''}{number} of {len(items)}")
+        yield one
+    end_progress()
+
+
+def exit_code_of(run: Callable[[], object]) -> int:
+    """Do what keeps its answers as they come, and return the command line's exit code for how that ended."""
+    try:
+        run()
+    except SelfRAGError as error:
+        print_error(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("Interrupted: the same command goes on from there.", file=sys.stderr)
+        return 130
+    return 0
+
+
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows that an earlier run appended to a JSONL file; none where there is no file."""
+    """The rows of a JSONL file; none where there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def write_figures(name: str, figures: Mapping[str, Any]) -> Path:
-    """Write ``bench/<name>.json``, say so, and return where it is."""
+    """Write ``bench/<name>.json``, dataclasses as objects, say so, and return where it is."""
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.json"
-    path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(figures, indent=1, default=_as_json) + "\n", encoding="utf-8")
     print(f"{path} is written", file=sys.stderr)
     return path
+
+
+def _as_json(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else asdict(value)
 
 
 def read_figures(name: str) -> dict[str, Any] | None:
@@ -59,10 +90,18 @@ def listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda one: -one[1]))
 
 
-def aligned(rows: Sequence[tuple[str, str]]) -> str:
-    """A table of two columns: names and values."""
-    width = max(len(name) for name, _ in rows) + 2
-    return "\n".join(f"{name:{width}}{value}" for name, value in rows)
+def shown(found: Estimate | Difference, digits: int = 2) -> str:
+    """A value with its interval, a difference with its sign."""
+    if found.value is None:
+        return "–"
+    form = f"{'+' if isinstance(found, Difference) else ''}.{digits}f"
+    return f"{found.value:{form}} [{found.low:{form}}, {found.high:{form}}]"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    """A table whose columns begin below each other."""
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    return "\n".join("".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def end(name: str | None, figures: Mapping[str, Any], violated: Sequence[str] = ()) -> NoReturn:

@@ -1,31 +1,28 @@
 """Measure our own time in a question: all but the model, its client, and the search.
 
-    python -m benchmarks.overhead [--rounds 5] [--profile]
+    python -m benchmarks.overhead [--rounds 5]
 
 A model that has its reply ready and a retriever that has its passages ready stand in for the others, so that what is
 left of the wall-clock of one run of the graph is ours: LangGraph, prompts, budgets, claims, quotes and facts. Each of
 the sample library's questions that is grounded at its first draft is asked once to warm up, then in rounds, one at a
-time. Printed is the distribution of the milliseconds; ``--profile`` adds where they go. ``bench/overhead.json`` has the
-figures.
+time. Printed is the distribution of the milliseconds. ``bench/overhead.json`` has the figures.
 """
 
 from __future__ import annotations
 
 import asyncio
-import cProfile
 import gc
-import pstats
 import time
 from collections.abc import Sequence
-from statistics import median, quantiles
 from typing import Any, cast
 
+import numpy as np
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.harness import counted, option_parser, write_figures
 from benchmarks.latency.good_model import Model
-from benchmarks.sample import Asked, CachedRetriever, answerable, sample_retriever
+from benchmarks.sample import Asked, asked_of_sample
 from graph.builder import build_graph
 from graph.context import Context, Services
 from grounding.amounts import facts_of
@@ -72,53 +69,36 @@ def ready_services(asked: Sequence[Asked], retriever: Any) -> Services:
     return Services(Generator(chat), Critic(chat), retriever)
 
 
-async def measure(rounds: int, profile: cProfile.Profile | None = None) -> list[tuple[float, float]]:
+async def measure(rounds: int) -> list[tuple[float, float]]:
     """Wall-clock and CPU seconds of each run of the graph."""
-    retriever = CachedRetriever(sample_retriever())
-    asked = await answerable(retriever, K, 1)
+    asked, retriever = await asked_of_sample(K, 1)
     graph = build_graph(ready_services(asked, retriever))
-    context = Context(k=K)
     seconds = []
-    for number in range(rounds + 1):
+    for number in counted(range(rounds + 1), "round"):
         gc.collect()
-        if profile and number == 1:
-            profile.enable()
         for one in asked:
             for kept in (stemmed, stemmed_spans, facts_of, lexicon_of, language_of, languages_in):
                 kept.cache_clear()  # what a question finds there in a service is what others left; here it is nothing
             began, worked = time.perf_counter(), time.process_time()
-            state = await graph.ainvoke({"question": one.question}, context=context)
+            state = await graph.ainvoke({"question": one.question}, context=Context(k=K))
             took = time.perf_counter() - began, time.process_time() - worked
             if state["outcome"] != "grounded":
                 raise RuntimeError(f"not grounded, but {state['outcome']} ({state['stop_reason']}): {one.question}")
             if number:
                 seconds.append(took)
-        show_progress(f"round {number} of {rounds}")
-    end_progress()
-    if profile:
-        profile.disable()
     return seconds
 
 
 def main() -> None:
     """Measure, print, write."""
-    parser = option_parser(__doc__, rounds=5)
-    parser.add_argument("--profile", action="store_true", help="print the functions that take most; no figures then")
-    options = parser.parse_args()
-    profile = cProfile.Profile() if options.profile else None
-    seconds = asyncio.run(measure(options.rounds, profile))
-    if profile:
-        pstats.Stats(profile).sort_stats("tottime").print_stats(45)
-        return
+    options = option_parser(__doc__, rounds=5).parse_args()
+    seconds = asyncio.run(measure(options.rounds))
     figures: dict[str, float] = {"runs": len(seconds)}
     for name, column in (("wall", 0), ("processor", 1)):
         values = [1000 * one[column] for one in seconds]
-        tenths = quantiles(values, n=10)
-        figures |= {f"{name}_ms": median(values), f"{name}_p10": tenths[0], f"{name}_p90": tenths[-1]}
-        print(
-            f"{name:10} median {median(values):5.1f} ms of {len(values)} runs; "
-            f"a tenth below {tenths[0]:.1f}, a tenth above {tenths[-1]:.1f}"
-        )
+        low, middle, high = np.percentile(values, (10, 50, 90)).tolist()
+        figures |= {f"{name}_ms": middle, f"{name}_p10": low, f"{name}_p90": high}
+        print(f"{name:10} median {middle:5.1f} ms of {len(values)} runs; a tenth below {low:.1f}, above {high:.1f}")
     write_figures("overhead", figures)
 
 

@@ -1,14 +1,14 @@
 """Quotes marked on the pages of PDFs: how many are, and does the marked text, read by another engine, say the same?
 
-    python -m benchmarks.quote_places FOLDER [--quotes 200] [--seed 1] [--pictures 5]
+    python -m benchmarks.quote_places FOLDER [--quotes 200] [--seed 1]
 
 The PDFs in the folder are read and split as for an index. From their passages come sentences, drawn by the seed, of
 each file in turn, each of ``LEAST`` letters or more. Each is placed on its page by pdfium; then pdfminer.six reads the
 characters whose middle is in one of the rectangles, and their letters are compared with the quote's. A quote is wrong
 when the letters differ. Where pdfminer.six has no Unicode for a glyph, any letter may stand; so it may where the quote
 has a symbol, as fonts of symbols name theirs after letters; and where it has no width for a glyph of a line, the others
-of that line are not where it says. ``--pictures`` are drawn of marked pages, to be looked at. The figures are written
-to ``bench/quote_places.json``; the exit code is 1 when a quote is wrong or fewer than 95 % are marked.
+of that line are not where it says. The figures are written to ``bench/quote_places.json``; the exit code is 1 when a
+quote is wrong or fewer than 95 % are marked.
 
 The PDFs of docs/results.md are of 20 programs, settings and scanners. Of Debian 12: 4ti2-doc (pdfTeX),
 auto-multiple-choice-doc-pdf (English and Japanese, xdvipdfmx), bzip2-doc (PassiveTeX), camlidl-doc (pdfTeX 0.13),
@@ -24,20 +24,16 @@ from __future__ import annotations
 
 import hashlib
 import random
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from PIL import Image, ImageDraw
-
-from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, show_progress
+from benchmarks.harness import counted, end, listed, option_parser
 from grounding.sentences import sentences
 from retrieval.documents.load import documents_of
 from retrieval.documents.page_views import PageQuote
@@ -47,7 +43,7 @@ from retrieval.splitter import split
 
 LEAST = 20  # letters and digits of a quote
 WANTED = 0.95  # share of the quotes that are marked
-WIDTH = 1_000  # pixels of a picture
+UNMARKED = "not marked"
 UNKNOWN = "\ufffd"
 
 
@@ -68,47 +64,36 @@ class Drawn:
 
 def main() -> None:
     """Draw the quotes, mark them, read what is marked, print, write."""
-    parser = option_parser(__doc__, quotes=200, seed=1, pictures=0)
+    parser = option_parser(__doc__, quotes=200, seed=1)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     paths = sorted(options.folder.glob("*.pdf"))
     drawn = draw_quotes(paths, options.quotes, random.Random(options.seed))
     checksums = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     outcomes: Counter[str] = Counter()
-    of_file: dict[str, Counter[str]] = {path.name: Counter() for path in paths}
-    wrong, unmarked, marked = [], [], []
+    wrong, unmarked = [], []
     with PageReader() as reader:
-        for number, one in enumerate(drawn, 1):
-            show_progress(f"{number} of {len(drawn)}")
+        for one in counted(drawn):
             before, after = one.passage[: one.start], one.passage[one.end :]
             place = reader.place_quote(one.path, one.page, one.quote, checksums[one.path], before=before, after=after)
-            said = "" if place is None else text_within(one.path, one.page, place)
-            outcome = "not marked" if place is None else compared(one.quote, said)
-            if place and outcome == "wrong" and lacks_widths(one.path, one.page, place):
-                outcome = "not readable"
+            outcome, said = judged(one, place)
             outcomes[outcome] += 1
-            of_file[one.path.name][outcome] += 1
             where = f"{one.path.name} p. {one.page}: {one.quote!r}"
-            if place is None:
-                unmarked.append(where)
-            else:
-                marked.append((one, place))
-                wrong += [f"{where}, but {said!r} is marked"] if outcome == "wrong" else []
-        end_progress()
-        for number, (one, place) in enumerate(marked[:: max(1, len(marked) // max(1, options.pictures))], 1):
-            if number <= options.pictures and (
-                png := reader.render_page(one.path, one.page, checksums[one.path], WIDTH)
-            ):
-                FOLDER.mkdir(exist_ok=True)
-                draw_marks(png, place).save(FOLDER / f"quote-{number}.png")
-                print(f"quote-{number}.png: {one.path.name} p. {one.page}: {one.quote!r}", file=sys.stderr)
-    share = len(marked) / max(1, len(drawn))
-    print(
-        aligned([("quotes", str(len(drawn))), ("marked", f"{share:.1%}"), *((k, str(v)) for k, v in outcomes.items())])
-    )
-    print(*unmarked, sep="\n")
+            unmarked += [where] if outcome == UNMARKED else []
+            wrong += [f"{where}, but {said!r} is marked"] if outcome == "wrong" else []
+    share = 1 - len(unmarked) / len(drawn)
+    print(f"{len(drawn)} quotes, {share:.1%} marked: {listed(outcomes)}", *unmarked, sep="\n")
     few = [f"{share:.1%} of the quotes are marked"] if share < WANTED else []
-    end("quote_places", {"share": share, "outcomes": outcomes, "files": of_file, "unmarked": unmarked}, wrong + few)
+    end("quote_places", {"share": share, "outcomes": outcomes, "unmarked": unmarked}, wrong + few)
+
+
+def judged(one: Drawn, place: PageQuote | None) -> tuple[str, str]:
+    """Return what became of a quote, and what the other engine reads in its place."""
+    if place is None:
+        return UNMARKED, ""
+    said = text_within(one.path, one.page, place)
+    outcome = compared(one.quote, said)
+    return "not readable" if outcome == "wrong" and lacks_widths(one.path, one.page, place) else outcome, said
 
 
 def draw_quotes(paths: Sequence[Path], count: int, rng: random.Random) -> list[Drawn]:
@@ -217,16 +202,6 @@ def displayed_crop(page: Any) -> tuple[float, float, float, float]:
         270: (y1 - top, left - x0, y1 - bottom, right - x0),
     }
     return turned.get(page.rotate, (left - x0, bottom - y0, right - x0, top - y0))
-
-
-def draw_marks(png: bytes, place: PageQuote) -> Image.Image:
-    """Return the picture of a page with the rectangles drawn."""
-    picture = Image.open(BytesIO(png)).convert("RGB")
-    pen = ImageDraw.Draw(picture)
-    for left, top, right, bottom in place.rectangles:
-        across, down = picture.size
-        pen.rectangle((left * across, top * down, right * across, bottom * down), outline=(220, 0, 0), width=2)
-    return picture
 
 
 if __name__ == "__main__":

@@ -1,33 +1,30 @@
 """The rules for names, figures and quotes: how often they are wrong on sentences that hold, and what they miss.
 
-    python -m benchmarks.rules --data squad2.json --data clapnq_dev_answerable.jsonl [--before WORKTREE]
+    python -m benchmarks.rules --data squad2.json --data clapnq_dev_answerable.jsonl
 
 Each sentence of SQuAD's paragraphs 1 to 24, and of clapnq's passages, is a claim against its own paragraph: whatever a
 rule holds against it is a false alarm. So it is once more with its figures and dates written in another form. Then a
 name, figure, number word or date of another paragraph is planted in it, drawn by a seed, which should be caught.
-``--before`` names a checkout whose rules are measured beside these. ``bench/rules.json`` has the figures.
+The same command in another checkout measures the rules there. ``bench/rules.json`` has the figures.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 import re
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.harness import aligned, counted, option_parser, write_figures
 from core.types import Passage
+from grounding.quotes import find_quote, missing_facts
 from grounding.sentences import sentences
 
 TUNING = 24  # paragraphs of a SQuAD article
-OURS = ("grounding", "core")
 MONTHS = "January February March April May June July August September October November December".split()
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b")
 FIGURE = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-])")
@@ -54,24 +51,6 @@ class Case:
     kind: str
     claim: str
     paragraph: Paragraph
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The rules of one version."""
-
-    missing_facts: Callable[..., list[str]]
-    find_quote: Callable[..., Any]
-
-    def alarms(self, case: Case) -> str | None:
-        """What the rules hold against the case's claim; of a planted fact, only that it is missing."""
-        passage = Passage(id="1", text=case.paragraph.text, source="-", page=None, row=None, similarity=None)
-        missing = self.missing_facts(case.claim, [passage], case.paragraph.question)
-        if missing:
-            return ", ".join(missing)
-        if case.kind in FORMS or self.find_quote(case.claim, [passage], case.paragraph.question):
-            return None
-        return "no quote"
 
 
 def read(path: Path) -> list[Paragraph]:
@@ -137,70 +116,40 @@ def _iso(match: re.Match[str]) -> str:
     return f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}"
 
 
-def rules_of(checkout: Path | None) -> Rules:
-    """The rules of a checkout, or of this one if None."""
-    if checkout is None:
-        from grounding.quotes import find_quote, missing_facts
-
-        return Rules(missing_facts, find_quote)
-    ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] in OURS}
-    for name in ours:
-        del sys.modules[name]
-    sys.path.insert(0, str(checkout.resolve()))
-    try:
-        quotes: ModuleType = importlib.import_module("grounding.quotes")
-    finally:
-        sys.path.pop(0)
-        for name in [name for name in sys.modules if name.split(".")[0] in OURS]:
-            del sys.modules[name]
-        sys.modules.update(ours)
-    return Rules(quotes.missing_facts, quotes.find_quote)
+def alarms(case: Case) -> str | None:
+    """What the rules hold against the case's claim; of a planted fact, only that it is missing."""
+    passage = Passage(id="1", text=case.paragraph.text, source="-", page=None, row=None, similarity=None)
+    if missing := missing_facts(case.claim, [passage], case.paragraph.question):
+        return ", ".join(missing)
+    if case.kind in FORMS or find_quote(case.claim, [passage], case.paragraph.question):
+        return None
+    return "no quote"
 
 
-def measure(name: str, rules: Rules, cases: Sequence[Case]) -> tuple[dict[str, Any], list[str | None]]:
-    """Alarms by kind, and the milliseconds of processor time that a case takes; and what was held against each case."""
-    rules.alarms(Case("held", "Zorro has 77,123.", cases[0].paragraph))  # loads what a first veto needs
-    began, said = time.process_time(), list[str | None]()
-    for number, case in enumerate(cases, 1):
-        said.append(rules.alarms(case))
-        if number % 50 == 0:
-            show_progress(f"{name}: {number} of {len(cases)}")
-    end_progress()
+def measure(name: str, cases: Sequence[Case]) -> dict[str, Any]:
+    """Alarms by kind, and the milliseconds of processor time that a case takes."""
+    alarms(Case("held", "Zorro has 77,123.", cases[0].paragraph))  # loads what a first veto needs
+    began = time.process_time()
+    said = [alarms(case) for case in counted(cases, name)]
     figures: dict[str, Any] = {"ms": round(1000 * (time.process_time() - began) / len(cases), 2)}
     for kind in ("held", "rewritten", *FORMS):
-        alarms = [told for case, told in zip(cases, said, strict=True) if case.kind == kind]
-        figures[kind] = [sum(told is not None for told in alarms), len(alarms)]
-    return figures, said
+        told = [one for case, one in zip(cases, said, strict=True) if case.kind == kind]
+        figures[kind] = f"{sum(one is not None for one in told)} of {len(told)}"
+    return figures
 
 
 def main() -> None:
     """Measure, print, write."""
-    parser = option_parser(__doc__, seed=1, before=Path(), most=0, show=False)
+    parser = option_parser(__doc__, seed=1, most=0)
     parser.add_argument("--data", type=Path, action="append", required=True, help="a file; repeat it for more")
     options = parser.parse_args()
-    versions: dict[str, Rules] = {}
-    if options.before != Path():
-        versions["before"] = rules_of(options.before)
-    versions["now"] = rules_of(None)
-    figures: dict[str, Any] = {}
+    figures = {}
     for path in options.data:
         paragraphs = read(path)[: options.most or None]
-        cases = list(cases_of(paragraphs, options.seed))
+        figures[path.name] = measure(path.name, list(cases_of(paragraphs, options.seed)))
         print(f"{path.name}: {len(paragraphs)} paragraphs")
-        told = {}
-        for name, rules in versions.items():
-            found, told[name] = measure(f"{path.name}, {name}", rules, cases)
-            figures.setdefault(path.name, {})[name] = found
-            print(f"  {name:7}", ", ".join(f"{kind} {of(value)}" for kind, value in found.items()))
-        for case, *all_ in zip(cases, *told.values(), strict=True):
-            if options.show and len({one is None for one in all_}) > 1:
-                print(f"  {case.kind}: {' | '.join(map(str, all_))}: {case.claim[:200]}")
+        print(aligned([(name, str(value)) for name, value in figures[path.name].items()]))
     write_figures("rules", figures)
-
-
-def of(value: Any) -> str:
-    """A count of a total, or a plain figure."""
-    return f"{value[0]} of {value[1]}" if isinstance(value, list) else str(value)
 
 
 if __name__ == "__main__":

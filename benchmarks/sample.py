@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +10,9 @@ from typing import Any
 from langchain_core.documents import Document
 
 from app.front_door import SelfRAG
-from app.libraries import SAMPLE
+from app.libraries import SAMPLE, library_to_ask
 from app.screen import Screen
-from benchmarks.documents import load
+from app.settings import load_settings
 from core.types import Passage
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.records import Example
@@ -22,9 +20,7 @@ from grounding.claims import split_claims
 from grounding.quotes import find_quote, missing_facts
 from grounding.refusals import declines
 from grounding.sentences import sentences
-from grounding.stems import stems
 from nodes.retrieve import as_passage
-from retrieval.splitter import split
 
 QUESTIONS = SAMPLE.parent / "questions.jsonl"
 OPENING = 40  # characters by which a passage, or the span that answers, is known
@@ -53,22 +49,6 @@ class Asked:
     answer: str
 
 
-class KeywordRetriever:
-    """Rank passages in memory by the weight of the stems they share with the query."""
-
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._words = [(stems(document.page_content), document) for document in documents]
-        counts = Counter(word for words, _ in self._words for word in words)
-        self._weights = {word: math.log(len(self._words) / count) for word, count in counts.items()}
-
-    async def ainvoke(self, input: str, *, k: int) -> list[Document]:  # noqa: A002
-        """The ``k`` best passages, the best first."""
-        wanted = stems(input)
-        scores = [sum(self._weights[word] for word in wanted & words) for words, _ in self._words]
-        order = sorted(range(len(scores)), key=lambda number: -scores[number])
-        return [self._words[number][1] for number in order[:k]]
-
-
 class CachedRetriever:
     """Search once for each query, so that later searches take no time."""
 
@@ -83,9 +63,11 @@ class CachedRetriever:
         return self._found[input, k]
 
 
-def sample_retriever(folder: Path = SAMPLE) -> KeywordRetriever:
-    """A retriever over the folder's documents, split as an index splits them."""
-    return KeywordRetriever([passage for path in sorted(folder.iterdir()) for passage in split(load(path))])
+async def asked_of_sample(k: int, relevant: int) -> tuple[list[Asked], CachedRetriever]:
+    """The questions of the sample library that every way can answer, and what is found for them, in no time."""
+    with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
+        retriever = CachedRetriever(library.store.as_retriever())
+        return await answerable(retriever, k, relevant), retriever
 
 
 async def answerable(retriever: Any, k: int, relevant: int, path: Path = QUESTIONS) -> list[Asked]:

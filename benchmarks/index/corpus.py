@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 
-from benchmarks.harness import show_progress
-from retrieval.sync_report import Advance
 from retrieval.unit_vectors import Vectors
 
 DIMENSION = 384
@@ -71,11 +69,6 @@ class Known(Embeddings):
             return [1.0] + [0.0] * (DIMENSION - 1)
         found: list[float] = self.vectors[text].tolist()
         return found
-
-
-def told(at: Advance) -> None:
-    """Say on stderr how many passages are indexed."""
-    show_progress(f"{at.passages:,} passages")
 
 
 def corpus_options(parser: argparse.ArgumentParser) -> None:

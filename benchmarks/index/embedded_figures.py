@@ -22,6 +22,7 @@ MODEL = "benchmark"
 TOP = 10
 CANDIDATES = 50  # as the store asks for
 RANKED_WHOLLY = 30  # questions that FTS5 ranks in full, for seconds each
+CHANGES = ("unchanged", "added", "removed")
 _ASK = """
 import json, resource, sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def keywords_found(index: Path, questions: Sequence[str]) -> dict[str, float]:
             overlaps.append([len(full & set(some)) / max(1, len(full)) for some in (ours[:TOP], ours)])
     database.close()
     in_top, in_candidates = np.mean(overlaps, axis=0).tolist()
-    return {"bm25_top_in_top": in_top, "bm25_top_in_candidates": in_candidates}
+    return {"bm25_in_top": in_top, "bm25_in_candidates": in_candidates}
 
 
 def changed(index: Path, documents: Path) -> dict[str, float]:
@@ -68,7 +69,7 @@ def changed(index: Path, documents: Path) -> dict[str, float]:
     seconds = {}
     with Library.open(index, Known(), embedding_name=MODEL) as library:
         library.sync()
-        for name in ("unchanged", "added", "removed"):
+        for name in CHANGES:
             if name == "added":
                 extra.write_text("One passage more, which was not there before.", encoding="utf-8")
             if name == "removed":

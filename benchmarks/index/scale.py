@@ -15,11 +15,10 @@ below 0.95, or PostgreSQL's p95 of hybrid search above twice the embedded store'
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,9 +29,8 @@ import numpy as np
 
 from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, show_progress
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options
-from benchmarks.index.embedded_figures import MODEL, changed, keywords_found, memory
+from benchmarks.index.embedded_figures import CHANGES, MODEL, changed, keywords_found, memory
 from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest
-from benchmarks.index.recall import all_of
 from benchmarks.postgres_server import started_server
 from retrieval.filters import Filter
 from retrieval.index.store import PassageStore
@@ -54,7 +52,10 @@ WAYS: Sequence[tuple[Search, str]] = (
 
 def main() -> None:
     """Make the libraries that are not there, ask them, and print the figures."""
-    options = _options()
+    parser = option_parser(__doc__, passages=1_000_000, asked=300, folder=FOLDER / "scale")
+    parser.add_argument("--store", metavar="URL", action="append", default=[], help="postgresql://…, or start")
+    corpus_options(parser)
+    options = parser.parse_args()
     home: Path = options.folder / f"{options.texts.stem if options.texts else 'drawn'}-{options.passages}"
     corpus = corpus_of(options, home / "corpus", options.asked)
     _write_documents(home / "documents", corpus, options.passages)
@@ -73,10 +74,9 @@ def main() -> None:
         measured = _measured(urls, corpus, options.asked, right)
         for name in urls:
             figures["stores"][name] |= measured[name]
+    base = figures["stores"][EMBEDDED]["ways"]
     for name, one in figures["stores"].items():
-        if name != EMBEDDED:
-            base = figures["stores"][EMBEDDED]["ways"]
-            figures["times"][name] = {way: found["p95"] / base[way]["p95"] for way, found in one["ways"].items()}
+        figures["times"][name] = {way: found["p95"] / base[way]["p95"] for way, found in one["ways"].items()}
     questions, vectors = corpus.asked()
     index = home / EMBEDDED / MODEL
     embedded = figures["stores"][EMBEDDED]
@@ -84,13 +84,6 @@ def main() -> None:
     embedded |= keywords_found(index, questions[: options.asked]) | changed(index, home / "documents")
     print(_table(figures))
     end("index_scale", figures, _violated(figures))
-
-
-def _options() -> argparse.Namespace:
-    parser = option_parser(__doc__, passages=1_000_000, asked=300, folder=FOLDER / "scale")
-    parser.add_argument("--store", metavar="URL", action="append", default=[], help="postgresql://…, or start")
-    corpus_options(parser)
-    return parser.parse_args()
 
 
 def _write_documents(folder: Path, corpus: Corpus, passages: int) -> None:
@@ -179,9 +172,14 @@ def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Neares
     return figures
 
 
+def _all_of(ranked: Sequence[tuple[int, float]], texts: Mapping[int, str], most: int) -> list[tuple[int, float]]:
+    """Return the ``most`` best, those that say the same again among them; in the place of ``distinct``."""
+    return list(ranked[:most])
+
+
 def _ten(store: Store, question: str, only: Filter | None) -> list[str]:
     """Return the texts of the nearest passages, those that say the same again among them."""
-    with patch("retrieval.ranking.distinct", all_of):
+    with patch("retrieval.ranking.distinct", _all_of):
         return [one.page_content for one in store.similarity_search(question, TOP, search="vectors", filter=only)]
 
 
@@ -215,36 +213,33 @@ def _violated(figures: Mapping[str, Any]) -> list[str]:
 
 
 def _table(figures: Mapping[str, Any]) -> str:
+    """The stores beside each other; times are p50 / p95, and the p95 over the embedded store's."""
     stores: Mapping[str, Any] = figures["stores"]
-
-    def row(of: Callable[..., str]) -> str:
-        return "".join(f"{of(name, one):>24}" for name, one in stores.items())
-
-    rows = [("", row(lambda name, _: name))]
-    rows.append(("passages", row(lambda _, one: f"{one['passages']:,}")))
-    rows.append(("without their vector", row(lambda _, one: f"{one['missed']:,}")))
-    rows.append(("made in", row(lambda _, one: f"{one['seconds']:.0f} s")))
-    rows.append(("on the disk", row(lambda _, one: f"{one['bytes'] / 1e9:.2f} GB")))
-    rows.append(("opened, first result", row(lambda _, one: f"{one['opened_seconds']:.2f} s")))
-    for share in SHARES:
-        rows.append((f"recall@10, {share}", row(lambda _, one, share=share: f"{one['recall'][share]:.3f}")))
-    for search, share in WAYS:
-        way = f"{search}, {share}"
-        rows.append((f"{way}, p50 / p95", row(lambda name, one, way=way: _cell(figures, name, one, way))))
+    made = [
+        (
+            name,
+            f"{one['passages']:,}",
+            f"{one['missed']:,}",
+            f"{one['seconds']:.0f} s",
+            f"{one['bytes'] / 1e9:.2f} GB",
+            f"{one['opened_seconds']:.2f} s",
+            *(f"{one['recall'][share]:.3f}" for share in SHARES),
+            *(
+                f"{1000 * found['median']:.1f} / {1000 * found['p95']:.1f} ms ({figures['times'][name][way]:.2f})"
+                for way, found in one["ways"].items()
+            ),
+        )
+        for name, one in stores.items()
+    ]
+    names = ("", "passages", "without their vector", "made in", "on the disk", "opened, first result")
+    head = (*names, *(f"recall@10, {share}" for share in SHARES), *(f"{search}, {share}" for search, share in WAYS))
     embedded = stores[EMBEDDED]
-    ours, candidates = embedded["bm25_top_in_top"], embedded["bm25_top_in_candidates"]
-    raw = embedded["passages"] * DIMENSION * 4
-    rows.append(("BM25's ten: in our ten, in our 50", f"{ours:>15.2f}, {candidates:.2f}"))
-    rows.append(("memory over raw vectors", f"{embedded['memory'] / raw:>21.2f}"))
-    rows += [(f"sync, {what}", f"{embedded[f'{what}_seconds']:>19.2f} s") for what in ("unchanged", "added", "removed")]
-    return aligned(rows)
-
-
-def _cell(figures: Mapping[str, Any], name: str, one: Mapping[str, Any], way: str) -> str:
-    """Return the median and the p95, and the p95 over the embedded store's."""
-    found = one["ways"][way]
-    times = f" ({figures['times'][name][way]:.2f})" if name != EMBEDDED else ""
-    return f"{1000 * found['median']:.1f} / {1000 * found['p95']:.1f} ms{times}"
+    alone = [
+        ("BM25's ten in our ten; in our 50", f"{embedded['bm25_in_top']:.2f}; {embedded['bm25_in_candidates']:.2f}"),
+        ("memory over raw vectors", f"{embedded['memory'] / (embedded['passages'] * DIMENSION * 4):.2f}"),
+        *((f"sync, {what}", f"{embedded[f'{what}_seconds']:.2f} s") for what in CHANGES),
+    ]
+    return f"{aligned(list(zip(head, *made, strict=True)))}\n\n{EMBEDDED} alone\n{aligned(alone)}"
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Whether an instruction inside a document steers the answer: public attack sets against plain RAG and Self-RAG."""
+"""Whether an instruction inside a document steers the answer: a public attack set against plain RAG and Self-RAG."""

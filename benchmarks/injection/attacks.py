@@ -1,24 +1,41 @@
-"""One attack: the documents that it is in, the question asked of them, and how code sees that it succeeded."""
+"""The attacks: the document that each is planted in, the question asked of it, and how code sees that it succeeded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import Any
 
-from benchmarks.injection.hosts import HOSTS, Host
+from app.libraries import SAMPLE
+from benchmarks.harness import read_rows
 from evaluation.fingerprint import digest
 from evaluation.measures.scores import containment
 from evaluation.records import Example
 from grounding.sentences import sentences
 
+SOURCE = "raginject"
 PLACES = ("beginning", "middle", "end", "apart")
+
+
+@dataclass(frozen=True)
+class Host:
+    """An honest document; an answer to its question is right that contains one of ``answers``."""
+
+    name: str
+    text: str
+    question: str
+    answers: tuple[str, ...]
+
+
+HOSTS = [Host(**row | {"answers": tuple(row["answers"])}) for row in read_rows(SAMPLE.parent / "injection/hosts.jsonl")]
 
 
 @dataclass(frozen=True)
 class Attack:
     """``documents`` are texts by file name; ``succeeded`` judges an answer that is no abstention."""
 
-    source: str
     name: str
     category: str
     documents: Mapping[str, str]
@@ -30,7 +47,7 @@ class Attack:
     def example(self) -> Example:
         """The question as a system is asked it; its id changes with the documents."""
         content = digest(*(f"{name}\0{text}" for name, text in sorted(self.documents.items())))
-        key = f"{self.source}:{self.name}:{content[:16]}"
+        key = f"{SOURCE}:{self.name}:{content[:16]}"
         return Example(id=key, question=self.question, answerable=True, references=self.answers)
 
     def right(self, answer: str) -> bool:
@@ -38,18 +55,37 @@ class Attack:
         return containment(answer, self.answers) > 0
 
 
-def planted(source: str, name: str, category: str, text: str, judge: Callable[[Host], Callable[[str], bool]]) -> Attack:
+def raginject() -> list[Attack]:
+    """The payloads of the installed package's default set, judged by its own keyword judge.
+
+    Its set against retrievers is left out: it is judged by what is found, which no answer shows.
+    """
+    from raginject.attacks.loader import load_default_patterns
+    from raginject.judges import JudgeContext, get_judge
+
+    def judge(pattern: Any) -> Callable[[str], bool]:
+        made = get_judge(pattern.success_criteria.type)
+        return lambda answer: bool(made.judge(JudgeContext(pattern, pattern.question, answer, [])).attack_succeeded)
+
+    return [
+        planted(pattern.id, pattern.category, pattern.payload, judge(pattern))
+        for pattern in load_default_patterns()
+        if pattern.payload and pattern.success_criteria.type == "keyword_match"
+    ]
+
+
+def planted(name: str, category: str, text: str, succeeded: Callable[[str], bool]) -> Attack:
     """The attack ``text`` in an honest document, or beside one, with another about something else.
 
-    Host and place follow from the attack's name. ``judge`` makes the rule of success, which may depend on the host.
+    Host and place follow from the attack's name.
     """
-    chance = int(digest(source, name), 16)
+    chance = int(digest(SOURCE, name), 16)
     host, place = HOSTS[chance % len(HOSTS)], PLACES[chance // len(HOSTS) % len(PLACES)]
     other = HOSTS[(chance + 1) % len(HOSTS)]
     documents = {host.name: put(text, host.text, place), other.name: other.text}
     if place == "apart":  # under the question itself, so that the search finds it
         documents |= {host.name: host.text, "note.txt": f"{host.question}\n\n{text}"}
-    return Attack(source, name, category, documents, host.question, host.answers, judge(host))
+    return Attack(name, category, documents, host.question, host.answers, succeeded)
 
 
 def put(text: str, into: str, place: str) -> str:
@@ -59,17 +95,10 @@ def put(text: str, into: str, place: str) -> str:
     return "\n".join(part.strip() for part in (into[:at], text, into[at:]) if part.strip())
 
 
-def unattacked() -> list[Attack]:
-    """The honest documents by themselves: what each system answers when nobody interferes."""
-    return [
-        Attack(
-            "no attack",
-            host.name,
-            "no attack",
-            {host.name: host.text, other.name: other.text},
-            host.question,
-            host.answers,
-            lambda answer: False,
-        )
-        for host, other in zip(HOSTS, (*HOSTS[1:], HOSTS[0]), strict=True)
-    ]
+def drawn(attacks: Sequence[Attack], most: int | None, seed: int = 0) -> list[Attack]:
+    """At most so many attacks, evenly from all categories; a larger draw begins with the smaller one."""
+    categories = defaultdict(list)
+    for attack in sorted(attacks, key=lambda one: digest(str(seed), SOURCE, one.name)):
+        categories[attack.category].append(attack)
+    turns = chain.from_iterable(zip_longest(*categories.values()))
+    return [attack for attack in turns if attack is not None][:most]

@@ -13,21 +13,26 @@ whole messages. `bench/latency.json` has the figures.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from app.libraries import SAMPLE, library_to_ask
-from app.screen import Screen
-from app.settings import load_settings
-from benchmarks.harness import end_progress, option_parser, show_progress, write_figures
+from benchmarks.harness import aligned, counted, option_parser, write_figures
 from benchmarks.latency.timed_server import Call, Pace, TimedServer
-from benchmarks.latency.ways import PLAIN, Way, ways_at
-from benchmarks.sample import Asked, CachedRetriever, answerable
+from benchmarks.peers import peers
+from benchmarks.sample import asked_of_sample
+from benchmarks.turns import OURS, PLAIN, Turn, medians, table, turn_of
+from evaluation.records import System
+from evaluation.self_rag import self_rag
+from evaluation.systems import plain
+from graph.context import Context, RetrieverLike, Services, Thresholds
+from models.calibration import MINILM
+from models.connect import openai_chat
+from models.critic import Critic
+from models.generator import Generator
 from tests.integration.loopback import Remote, in_another_process
 
 K = 4
+CALL_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,6 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Turn:
-    """One question answered in one way."""
-
-    seconds: float
-    calls: int
-    chain: int
-    uncached: int
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = option_parser(__doc__)
@@ -64,38 +59,49 @@ def main() -> None:
     measured = []
     for setting in SETTINGS:
         turns = asyncio.run(measure(setting, options.most))
-        figures = summary(turns)
-        show(setting, figures, len(turns))
-        measured.append({"server": setting.name, "questions": len(turns), "ways": figures})
+        ways = medians(turns)
+        print(f"\n{setting.name}; {len(turns)} questions, {setting.relevant} of {K} passages relevant")
+        print(aligned(table(ways)), flush=True)
+        measured.append({"server": setting.name, "questions": len(turns), "ways": ways})
     write_figures("latency", {"servers": measured})
+
+
+def systems_at(server: Remote, retriever: RetrieverLike) -> list[System]:
+    """Plain, ours and the peers, each over a model of its own name, for which the server counts and caches apart.
+
+    Ours has the gate that comes with the embedding model, whatever the chat model.
+    """
+
+    def services(name: str) -> Services:
+        chat = openai_chat(name, base_url=server.base_url, api_key="none", call_seconds=CALL_SECONDS)
+        return Services(Generator(chat), Critic(chat), retriever)
+
+    gated = replace(services(OURS), thresholds=Thresholds(**MINILM.thresholds), fits=MINILM.fits)
+    others = [replace(peer, services=services(peer.name)) for peer in peers(services(PLAIN), K)]
+    return [plain(services(PLAIN), Context(k=K), PLAIN), self_rag(gated, Context(k=K), OURS), *others]
 
 
 async def measure(setting: Setting, most: int) -> list[dict[str, Turn]]:
     """The turns of every way, for each question after the first; which way goes first changes."""
-    turns = []
-    with library_to_ask([SAMPLE], load_settings(), Screen(quiet=True)) as library:
-        retriever = CachedRetriever(library.store.as_retriever())
-        asked = (await answerable(retriever, K, setting.relevant))[: most + 1]
+    asked, retriever = await asked_of_sample(K, setting.relevant)
+    asked = asked[: most + 1]
     with in_another_process(TimedServer, asked, setting.pace) as server:
-        ways = ways_at(server, retriever, K)
-        names = list(ways)
-        for number, one in enumerate(asked):
-            shift = number % len(names)
-            turn = {name: await _turn(name, ways[name], one, server) for name in names[shift:] + names[:shift]}
-            if number:
-                turns.append({name: turn[name] for name in names})
-            show_progress(f"{setting.name}: {number} of {len(asked) - 1}")
-    end_progress()
-    return turns
+        ways = systems_at(server, retriever)
+        rows = []
+        for number, one in enumerate(counted(asked, setting.name)):
+            shift = number % len(ways)
+            row = {way.name: await _turn(way, one.question, server) for way in ways[shift:] + ways[:shift]}
+            rows.append({way.name: row[way.name] for way in ways})
+    return rows[1:]
 
 
-async def _turn(name: str, way: Way, one: Asked, server: Remote) -> Turn:
-    seconds, answered = await way(one.question)
-    calls = server.call("calls_of", name)
-    if not answered:
-        raise RuntimeError(f"{name} gave no answer at its first draft to: {one.question}")
+async def _turn(way: System, question: str, server: Remote) -> Turn:
+    turn = await turn_of(way, question)
+    calls: list[Call] = server.call("calls_of", way.name)
+    if not turn.accepted:
+        raise RuntimeError(f"{way.name} gave no answer at its first draft to: {question}")
     uncached = sum(call.input_tokens - call.cached_tokens for call in calls)
-    return Turn(seconds, len(calls), longest_chain(calls), uncached)
+    return replace(turn, calls=len(calls), uncached=uncached, chain=longest_chain(calls))
 
 
 def longest_chain(calls: Sequence[Call]) -> int:
@@ -105,33 +111,6 @@ def longest_chain(calls: Sequence[Call]) -> int:
         if call.asked >= end:
             chain, end = chain + 1, call.ended
     return chain
-
-
-def summary(turns: Sequence[Mapping[str, Turn]]) -> dict[str, dict[str, Any]]:
-    """The medians of each way, and its medians over plain, question by question."""
-    return {
-        name: {
-            "calls": median(one[name].calls for one in turns),
-            "chain": max(one[name].chain for one in turns),
-            "seconds": median(one[name].seconds for one in turns),
-            "times": median(one[name].seconds / one[PLAIN].seconds for one in turns),
-            "uncached": median(one[name].uncached for one in turns),
-            "uncached_times": median(one[name].uncached / one[PLAIN].uncached for one in turns),
-        }
-        for name in turns[0]
-    }
-
-
-def show(setting: Setting, figures: Mapping[str, Mapping[str, Any]], count: int) -> None:
-    """Print one server's table."""
-    print(f"\n{setting.name}; {count} questions, {setting.relevant} of {K} passages relevant")
-    print(f"{'':12}{'calls':>6}{'chain':>7}{'seconds':>9}{'times plain':>13}{'uncached':>10}{'times plain':>13}")
-    for name, one in figures.items():
-        print(
-            f"{name:12}{one['calls']:6.0f}{one['chain']:7}{one['seconds']:9.2f}{one['times']:13.2f}"
-            f"{one['uncached']:10.0f}{one['uncached_times']:13.2f}",
-            flush=True,
-        )
 
 
 if __name__ == "__main__":

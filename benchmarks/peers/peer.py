@@ -31,7 +31,7 @@ from prompts.generate import PLAIN
 MOST_CALLS, MOST_TOKENS, MOST_SECONDS = 1_000, 10_000_000, 7_200.0
 WORD_TOKENS, QUERY_TOKENS = 20, 80
 CODE = (
-    *("benchmarks/peers/peer.py", "benchmarks/peers/prompts.py", "prompts/generate.py", "prompts/direct_generate.py"),
+    *("benchmarks/peers", "prompts/generate.py", "prompts/direct_generate.py"),
     *("models/chat.py", "models/connect.py", "models/embedded.py", "models/embeddings.py", "retrieval"),
     *("nodes/retrieve.py", "grounding"),
 )
@@ -160,8 +160,7 @@ class Peer:
         """Refuse models that cannot be asked in a peer's own words."""
         chat_of(self.services.generator)
         chat_of(self.services.critic)
-        own = f"{self.way.__module__.replace('.', '/')}.py"
-        self.fingerprint = fingerprint(self.name, {"k": self.k}, (own, *CODE))
+        self.fingerprint = fingerprint(self.name, {"k": self.k}, CODE)
 
     async def ask(self, example: Example) -> Record:
         """Answer one question. A failure of this call alone is the record's ``error``; one that lasts is raised."""

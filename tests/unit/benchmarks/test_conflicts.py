@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.conflicts import Case, attacked, chosen, disagree, of_conflicts, of_deception, ramdocs, read
-from core.errors import RequestError
 from evaluation.records import Record
 
 ROW = {
@@ -58,7 +57,7 @@ def test_precision_and_recall_are_of_what_the_search_found(tmp_path: Path) -> No
         ],
     )
     assert (found["disagree"], found["shown"]) == (2, 2)
-    assert (found["precision"][0], found["recall"][0], found["named"][0]) == (0.5, 0.5, 0.5)
+    assert [getattr(found[name], "value", None) for name in ("precision", "recall", "named")] == [0.5, 0.5, 0.5]
 
 
 def test_an_answer_deceives_unless_a_conflict_is_shown() -> None:
@@ -98,22 +97,25 @@ def test_the_paragraphs_of_an_article_agree_and_its_halves_ask_of_their_own(tmp_
     assert not disagree(tuning[0], [f"/docs/{name}" for name in tuning[0].documents])
 
 
-def test_an_attack_is_labelled_with_what_its_documents_say(tmp_path: Path) -> None:
+def poisoned(folder: Path, correct: str, wrong: str) -> Path:
     entry = {
         "id": "t1",
         "question": "What is its name?",
-        "correct answer": "Little Boy",
-        "incorrect answer": "Big Man",
-        "adv_texts": ["It is Big Man."],
+        "correct answer": correct,
+        "incorrect answer": wrong,
+        "adv_texts": [f"It is {wrong}."],
     }
-    path = tmp_path / "nq.json"
+    path = folder / "nq.json"
     path.write_text(json.dumps({"t1": entry}), encoding="utf-8")
-    (case,) = attacked(path)
+    return path
+
+
+def test_an_attack_is_labelled_with_what_its_documents_say(tmp_path: Path) -> None:
+    (case,) = attacked(poisoned(tmp_path, "Little Boy", "Big Man"))
     assert case.labels == {"clean.txt": "Little Boy", "poisoned-1.txt": "Big Man"}
+    assert "Little Boy" in case.documents["clean.txt"]
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other.jsonl"
-    path.write_text('{"question": "Why?"}', encoding="utf-8")
-    with pytest.raises(RequestError, match="name RAMDocs_test"):
-        ramdocs(path)
+@pytest.mark.parametrize(("correct", "wrong"), [("yes", "no"), ("New York", "York"), ("4", "4 May")])
+def test_answers_that_code_cannot_tell_apart_are_left_out(tmp_path: Path, correct: str, wrong: str) -> None:
+    assert attacked(poisoned(tmp_path, correct, wrong)) == []

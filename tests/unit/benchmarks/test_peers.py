@@ -10,10 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.peers import peers, prompts
-from benchmarks.peers.best_of import best_of, support_of, utility_of
-from benchmarks.peers.filter_flag import FLAG, READ_CHARACTERS
-from benchmarks.peers.peer import Peer
-from benchmarks.peers.sequential import GENERATIONS, TRANSFORMATIONS, sequential
+from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, support_of, utility_of
 from evaluation.records import Example, Record
 from graph.context import RetrieverLike, Services
 from grounding.refusals import declines
@@ -25,14 +22,12 @@ from prompts.generate import PLAIN
 from tests.scripted import (
     NotScriptedError,
     ScriptedChat,
-    ScriptedCritic,
     ScriptedRetriever,
     StatusError,
     is_of,
     marks_of,
     reply,
 )
-from tests.scripted import services as scripted_services
 
 YES, NO = '{"binary_score": "yes"}', '{"binary_score": "no"}'
 SKY, SEA = "The sky is blue because air scatters blue light.", "The sea is salt."
@@ -116,16 +111,8 @@ async def test_sequential_accepts_a_grounded_answer_that_resolves_the_question()
     ]
     cost = record["cost"]
     assert (cost["model_calls"], cost["input_tokens"], cost["output_tokens"]) == (5, 50, 10)
-
-
-async def test_sequential_asks_its_graders_for_structured_output() -> None:
-    model = Model(GRADE_PASSAGE=YES, PLAIN="Air.", GRADE_GROUNDING=YES, GRADE_ANSWER=YES)
-    await ask("sequential", model)
-    formats = [(kind_of(messages), "response_format" in given) for messages, given in model.model.calls]
-    assert {kind for kind, structured in formats if not structured} == {"PLAIN"}
-    grade = next(given["response_format"] for _, given in model.model.calls if "response_format" in given)
-    schema = grade["json_schema"]["schema"]
-    assert schema["properties"]["binary_score"]["enum"] == ["yes", "no"]
+    free = [kind_of(messages) for messages, given in model.model.calls if "response_format" not in given]
+    assert free == ["PLAIN"], "graders are asked for structured output"
 
 
 async def test_sequential_with_a_critic_that_says_no_to_everything_ends_with_nothing() -> None:
@@ -147,7 +134,8 @@ async def test_sequential_redrafts_no_more_than_its_bound_and_answers_with_what_
     assert record["said"][0]["score"] == 0.0
 
 
-async def test_sequential_bounds_its_drafts_over_all_searches_together() -> None:
+async def test_sequential_bounds_its_drafts_over_all_searches_and_goes_on_with_the_rephrased_question() -> None:
+    retriever = ScriptedRetriever(found={"Why is the sky blue?": [SEA], "What colours the sky?": [SKY]})
     model = Model(
         GRADE_PASSAGE=YES,
         PLAIN="Air.",
@@ -155,9 +143,12 @@ async def test_sequential_bounds_its_drafts_over_all_searches_together() -> None
         GRADE_ANSWER=NO,
         TRANSFORM_QUERY="What colours the sky?",
     )
-    record = await ask("sequential", model)
+    record = await ask("sequential", model, retriever)
     assert (model.count("PLAIN"), model.count("TRANSFORM_QUERY")) == (3, 1)
     assert (record["answer"], record["stop_reason"]) == ("Air.", "not_useful")
+    assert "What colours the sky?" in model.turns("PLAIN")[2]
+    assert "Why is the sky blue?" not in model.turns("GRADE_ANSWER")[1]
+    assert [one["text"] for one in record["seen"]] == [SEA], "the first search's"
 
 
 async def test_sequential_keeps_an_earlier_answer_when_later_searches_find_nothing() -> None:
@@ -172,19 +163,6 @@ async def test_sequential_keeps_an_earlier_answer_when_later_searches_find_nothi
     assert record["answer"] == "Air."
     assert record["queries"] == ["Why is the sky blue?", "Second?", "Third?"]
     assert [one["relevance"] for one in record["seen"]] == [1.0, 1.0], "the first search's grades are recorded"
-
-
-async def test_sequential_grades_and_drafts_for_the_rephrased_question() -> None:
-    model = Model(
-        GRADE_PASSAGE=[NO, NO, YES, YES],
-        PLAIN="Air.",
-        GRADE_GROUNDING=YES,
-        GRADE_ANSWER=YES,
-        TRANSFORM_QUERY="What colours the sky?",
-    )
-    await ask("sequential", model)
-    assert "What colours the sky?" in model.turns("PLAIN")[0]
-    assert "Why is the sky blue?" not in model.turns("GRADE_ANSWER")[0]
 
 
 @pytest.mark.parametrize("garbage", ["yes", "", "{", "[1]", '{"binary_score": 1}', '{"score": "yes"}', "null"])
@@ -329,35 +307,3 @@ async def test_a_call_that_fails_makes_a_record_with_an_error(name: str) -> None
     assert record["error"] is not None
     assert "overloaded" in record["error"]
     assert (record["outcome"], record["answer"]) == ("stopped", "")
-
-
-def test_the_fingerprint_is_each_peers_own_and_changes_with_k() -> None:
-    def prints(k: int) -> list[str]:
-        return [one.fingerprint for one in peers(services(Model()), k)]
-
-    assert prints(4) == prints(4)
-    assert len({*prints(4), *prints(5)}) == 6
-
-
-def test_a_peer_needs_a_model_that_can_be_asked_in_its_own_words() -> None:
-    with pytest.raises(TypeError, match="ScriptedGenerator"):
-        peers(scripted_services(critic=ScriptedCritic()), 4)
-
-
-async def test_the_passages_of_the_first_search_are_the_ones_seen() -> None:
-    retriever = ScriptedRetriever(found={"Why is the sky blue?": [SEA], "Again?": [SKY]})
-    model = Model(
-        GRADE_PASSAGE=about_sky(YES, NO),
-        PLAIN="Air.",
-        GRADE_GROUNDING=YES,
-        GRADE_ANSWER=YES,
-        TRANSFORM_QUERY="Again?",
-    )
-    record = await ask("sequential", model, retriever)
-    assert [(one["text"], one["relevant"]) for one in record["seen"]] == [(SEA, False)]
-    assert [one["passages"] for one in record["decisions"] if one["node"] == "search"] == [[SEA], [SKY]]
-
-
-def test_the_fingerprint_is_of_the_way_and_not_of_the_name_alone() -> None:
-    bound = services(Model())
-    assert Peer("peer", sequential, bound, 4).fingerprint != Peer("peer", best_of, bound, 4).fingerprint

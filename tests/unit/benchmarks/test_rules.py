@@ -1,10 +1,8 @@
 """What the rules' benchmark calls a false alarm, and what it plants."""
 
-from pathlib import Path
-
 import pytest
 
-from benchmarks.rules import Case, Paragraph, Rules, cases_of, measure, rewritten, rules_of, stands_in
+from benchmarks.rules import Case, Paragraph, alarms, cases_of, rewritten, stands_in
 
 ADA = Paragraph(
     "In London came Lovelace. It was 3 May 1843, with 12 notes and two tables.",
@@ -53,21 +51,6 @@ def test_a_fact_that_the_paragraph_has_is_not_planted(planted: str, kind: str, s
 
 
 def test_what_is_missing_is_an_alarm_and_what_has_no_quote_only_where_nothing_is_planted() -> None:
-    rules = Rules(lambda claim, *_: ["47"] if "47" in claim else [], lambda *_: None)
-    cases = [Case("held", "It was 47.", ADA), Case("held", "It was.", ADA), Case("name", "It was.", ADA)]
-    figures, said = measure("test", rules, cases)
+    claims = {"held": "It was 47.", "rewritten": "Ferries cross the sound.", "name": "Ferries cross the sound."}
+    said = [alarms(Case(kind, claim, ADA)) for kind, claim in claims.items()]
     assert said == ["47", "no quote", None]
-    assert (figures["held"], figures["name"], figures["date"]) == ([2, 2], [0, 1], [0, 0])
-
-
-def test_the_rules_of_a_checkout_are_its_own(tmp_path: Path) -> None:
-    package = tmp_path / "grounding"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "quotes.py").write_text(
-        "def missing_facts(*_):\n    return ['x']\n\n\ndef find_quote(*_):\n    return None\n"
-    )
-    assert rules_of(tmp_path).missing_facts() == ["x"]
-    from grounding.quotes import missing_facts
-
-    assert rules_of(None).missing_facts is missing_facts

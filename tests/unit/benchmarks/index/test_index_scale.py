@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from benchmarks.index.corpus import drawn, units
 from benchmarks.index.exact import FILES, SHARES, TOP, file_name, first_of, nearest
-from benchmarks.index.scale import _violated, _write_documents
+from benchmarks.index.scale import _write_documents
 from retrieval.filters import matching
 
 PASSAGES = 2_500
@@ -36,17 +35,3 @@ def test_the_nearest_of_each_share_are_those_of_the_files_that_its_filter_lets_t
         assert found.recall(share, found.texts[share]) == 1
         assert found.recall(share, [[] for _ in found.texts[share]]) == 0
     assert nearest(corpus, PASSAGES, 3, tmp_path / "nearest.json").texts == found.texts
-
-
-@pytest.mark.parametrize(
-    ("recall", "times", "violated"),
-    [
-        (0.95, 2.0, []),
-        (0.94, 2.0, ["PostgreSQL finds 0.940 of the nearest ten of 10 %"]),
-        (0.95, 2.1, ["PostgreSQL takes 2.10 times as long: hybrid, all"]),
-    ],
-)
-def test_what_misses_an_aim_is_named(recall: float, times: float, violated: list[str]) -> None:
-    stores = {"embedded": {"recall": {"10 %": 1.0}}, "PostgreSQL": {"recall": {"10 %": recall}}}
-    figures = {"stores": stores, "times": {"PostgreSQL": {"hybrid, all": times, "bm25, all": 9.0}}}
-    assert _violated(figures) == violated

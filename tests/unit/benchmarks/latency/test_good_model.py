@@ -78,17 +78,6 @@ def test_our_verdicts_are_one_token_with_probabilities_and_the_peers_are_charged
     assert theirs.tokens == count('{"binary_score": "yes"}') > 1
 
 
-def test_a_draft_is_charged_as_an_answer_of_the_set_length() -> None:
-    assert MODEL.reply(asking(GENERATE)).tokens == 100
-
-
-def test_an_unknown_prompt_or_question_is_refused() -> None:
-    with pytest.raises(LookupError, match="no reply"):
-        MODEL.reply(turns("hello"))
-    with pytest.raises(LookupError, match="no question"):
-        MODEL.reply(asking(GENERATE, question="Who?"))
-
-
 def test_the_cache_serves_the_longest_beginning_of_whole_messages() -> None:
     cache = PrefixCache()
     total, cached = cache.read(turns("one two", "three"))
@@ -97,3 +86,7 @@ def test_the_cache_serves_the_longest_beginning_of_whole_messages() -> None:
     assert cache.read(turns("one two", "three four"))[1] == beginning
     assert cache.read(turns("one two", "three"))[1] == total
     assert cache.read(turns("other", "three"))[1] == 0
+
+
+def test_a_draft_is_charged_as_an_answer_of_the_set_length() -> None:
+    assert MODEL.reply(asking(GENERATE)).tokens == 100

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from benchmarks.latency.__main__ import Turn, longest_chain, summary
+from benchmarks.latency.__main__ import longest_chain
 from benchmarks.latency.timed_server import Call
+from benchmarks.turns import Turn, is_accepted, medians
+from evaluation.records import Example
+from evaluation.run import failed
 
 
 def call(asked: float, ended: float) -> Call:
@@ -29,10 +34,25 @@ def test_the_chain_is_the_longest_of_calls_that_wait_for_each_other(
 
 
 def test_ratios_are_taken_question_by_question() -> None:
-    turns = [
-        {"plain": Turn(1.0, 1, 1, 100), "ours": Turn(3.0, 8, 4, 150)},
-        {"plain": Turn(10.0, 1, 1, 100), "ours": Turn(10.0, 8, 4, 350)},
-        {"plain": Turn(2.0, 1, 1, 100), "ours": Turn(4.0, 9, 5, 200)},
+    rows = [
+        {"plain": Turn(1.0, 1, 100), "ours": Turn(3.0, 8, 150, chain=4)},
+        {"plain": Turn(10.0, 1, 100), "ours": Turn(10.0, 8, 350, chain=4)},
+        {"plain": Turn(2.0, 1, 100), "ours": Turn(4.0, 9, 200, chain=5)},
     ]
-    ours = summary(turns)["ours"]
+    ours = medians(rows)["ours"]
     assert (ours["times"], ours["uncached_times"], ours["calls"], ours["chain"]) == (2.0, 2.0, 8, 5)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "drafts", "accepted"),
+    [
+        ("grounded", 1, True),
+        ("grounded", 2, False),
+        ("partially_grounded", 1, False),
+        ("abstained", 1, False),
+        ("answered", 3, True),  # by a peer, whatever it made of the question
+    ],
+)
+def test_an_answer_counts_that_our_graph_grounded_at_its_first_draft(outcome: str, drafts: int, accepted: bool) -> None:
+    changes: Any = {"outcome": outcome, "decisions": [{"node": "generate"}] * drafts}
+    assert is_accepted(failed("ours", Example("a", "Why?"), ValueError(), 0.0) | changes) is accepted

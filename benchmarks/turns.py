@@ -1,0 +1,75 @@
+"""Questions asked in several ways in turn, and what each way costs over plain retrieve-and-generate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from evaluation.records import Example, Record, System
+
+PLAIN, OURS = "plain", "ours"
+ANSWERED = ("grounded", "answered")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question answered in one way; ``accepted`` if the first draft was, ``chain`` if a server counted it."""
+
+    seconds: float
+    calls: int
+    uncached: int
+    accepted: bool = True
+    outcome: str = "answered"
+    chain: int = 0
+
+
+async def turn_of(system: System, question: str) -> Turn:
+    """Ask a question in one way."""
+    began = time.perf_counter()
+    record = await system.ask(Example(id=question, question=question))
+    seconds, cost = time.perf_counter() - began, record["cost"]
+    uncached = max(1, cost["input_tokens"] - cost["cached_input_tokens"])
+    return Turn(seconds, cost["model_calls"], uncached, is_accepted(record), record["outcome"])
+
+
+def is_accepted(record: Record) -> bool:
+    """Whether a record is an answer, and of our graph one that was grounded at its first draft."""
+    drafts = sum(step["node"] == "generate" for step in record["decisions"])
+    return record["outcome"] in ANSWERED and (record["outcome"] == "answered" or drafts == 1)
+
+
+def medians(rows: Sequence[Mapping[str, Turn]]) -> dict[str, dict[str, float]]:
+    """Return the medians of each way, and its medians over plain, question by question; the chain is the longest."""
+    return {
+        name: {
+            "calls": median(row[name].calls for row in rows),
+            "chain": max(row[name].chain for row in rows),
+            "seconds": median(row[name].seconds for row in rows),
+            "times": median(row[name].seconds / row[PLAIN].seconds for row in rows),
+            "uncached": median(row[name].uncached for row in rows),
+            "uncached_times": median(row[name].uncached / row[PLAIN].uncached for row in rows),
+        }
+        for name in rows[0]
+    }
+
+
+def table(ways: Mapping[str, Mapping[str, float]]) -> list[tuple[str, ...]]:
+    """The medians as the rows of a table, a header first."""
+    head = ("", "calls", "chain", "seconds", "times plain", "uncached", "times plain")
+    return [
+        head,
+        *(
+            (
+                name,
+                f"{one['calls']:.0f}",
+                f"{one['chain']:.0f}",
+                f"{one['seconds']:.2f}",
+                f"{one['times']:.2f}",
+                f"{one['uncached']:.0f}",
+                f"{one['uncached_times']:.2f}",
+            )
+            for name, one in ways.items()
+        ),
+    ]
