@@ -31,7 +31,7 @@ from retrieval.index.document_rows import get_passages
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
 from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play_some
-from tests.stress.index_kills.changing_folder import pdf_of, sentence
+from tests.stress.folder import pdf_of, sentence
 
 BATCH = 50  # rounds of one process
 HUNG_SECONDS = 60.0  # for one round

@@ -31,7 +31,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
-from tests.stress.index_kills.changing_folder import Folder
+from tests.stress.folder import Folder
 from tests.stress.index_kills.indexer import FAILED, live
 from tests.stress.index_kills.inspection import Expected, Inspected, inspect, records_in
 from tests.stress.index_kills.orphans import adopt, children, survivors

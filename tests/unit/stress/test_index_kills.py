@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.library.library import Library
+from tests.stress.folder import KINDS, ROWS, Folder, sentence
 from tests.stress.index_kills.__main__ import Listener
-from tests.stress.index_kills.changing_folder import KINDS, ROWS, Folder, sentence
 from tests.stress.index_kills.indexer import FAILED, Teller, live
 from tests.stress.index_kills.inspection import Expected, Inspected, inspect, lost, records_in, torn
 from tests.stress.index_kills.orphans import children
