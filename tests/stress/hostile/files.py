@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.integration.misbehaviour import Wire
 from tests.integration.retrieval.test_doctored import DOCTORED, ENDLESS
-from tests.stress.bit_flips.harm import harm
+from tests.stress.flips import harm
 from tests.stress.hostile.replies import WIRES, carried
 from tests.stress.hostile.strategies import HARMS, as_json, changed, changes, unshown
 from tests.stress.hostile.surface import Surface
