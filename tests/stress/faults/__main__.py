@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
-from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
+from benchmarks.harness import end_progress, listed, option_parser, show_progress
 from graph.builder import SelfRAGGraph, build_graph
 from graph.context import Context, Limits, Services
 from graph.state import SelfRAGState
@@ -30,6 +29,7 @@ from tests.integration.graph.invariants import violations
 from tests.integration.loopback import in_another_process
 from tests.stress.faults.faulty_server import FaultyServer
 from tests.stress.faults.tickets import THINGS, TicketRetriever, passages
+from tests.stress.harness import Tally
 
 HUNG_SECONDS = 30  # beyond the question's limit: long after all that may delay a run on a busy machine
 
@@ -45,41 +45,27 @@ class Asked:
     violated: tuple[str, ...] = ()
 
 
-@dataclass
-class Tally:
-    """Counts over all questions."""
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    violated: list[str] = field(default_factory=list)
-    worst: dict[str, float] = field(default_factory=lambda: {"calls": 0.0, "tokens": 0.0, "seconds": 0.0, "late": 0.0})
-
-
 def main() -> None:
     """Ask, count, print."""
     options = option_parser(__doc__, questions=2000, share=0.2, seed=1, at_once=24, call_seconds=1.0).parse_args()
     warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of usage that is none
-    began = time.perf_counter()
+    tally = Tally()
     with in_another_process(FaultyServer, options.seed, options.share) as server:
         chat = openai_chat("faulty", base_url=server.base_url, api_key="none", call_seconds=options.call_seconds)
         graph = build_graph(Services(Generator(chat), Critic(chat), TicketRetriever(passages())))
         asked = asyncio.run(ask_all(graph, chat, options.questions, options.seed, options.at_once))
         requests, faults = server.call("counts")
-    tally = counted(asked, requests)
-    figures = {
-        "questions": len(asked),
-        "share": options.share,
-        "seed": options.seed,
-        "requests": sum(requests.values()),
-        "faults": dict(faults),
-        "outcomes": dict(tally.outcomes),
-        "stop_reasons": dict(tally.reasons),
-        "worst": tally.worst,
-        "violations": len(tally.violated),
-        "seconds": time.perf_counter() - began,
-    }
-    print(table(figures))
-    end("faults", figures, tally.violated)
+    worst = counted(tally, asked, requests)
+    rows = [
+        ("questions", f"{tally.questions:,}"),
+        ("requests", f"{tally.calls:,}, {sum(faults.values()) / max(1, tally.calls):.1%} of them with a fault"),
+        ("outcomes", listed(tally.outcomes)),
+        ("stop reasons", listed(tally.counts)),
+        ("most of a limit used", f"calls {worst['calls']:.0%}, tokens {worst['tokens']:.0%}"),
+        ("longest after its time", f"{worst['late']:.2f} s"),
+        ("faults", listed(faults)),
+    ]
+    tally.conclude("faults", rows, seed=options.seed, share=options.share, faults=dict(faults), worst=worst)
 
 
 def settings_of(number: int, seed: int) -> tuple[Context, Limits]:
@@ -150,9 +136,10 @@ async def _final(graph: SelfRAGGraph, question: str, context: Context, *, stream
     return cast("SelfRAGState", final)
 
 
-def counted(asked: Sequence[Asked], requests: Mapping[str, int]) -> Tally:
-    """Sum up, comparing the server's counts with each question's usage and limits."""
-    tally = Tally()
+def counted(tally: Tally, asked: Sequence[Asked], requests: Mapping[str, int]) -> dict[str, float]:
+    """Sum up, comparing the server's counts with each question's usage and limits; return the most of each limit."""
+    worst = dict.fromkeys(("calls", "tokens", "seconds", "late"), 0.0)
+    tally.questions, tally.calls = len(asked), sum(requests.values())
     for one in asked:
         served = requests.get(str(one.number), 0)
         violated = list(one.violated)
@@ -163,7 +150,7 @@ def counted(asked: Sequence[Asked], requests: Mapping[str, int]) -> Tally:
             if served > usage["model_calls"]:
                 violated.append(f"the server counted {served} calls, the question says {usage['model_calls']}")
             tally.outcomes[str(one.final["outcome"])] += 1
-            tally.reasons[str(one.final["stop_reason"])] += 1
+            tally.counts[str(one.final["stop_reason"])] += 1
             tokens = usage["input_tokens"] + usage["output_tokens"]
             shares = {
                 "calls": usage["model_calls"] / one.limits.model_calls,
@@ -171,30 +158,12 @@ def counted(asked: Sequence[Asked], requests: Mapping[str, int]) -> Tally:
                 "seconds": one.seconds / one.limits.seconds,
                 "late": one.seconds - one.limits.seconds,
             }
-            tally.worst = {name: max(value, tally.worst[name]) for name, value in shares.items()}
+            worst = {name: max(value, worst[name]) for name, value in shares.items()}
         tally.violated += [f"question {one.number}: {text}" for text in violated]
     unknown = requests.get("none", 0)
     if unknown:
         tally.violated.append(f"{unknown} requests belong to no question")
-    return tally
-
-
-def table(figures: Mapping[str, Any]) -> str:
-    """Format the figures."""
-    worst, faults = figures["worst"], figures["faults"]
-    injected = sum(faults.values())
-    rows = [
-        ("questions", f"{figures['questions']:,}"),
-        ("requests", f"{figures['requests']:,}, {injected / max(1, figures['requests']):.1%} of them with a fault"),
-        ("outcomes", listed(figures["outcomes"])),
-        ("stop reasons", listed(figures["stop_reasons"])),
-        ("most of a limit used", f"calls {worst['calls']:.0%}, tokens {worst['tokens']:.0%}"),
-        ("longest after its time", f"{worst['late']:.2f} s"),
-        ("faults", listed(faults)),
-        ("seconds", f"{figures['seconds']:.0f}"),
-        ("violations", f"{figures['violations']}"),
-    ]
-    return aligned(rows)
+    return worst
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
     python -m tests.stress.hostile [--seed N] [--attacks N] [--only SURFACE...] [--attack NAME]
 
-Attacks are drawn by the seed, ``--attacks`` of each surface; each has a name by which it can be played alone. The
-program runs as its command line has it, in a process of its own that is watched and limited; `invariants` says what
-must hold of every run, and an attack may add what must hold of it. All of it takes place in a network of its own
-without a way out, where the system allows one. Ends with 1 if anything fell.
+Attacks are drawn by the seed, ``--attacks`` of each surface, and named by their numbers: with the same seed and number
+of attacks one can be played alone. The program runs as its command line has it, in a process of its own that is watched
+and limited; `run_checks` says what must hold of every run, and an attack may add what must hold of it. All of it takes
+place in a network of its own without a way out, where the system allows one. Ends with 1 if anything fell.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
+from typing import Any
 
 from benchmarks.harness import end_progress, option_parser, show_progress
-from tests.stress.hostile.display_attacks import SHOWN
-from tests.stress.hostile.document_attacks import DOCUMENTS, INDEXED
-from tests.stress.hostile.evaluation_attacks import FOREIGN, RECORDS, SETS
-from tests.stress.hostile.folder_attacks import FOLDERS
-from tests.stress.hostile.index_attacks import DATABASE, INDEX_FILES
-from tests.stress.hostile.model_file_attacks import FILES, HUB
-from tests.stress.hostile.reply_attacks import EMBEDDINGS, REPLIES
-from tests.stress.hostile.rule_attacks import RULES
+from tests.stress.hostile.command_line import OPTIONS, SETTINGS, SHOWN, URLS
+from tests.stress.hostile.documents import DOCUMENTS, INDEXED
+from tests.stress.hostile.evaluation import FOREIGN, RECORDS, SETS
+from tests.stress.hostile.files import DATABASE, DOWNLOADS, FILES, INDEX_FILES
+from tests.stress.hostile.folders import FOLDERS, KEPT
+from tests.stress.hostile.replies import EMBEDDINGS, REPLIES
+from tests.stress.hostile.rules import RULES
 from tests.stress.hostile.run_checks import check
-from tests.stress.hostile.setting_attacks import OPTIONS, SETTINGS, URLS
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World, worlds
-from tests.stress.hostile.write_attacks import KEPT
 
 SURFACES = (
     *(REPLIES, EMBEDDINGS, DOCUMENTS, INDEXED, FOLDERS, INDEX_FILES, DATABASE, SETS, RECORDS, FOREIGN),
-    *(SETTINGS, URLS, OPTIONS, RULES, SHOWN, KEPT, FILES, HUB),
+    *(SETTINGS, URLS, OPTIONS, RULES, SHOWN, KEPT, FILES, DOWNLOADS),
 )
 CLONE_NEWNET = 0x40000000
+Attacks = Mapping[str, tuple[Any, ...]]
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
@@ -77,7 +77,8 @@ def main() -> int:
         parser.error("--attack needs the one surface of it: --only SURFACE")
     if options.list:
         for surface in chosen:
-            print("\n".join(f"{surface.name}: {name}" for name in surface.drawn(options.seed, options.attacks)))
+            for name, attack in surface.drawn(options.seed, options.attacks).items():
+                print(ascii(f"{surface.name} {name}: {attack}")[1:-1][:300])
         return 0
     alone = leave_the_network()
     print("in a network without a way out" if alone else "in this machine's network: native look-ups are not counted")
@@ -88,8 +89,10 @@ def main() -> int:
         worlds(Path(folder), check) as fresh,
     ):
         for surface in chosen:
-            names = [options.attack] if options.attack else list(surface.drawn(options.seed, options.attacks))
-            counts.append(attacked(surface, names, fresh))
+            drawn = surface.drawn(options.seed, options.attacks)
+            if options.attack is not None:
+                drawn = {options.attack: drawn[options.attack]}
+            counts.append(attacked(surface, drawn, fresh, f"--seed {options.seed} --attacks {options.attacks}"))
     print("\n".join(table(counts)))
     print(f"{time.monotonic() - began:.0f} s")
     return 1 if any(one.fell for one in counts) else 0
@@ -105,29 +108,30 @@ def leave_the_network() -> bool:
     return False
 
 
-def attacked(surface: Surface, names: Sequence[str], fresh: Callable[[str], World]) -> Count:
+def attacked(surface: Surface, drawn: Attacks, fresh: Callable[[str], World], how: str) -> Count:
     """Play the attacks; retry one whose only violation is time, since the machine may be busy."""
     count = Count(surface)
     began = time.monotonic()
-    for name in names:
-        broken = played(surface, name, fresh)
+    for name, attack in drawn.items():
+        broken = played(surface, name, attack, fresh)
         if broken and all(text.startswith("time") for text in broken):
-            broken = played(surface, name, fresh)
+            broken = played(surface, name, attack, fresh)
         count.tried += 1
         if broken:
             count.fell[name] = broken
-            print(fallen(surface, name, broken), flush=True)
+            print(f"\npython -m tests.stress.hostile {how} --only {shlex.quote(surface.name)} --attack {name}")
+            print("\n".join(f"    {ascii(text)[1:-1][:600]}" for text in (str(attack), *broken)), flush=True)
         show_progress(f"{surface.name}: {count.tried} tried, {len(count.fell)} fell")
     count.seconds = time.monotonic() - began
     end_progress()
     return count
 
 
-def played(surface: Surface, name: str, fresh: Callable[[str], World]) -> list[str]:
+def played(surface: Surface, name: str, attack: tuple[Any, ...], fresh: Callable[[str], World]) -> list[str]:
     """Play one attack; return its distinct violations."""
-    world = fresh(name)
+    world = fresh(f"{surface.name} {name}")
     try:
-        surface.attack(world, name)
+        surface.play(world, Random(f"{surface.name} {name}"), *attack)
     except Exception as error:  # noqa: BLE001 - a fault of the suite's own is shown, and the other attacks go on
         world.broken.append(f"suite: {type(error).__name__}: {error}, line {_line_of(error)}")
     return list(dict.fromkeys(world.broken))
@@ -140,18 +144,12 @@ def _line_of(error: Exception) -> str:
 
 def table(counts: Sequence[Count]) -> Iterator[str]:
     """Format the results, a line for each surface."""
-    yield f"{'surface':16}{'possible':>12}{'tried':>8}{'fell':>8}{'seconds':>9}  broken"
+    yield f"{'surface':16}{'tried':>8}{'fell':>8}{'seconds':>9}  broken"
     for one in counts:
         kinds = ", ".join(f"{kind} {number}" for kind, number in one.kinds.most_common())
-        figures = f"{one.surface.possible:>12,}{one.tried:>8}{len(one.fell):>8}{one.seconds:>9.0f}"
+        figures = f"{one.tried:>8}{len(one.fell):>8}{one.seconds:>9.0f}"
         yield f"{one.surface.name:16}{figures}  {kinds}"
-    yield f"{'all':28}{sum(one.tried for one in counts):>8}{sum(len(one.fell) for one in counts):>8}"
-
-
-def fallen(surface: Surface, name: str, broken: Sequence[str]) -> str:
-    """The command that replays an attack, and its violations."""
-    command = f"python -m tests.stress.hostile --only {shlex.quote(surface.name)} --attack {shlex.quote(name)}"
-    return "\n".join(["", command, *(f"    {ascii(text)[1:-1][:600]}" for text in broken)])
+    yield f"{'all':16}{sum(one.tried for one in counts):>8}{sum(len(one.fell) for one in counts):>8}"
 
 
 if __name__ == "__main__":

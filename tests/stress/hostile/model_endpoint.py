@@ -13,7 +13,7 @@ from tests.integration.openai_server import OpenAIServer
 
 
 class Server(OpenAIServer):
-    """Serve chat as `OpenAIServer` does, and embeddings, of which ``embed`` edits each reply before it is carried."""
+    """Serve chat as `OpenAIServer` does, and embeddings, of which ``embed`` harms each reply."""
 
     def __init__(self) -> None:
         self.received: list[str] = []
@@ -42,5 +42,4 @@ class Server(OpenAIServer):
             "data": [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(vectors)],
             "usage": {"prompt_tokens": 5, "total_tokens": 5},
         }
-        self.embed.edit(reply)
         return json.dumps(reply).encode()

@@ -1,51 +1,43 @@
-"""A surface is the product of some dimensions; its attacks are drawn by a seed."""
+"""A surface has a strategy for its attacks; those of a run are drawn by a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
-from math import prod
 from random import Random
 from typing import Any
 
-BETWEEN = " | "
+import hypothesis
+from hypothesis import HealthCheck, Phase
+from hypothesis.strategies import SearchStrategy
 
-
-def named(*values: str) -> dict[str, str]:
-    """A dimension whose values name themselves."""
-    return {value: value for value in values}
+SPARE = 50  # examples more than are played: the first are the simplest, and many lie beside each other
 
 
 @dataclass(frozen=True)
 class Surface:
-    """``play`` gets the world, a random generator and one value of each dimension; the value names name the attack."""
+    """``play`` gets the world, a random generator and what ``attacks`` drew, which is data that can be shown."""
 
     name: str
-    dimensions: Sequence[Mapping[str, Any]]
+    attacks: SearchStrategy[tuple[Any, ...]]
     play: Callable[..., None]
 
-    @property
-    def possible(self) -> int:
-        """How many attacks there are."""
-        return prod(map(len, self.dimensions))
+    def drawn(self, seed: int, most: int) -> dict[str, tuple[Any, ...]]:
+        """Draw ``most`` attacks, the same whenever seed and number are the same, by the names 1, 2 and so on."""
+        found: list[tuple[Any, ...]] = []
 
-    def drawn(self, seed: int, most: int) -> Iterator[str]:
-        """The names of at most ``most`` distinct attacks, covering each dimension's values early."""
-        turns = [_turns(list(one), Random(f"{seed} {self.name} {place}")) for place, one in enumerate(self.dimensions)]
-        names = (BETWEEN.join(next(turn) for turn in turns) for _ in range(10 * min(most, self.possible)))
-        return islice(dict.fromkeys(names), most)
+        @hypothesis.seed(f"{seed} {self.name}")
+        @hypothesis.settings(
+            max_examples=10 * most + SPARE,
+            phases=[Phase.generate],
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @hypothesis.given(self.attacks)
+        def draw(attack: tuple[Any, ...]) -> None:
+            found.append(attack)
 
-    def attack(self, world: Any, name: str) -> None:
-        """Play the attack of this name. Raises LookupError where there is none."""
-        words = name.split(BETWEEN)
-        if len(words) != len(self.dimensions):
-            raise LookupError(f"{self.name} has no attack {name!r}")
-        values = [dimension[word] for dimension, word in zip(self.dimensions, words, strict=True)]
-        self.play(world, Random(f"{self.name} {name}"), *values)
-
-
-def _turns(names: list[str], dice: Random) -> Iterator[str]:
-    while True:
-        dice.shuffle(names)
-        yield from names
+        draw()
+        chosen = Random(f"{seed} {self.name}").sample(found, min(most, len(found)))
+        return {str(number): attack for number, attack in enumerate(chosen, 1)}

@@ -40,7 +40,6 @@ class Ended:
     out: str
     err: str
     seconds: float
-    allowed: float
     memory: int
     connections: Sequence[str]
     lookups: Sequence[str]
@@ -65,10 +64,15 @@ class World:
     may_be_redirected: bool = False
     named: str = ""  # an address, of which any part may be looked up or connected to
     broken: list[str] = field(default_factory=list)
-    runs: list[Ended] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.home = self.root / "home"
+        self.kept = self.home / "selfrag"  # SELFRAG_HOME
+        self.library = self.kept / "libraries" / "library"  # the index of the person's library, which holds ``docs``
+        self.docs = self.root / "docs"  # two documents
+        self.work = self.root / "work"  # the working folder, empty
+        self.output = self.root.with_name(f"{self.root.name} output")  # of the last run
         address = f"http://user:{self.password}@127.0.0.1:{self.server.port}/v1"
         self.environment = {
             "PATH": "/usr/bin:/bin",
@@ -88,36 +92,6 @@ class World:
             "PIP_INDEX_URL": NOWHERE,
             "PIP_RETRIES": "0",
         }
-
-    @property
-    def home(self) -> Path:
-        """The user's home folder."""
-        return self.root / "home"
-
-    @property
-    def kept(self) -> Path:
-        """SELFRAG_HOME."""
-        return self.home / "selfrag"
-
-    @property
-    def docs(self) -> Path:
-        """A folder with two documents."""
-        return self.root / "docs"
-
-    @property
-    def work(self) -> Path:
-        """The working folder, empty."""
-        return self.root / "work"
-
-    @property
-    def output(self) -> Path:
-        """The output folder of the last run."""
-        return self.root.with_name(f"{self.root.name} output")
-
-    @property
-    def library(self) -> Path:
-        """The index of the person's library, which holds ``docs``."""
-        return self.kept / "libraries" / "library"
 
     def run(self, *words: str, **more: Any) -> Ended:
         """Run a command line and collect its violations."""
@@ -142,8 +116,10 @@ class World:
         output.mkdir()
         order = Order(function, arguments, self.work, given, output, **more)
         before, inside, unrouted = listing(self.root, allowed), _inside(allowed), _unrouted()
+        seen: dict[str, Any] = {}
         code, took, memory = _await(order, seconds + 10)
-        seen = _read_json(output / "seen")
+        with suppress(OSError, ValueError):
+            seen = json.loads((output / "seen").read_bytes())
         after = listing(self.root, allowed)
         ended = Ended(
             arguments,
@@ -151,7 +127,6 @@ class World:
             _text(output / "out"),
             _text(output / "err"),
             seconds=took,
-            allowed=seconds + 10,
             memory=memory,
             connections=seen.get("connections", ()),
             lookups=seen.get("lookups", ()),
@@ -163,13 +138,12 @@ class World:
                 if before.get(path) != after.get(path)
             ),
             exposed=sorted(
-                f"{os.path.relpath(path, self.root)} {mode:04o}"
+                f"{os.path.relpath(path, self.root)} {stat.S_IMODE(mode):04o}"
                 for path, (mode, *stamp) in _inside(allowed).items()
                 if mode & 0o077 and inside.get(path) != (mode, *stamp)
             ),
             terminal=order.terminal,
         )
-        self.runs.append(ended)
         if checked:
             self.broken += self.check(self, ended)
         return ended
@@ -280,40 +254,20 @@ def _unrouted() -> int:
 def listing(root: Path, without: Sequence[Path] = ()) -> dict[str, tuple[Any, ...]]:
     """Mode, size, time and inode of everything below ``root``, except some folders."""
     found: dict[str, tuple[Any, ...]] = {}
-    folders = [str(root)]
-    while folders:
-        for entry in _entries(folders.pop()):
-            if _is_below(entry.path, without):
-                continue
-            status = entry.stat(follow_symlinks=False)
-            mode = stat.S_IMODE(status.st_mode)
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.path)
-                found[entry.path] = (mode, "folder")
-            else:
-                found[entry.path] = (mode, status.st_size, status.st_mtime_ns, status.st_ino)
+    for top, folders, names in os.walk(root):
+        folders[:] = [one for one in folders if not _is_below(f"{top}/{one}", without)]
+        for path in (f"{top}/{name}" for name in (*folders, *names)):
+            if not _is_below(path, without):
+                status = os.lstat(path)
+                stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+                found[path] = (status.st_mode, *(("folder",) if stat.S_ISDIR(status.st_mode) else stamp))
     return found
 
 
 def _inside(folders: Sequence[Path]) -> dict[str, tuple[Any, ...]]:
     """The regular files and folders below the writable folders."""
     found = {path: one for folder in folders for path, one in listing(folder).items()}
-    return {path: one for path, one in found.items() if _is_plain(path)}
-
-
-def _is_plain(path: str) -> bool:
-    with suppress(OSError):
-        mode = os.lstat(path).st_mode
-        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-    return False
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
+    return {path: one for path, one in found.items() if stat.S_ISREG(one[0]) or stat.S_ISDIR(one[0])}
 
 
 def _is_below(path: str, folders: Sequence[Path]) -> bool:
@@ -321,15 +275,4 @@ def _is_below(path: str, folders: Sequence[Path]) -> bool:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found
+    return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
 
-from tests.stress.bit_flips.__main__ import counted, told
-from tests.stress.bit_flips.harm import FILES, OTHERS, Harm, harm
-from tests.stress.bit_flips.rounds import MISSED, Answer, Question, Round, Try, lies, outcome_of
+from tests.stress.flips import FILES, MISSED, OTHERS, Answer, Harm, Question, Try, harm, lies, outcome_of
 
 RIGHT = Answer("Points are fees.", "/docs/a.pdf", 3, None, 0, "2024-05-06")
 OTHER = Answer("Tulips are grown.", "/docs/b.csv", None, 2, 0, "2024-05-06")
@@ -83,35 +80,3 @@ def test_every_round_does_some_harm_and_the_same_again(index: Path, tmp_path: Pa
     assert {one.kind for one in done} == {"one byte", "some bytes", *OTHERS}
     assert {one.name for one in done} == set(FILES)
     assert sum(one.kind in OTHERS for one in done) == 8
-
-
-def test_flips_lie_all_over_a_file(index: Path, tmp_path: Path) -> None:
-    places = []
-    whole = {name: (index / name).read_bytes() for name in FILES}
-    for number in range(200):
-        one = harm(index, number, 1, [tmp_path / "other"])
-        if one.kind == "one byte" and one.name == FILES[0]:
-            assert one.after is not None
-            places += [at for at in range(5_000) if one.after[at] != one.before[at]]
-        (index / one.name).write_bytes(whole[one.name])
-    assert {place // 1_000 for place in places} == {0, 1, 2, 3, 4}
-
-
-def test_counts_name_each_violation() -> None:
-    rounds = [
-        Round(0, "one byte at 7 of 9", "index.sqlite", "violation", wrong=["a lie"]),
-        Round(1, "cut at 3 of 9", "manifest.json", "said and mended", embedded=5, said=["It was damaged."]),
-        Round(2, "one byte at 8 of 9", "index.sqlite", "unharmed", verified=True),
-    ]
-    figures = counted(rounds, passages=38)
-    assert figures["violated"] == ["round 0, index.sqlite, one byte at 7 of 9: a lie"]
-    assert figures["outcomes"] == {"violation": 1, "said and mended": 1, "unharmed": 1}
-    assert (figures["embedded"], figures["embedded_without_salvage"], figures["found_by_a_check"]) == (5, 38, 1)
-
-
-def test_a_process_that_ends_before_it_has_told_of_a_round_is_seen() -> None:
-    ours, theirs = Pipe(duplex=False)
-    theirs.send_bytes(b'{"number": 1, "harm": "cut", "name": "index.sqlite", "outcome": "unharmed"}')
-    theirs.close()
-    assert told(ours) == Round(1, "cut", "index.sqlite", "unharmed")
-    assert told(ours) is None

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from prompts.choice import Choice
-from tests.stress.critics import CRITICS, FALSE, NO, TRUE, YES, Loop, Row, ask, drafted, graph_of, unfounded
+from tests.stress.critics import FALSE, NO, TRUE, YES, Loop, unfounded
 
 
 def judge(labels: dict[str, str]) -> Callable[[Choice], str]:
@@ -33,16 +33,3 @@ async def test_the_loop_hands_out_whatever_a_critic_says_yes_to() -> None:
 )
 def test_what_no_passage_says_is_unfounded(answer: str, found: bool) -> None:
     assert unfounded(answer, [TRUE, "Bees make honey."], "Why is the sky blue?") is found
-
-
-def test_no_two_drafts_are_all_the_same() -> None:
-    dice = Random(1)
-    assert len({drafted(dice) for _ in range(40)}) > 15
-
-
-@pytest.mark.parametrize("name", CRITICS)
-async def test_ours_is_within_its_limits_whoever_judges(name: str) -> None:
-    row, dice = Row(name), Random(1)
-    await ask(graph_of(CRITICS[name](dice), dice), "Why is the sky blue?", row)
-    assert row.violated == []
-    assert row.unfounded == 0

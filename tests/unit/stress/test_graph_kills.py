@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langgraph.types import Overwrite
 
-from tests.stress.graph_kills.recorder import Call, Expected, finished
+from tests.stress.recorder import Call, Expected, finished
 
 
 def call(node: str, prompt: str, life: str = "life-1") -> Call:

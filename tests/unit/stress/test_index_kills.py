@@ -14,11 +14,9 @@ import pytest
 
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.library.library import Library
-from tests.stress.index_kills.__main__ import Listener
-from tests.stress.index_kills.changing_folder import KINDS, ROWS, Folder, sentence
-from tests.stress.index_kills.indexer import FAILED, Teller, live
-from tests.stress.index_kills.inspection import Expected, Inspected, inspect, lost, records_in, torn
-from tests.stress.index_kills.orphans import children
+from tests.stress.folder import Folder
+from tests.stress.index_kills import FAILED, Listener, Teller, children, live
+from tests.stress.inspection import Expected, Inspected, inspect, lost, records_in, torn
 
 Planter = Callable[[str], Inspected]
 
@@ -108,21 +106,6 @@ def test_files_that_are_left_over_are_reported(indexed: tuple[Path, Expected], t
     assert told == ["index.sqlite.damaged-1 is there"]
 
 
-def test_records_of_no_database_are_none(tmp_path: Path) -> None:
-    assert records_in(tmp_path / "index.sqlite") == {}
-
-
-def test_a_folder_of_documents_grows_and_changes(tmp_path: Path) -> None:
-    folder, dice = Folder(tmp_path / "documents", "a"), Random(1)
-    for _ in range(40):
-        folder.turn(dice)
-    names = {os.path.realpath(path) for path in folder.path.iterdir()}
-    assert set(folder.hashes()) == set(folder.known()) == names
-    assert {path.suffix[1:] for path in folder.path.iterdir()} == set(KINDS)
-    assert max(folder.versions.values()) > 1
-    assert len({sentence("a", number, 1, row) for number in range(9) for row in range(ROWS)}) == 9 * ROWS
-
-
 def test_a_life_tells_its_phases_and_how_it_failed(tmp_path: Path) -> None:
     ours, theirs = Pipe(duplex=False)
     live(tmp_path / "index", tmp_path / "none", tmp_path / "none", False, theirs)
@@ -142,7 +125,7 @@ def test_a_phase_within_another_is_told_with_it() -> None:
     listener = Listener(ours)
     listener.run()
     assert listener.phases == ["sync", "sync save", "sync", "between"]
-    assert 0 < listener.seconds_of("save") < listener.seconds_of("sync")
+    assert 0 < listener.took["save"] < listener.took["sync"]
 
 
 def test_children_are_seen() -> None:

@@ -9,11 +9,8 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from prompts.choice import Choice
-from prompts.compare_answers import BRIEF_ANSWER, NO_ANSWER
 from prompts.delimiters import numbered
-from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE, REDRAFT_UNSUPPORTED
-from prompts.rewrite_query import REWRITE_QUERY
 from tests.scripted import passage
 from tests.stress.faults.random_model import ODDS, completion_for
 
@@ -56,15 +53,6 @@ def test_drafts_say_what_the_passages_say_or_what_is_invented(prompt: Any) -> No
     assert {"Air scatters light.", "Salt melts ice.", "I don't know."} < drafts
     assert any("cheese" in draft for draft in drafts)
     assert not any("passage" in draft for draft in drafts)
-
-
-def test_queries_and_direct_answers() -> None:
-    assert said(completion_for(request(filled(REWRITE_QUERY)), Random(1))).startswith("other words")
-    assert said(completion_for(request(filled(DIRECT_GENERATE)), Random(1))) == "The answer is four."
-
-
-def test_no_passage_has_a_brief_answer() -> None:
-    assert said(completion_for(request(filled(BRIEF_ANSWER)), Random(1))) == NO_ANSWER
 
 
 def test_another_prompt_is_refused() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.stress.threads.__main__ import mixed
-from tests.stress.threads.worker import marked
+from tests.stress.cluster import marked
+from tests.stress.threads import mixed
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from retrieval.index.schema import Snapshot
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
 from retrieval.store import Search
-from tests.stress.index_kills.changing_folder import ROWS
+from tests.stress.folder import ROWS
 
 ASKED = 3  # files an inspection
 

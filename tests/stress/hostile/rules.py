@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
+from hypothesis import strategies as st
+
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World
 
@@ -20,53 +22,20 @@ ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 20.0  # the limit of the question
 GAP = 1.5  # seconds of the processor without a turn of the event loop
 WORDS = (
-    "not¦no¦never¦and¦or¦but¦before¦after¦more than¦less than¦at least¦between¦from¦to¦of¦the¦The¦is¦was¦born in¦"
-    "first¦second¦million¦billion¦percent¦per cent¦thousand¦two¦twenty-one¦hundred¦May¦May 5,¦5 May¦2024-05-31¦"
-    "1990s¦BC¦Monday¦12:30¦a.m.¦km¦kg¦USD¦Paris¦O'Neil¦John Smith¦van der Berg¦McDonald¦IBM¦GPT-4¦https://a.b/c¦"
-    "x@y.z¦C++¦I don't know¦because¦whereas¦however,¦who¦which¦that¦say¦said¦according to¦[2]¦passage"
+    "not¦no¦and¦but¦before¦more than¦at least¦between¦from¦to¦of¦the¦The¦is¦born in¦first¦million¦percent¦thousand¦two¦"
+    "twenty-one¦May 5,¦2024-05-31¦1990s¦BC¦Monday¦12:30¦a.m.¦km¦USD¦Paris¦O'Neil¦John Smith¦van der Berg¦IBM¦GPT-4¦"
+    "https://a.b/c¦x@y.z¦C++¦I don't know¦because¦however,¦who¦that¦said¦according to¦[2]¦passage¦e.g.¦Dr.¦U.S.¦A.B.¦"
+    "1,¦1.1¦1/¦1-¦$1¦1%¦1e¦[1]¦...¦--¦“¦”¦\"¦'¦(¦)¦\n¦\n\n¦\n- ¦\n1. ¦\n# A\n¦\n| a | b |¦\n```\n¦\n> ¦e\u0301¦"
+    'The tenant pays 5 pounds. ¦<think>¦</think>¦<passage id="1">\n¦\n</passage>'
+).split("¦")
+FRAGMENTS = st.one_of(
+    st.sampled_from(WORDS), st.sampled_from(WORDS).map(lambda word: f"{word} "), st.text(min_size=1, max_size=3)
 )
-FRAGMENTS: dict[str, str] = {
-    **{
-        one: one
-        for one in "0 9 1, 1. 1.1 12, 1/ 1- 1: 1– -1 +1 $1 1% € 1e 1^ ½ ٣ １ ² ° № # § & * _ ~ ` | \\ / = <".split()
-    },
-    **{one: one for one in "a A é Ω ß 中 あ 한 א ا 😀 aB A.B. e.g. i.e. etc. Dr. Mr. No. vs. U.S. St. J.".split()},
-    **{one: one for one in "( ) [ ] [1] [1, { } “ ” \" ' ’ ‘ « » „ , . ; : ! ? … — – - -- ...".split()},
-    **{f"word {one}": f"{one} " for one in WORDS.split("¦")},
-    "line break": "\n",
-    "blank line": "\n\n",
-    "space": " ",
-    "tab": "\t",
-    "list": "\n- ",
-    "numbers": "\n1. ",
-    "heading": "\n# A\n",
-    "table": "\n| a | b |",
-    "code": "\n```\n",
-    "quotation": "\n> ",
-    "combining": "e\u0301",
-    "combining alone": "\u0301",
-    "joined": "\u200d",
-    "no-break space": "\xa0",
-    "sentence": "The tenant pays 5 pounds. ",
-    "sentence of a letter": "A. ",
-    "think": "<think>",
-    "end of thought": "</think>",
-    "passage tag": '<passage id="1">\n',
-    "passage end": "\n</passage>",
-}
-PLACES: dict[str, tuple[str, ...]] = {
-    "draft": ("draft",),
-    "question": ("question",),
-    "passages": ("passages",),
-    "draft and passages": ("draft", "passages"),
-    "question and draft": ("question", "draft"),
-    "question and passages": ("question", "passages"),
-    "all": ("question", "draft", "passages"),
-    "queries": ("query",),
-    "direct answer": ("direct",),
-}
-SIZES = {"whole": 1.0, "with an end": -1.0}
-VERDICTS = {"supported": "fully supported", "not supported": "no support", "partly supported": "partially supported"}
+PLACES: tuple[tuple[str, ...], ...] = (
+    *(("draft",), ("question",), ("passages",), ("draft", "passages"), ("question", "draft"), ("question", "passages")),
+    *(("question", "draft", "passages"), ("query",), ("direct",)),
+)
+VERDICTS = ("fully supported", "no support", "partially supported")
 
 
 def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
@@ -105,11 +74,10 @@ def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
 
 
 def _rule(
-    world: World, dice: Random, first: str, second: str, places: tuple[str, ...], size: float, verdict: str
+    world: World, dice: Random, first: str, second: str, places: tuple[str, ...], tail: str, verdict: str
 ) -> None:
     unit = first + second
     room = {"draft": DRAFT, "direct": DRAFT, "question": QUESTION, "passages": PASSAGE, "query": 40 * 64}
-    tail = "" if size > 0 else dice.choice(["!", "x", "\n", " 1", "”", "."])
     texts = {place: (unit * (room[place] // len(unit)))[: room[place] - 8] + tail for place in places}
     stacks = world.output / "stacks"
     ended = world.call(ask, texts, verdict, str(stacks), seconds=2 * SECONDS)
@@ -129,4 +97,9 @@ def _places(stacks: Path) -> Counter[str]:
     return Counter(f"{found[1]} {found[2]}" for found in inner if found)
 
 
-RULES = Surface("rules", (FRAGMENTS, FRAGMENTS, PLACES, SIZES, VERDICTS), _rule)
+TAILS = ("", "", "!", "x", "\n", " 1", "”", ".")
+RULES = Surface(
+    "rules",
+    st.tuples(FRAGMENTS, FRAGMENTS, st.sampled_from(PLACES), st.sampled_from(TAILS), st.sampled_from(VERDICTS)),
+    _rule,
+)

@@ -1,4 +1,4 @@
-"""Record every model call, and judge from the calls whether resumed runs paid twice."""
+"""Ask questions of a model that records every call, and judge from the calls whether resumed runs paid twice."""
 
 from __future__ import annotations
 
@@ -8,8 +8,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import Any, cast
 
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from graph.builder import SelfRAGGraph, build_graph
+from graph.context import Context, Limits, Services
+from graph.state import SelfRAGState
+from models.chat import Chat
+from models.connect import openai_chat
+from models.critic import Critic
+from models.generator import Generator
 from prompts.answer_check import USEFULNESS
 from prompts.compare_answers import BRIEF_ANSWER
 from prompts.decide import RETRIEVE
@@ -23,8 +36,12 @@ from tests.integration.misbehaviour import Wire, reply
 from tests.scripted import is_of, marks_of
 from tests.stress.faults.faulty_server import TICKET
 from tests.stress.faults.random_model import completion_for
+from tests.stress.faults.tickets import THINGS, TicketRetriever, passages
 
 CALL_SECONDS = 0.004
+ROOMY = Limits(rewrites=2, drafts=3, model_calls=500, tokens=10**7, seconds=600)
+# Plain values only: nothing in a file of checkpoints is unpickled or imported by name.
+PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
 Done = Mapping[str, int]  # how many times each node of a question has finished
 
 
@@ -116,3 +133,43 @@ def finished(saved: Any) -> Counter[str]:
         if channel == "path":
             steps += getattr(value, "value", value)
     return Counter(step["node"] for step in steps)
+
+
+def context_of(number: int) -> Context:
+    """Alternate between the two draft strategies."""
+    return Context(strategy="per-passage" if number % 2 else "combined", limits=ROOMY)
+
+
+def start_of(number: int) -> SelfRAGState:
+    """The input of a question."""
+    return cast("SelfRAGState", {"question": f"What does ticket {number} say about the {THINGS[number % 10]}?"})
+
+
+def thread_of(number: int) -> RunnableConfig:
+    """The config of a question's thread."""
+    return {"configurable": {"thread_id": str(number), "checkpoint_ns": ""}, "recursion_limit": ROOMY.steps}
+
+
+def bound(base_url: str, name: str, saver: BaseCheckpointSaver[Any]) -> tuple[SelfRAGGraph, Chat]:
+    """Build a graph over the model ``name`` at ``base_url``; return it with its client."""
+    chat = openai_chat(name, base_url=base_url, api_key="none", call_seconds=60)
+    return build_graph(Services(Generator(chat), Critic(chat), TicketRetriever(passages())), saver), chat
+
+
+async def stepwise(number: int, recorder: Recorder) -> tuple[Expected, SelfRAGState]:
+    """Run one question with a new graph for every step; return the calls of each step and the final state."""
+    steps: list[list[str]] = []
+    calls: list[list[Call]] = []
+    async with aiosqlite.connect(":memory:") as connection:
+        saver = AsyncSqliteSaver(connection, serde=PLAIN)
+        values: Any = {}
+        start: SelfRAGState | None = start_of(number)
+        while not values.get("outcome"):
+            name, before, path = f"step-{number}-{len(steps)}", len(recorder.calls), len(values.get("path") or [])
+            graph, chat = bound(recorder.base_url, name, saver)
+            values = await graph.ainvoke(start, thread_of(number), context=context_of(number), interrupt_after="*")
+            await chat.aclose()
+            start = None
+            steps.append([step["node"] for step in values["path"][path:]])
+            calls.append([call for call in recorder.calls[before:] if call.life == name])
+    return Expected.of(steps, calls), cast("SelfRAGState", values)

@@ -12,66 +12,47 @@ It writes ``bench/kills.json`` and ends with 1 if anything was violated.
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
+import sqlite3
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import aiosqlite
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
+from benchmarks.harness import listed, option_parser, show_progress
 from graph.state import SelfRAGState
 from tests.integration.graph.invariants import violations
-from tests.stress.graph_kills.recorder import Call, Expected, Recorder, finished
-from tests.stress.graph_kills.worker import PLAIN, bound, context_of, live, opened, start_of, thread_of
+from tests.stress.harness import PROCESSES, Tally, ended_alone, start
+from tests.stress.recorder import PLAIN, Expected, Recorder, bound, context_of, finished, start_of, stepwise, thread_of
 
 HUNG_SECONDS = 120
 OWN = ("run", "seconds", "usage", "path")  # what two runs of one question may differ in
-PROCESSES = multiprocessing.get_context("forkserver")
-
-
-@dataclass
-class Tally:
-    """Counts over all processes."""
-
-    kills: int = 0
-    lives: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    struck: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
-    enough: int = 0
-    forgotten: int = 0
-    violated: list[str] = field(default_factory=list)
 
 
 def main() -> None:
     """Kill, resume, count, print."""
     options = option_parser(__doc__, kills=200, seed=1, at_once=4).parse_args()
-    PROCESSES.set_forkserver_preload(["tests.stress.graph_kills.worker", "langchain_openai"])
-    began = time.perf_counter()
+    PROCESSES.set_forkserver_preload(["tests.stress.recorder", "langchain_openai"])
     tally = asyncio.run(kill_all(options.kills, options.seed, options.at_once))
-    figures = {
-        "kills": tally.kills,
-        "lives": tally.lives,
-        "questions": tally.outcomes.total(),
-        "outcomes": dict(tally.outcomes),
-        "unfinished_nodes": dict(tally.struck),
-        "calls": tally.calls,
-        "calls_without_kills": tally.enough,
-        "forgotten": tally.forgotten,
-        "violations": len(tally.violated),
-        "seed": options.seed,
-        "seconds": time.perf_counter() - began,
-    }
-    print(table(figures))
-    end("kills", figures, tally.violated)
+    enough, forgotten = tally.counts["calls without kills"], tally.counts["forgotten"]
+    tally.again = tally.calls - enough - forgotten
+    rows = [
+        ("kills", f"{tally.kills} in {tally.lives} lives of {tally.outcomes.total()} questions"),
+        ("outcomes", listed(tally.outcomes)),
+        ("nodes that a kill struck", listed(tally.struck)),
+        ("calls", f"{tally.calls:,}, where {enough:,} are enough without kills"),
+        ("made again, unfinished", f"{tally.again:,}, {tally.again / max(1, tally.kills):.1f} a kill"),
+        ("asked anew, forgotten", f"{forgotten:,}"),
+    ]
+    tally.conclude("kills", rows, seed=options.seed)
 
 
 async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
@@ -84,7 +65,6 @@ async def kill_all(kills: int, seed: int, at_once: int) -> Tally:
                 await batch.prepare()
                 await batch.kill(tally, dice, kills)
                 first += at_once
-    end_progress()
     return tally
 
 
@@ -115,8 +95,7 @@ class Batch:
         while len(finals) < len(self.numbers):
             saved, before, name = saved_in(path, self.numbers), len(self.recorder.calls), f"life-{tally.lives}"
             moment = dice.uniform(0, self.span) if tally.kills < kills else None
-            seconds = await self.live(name, path.stem, sync=tally.lives % 2 == 1, moment=moment)
-            killed = seconds == 0.0
+            killed = await self.live(name, path.stem, sync=tally.lives % 2 == 1, moment=moment) == 0.0
             tally.lives += 1
             tally.kills += killed
             await asyncio.sleep(0.02)  # what was sent before the kill has come by then
@@ -126,17 +105,17 @@ class Batch:
                 done = finished(saved[number])
                 mine = [call for call in calls if call.question == number]
                 tally.violated += self.expected[number].violations(mine, done)
-                tally.forgotten += self.expected[number].forgotten(mine, done)
+                tally.counts["forgotten"] += self.expected[number].forgotten(mine, done)
                 tally.struck.update({call.node for call in mine if killed} - set(finished(after[number]) - done))
             tally.calls += len(calls)
             finals = ended_in(path, self.numbers)
             show_progress(f"{tally.kills} kills, {tally.lives} lives")
-        tally.enough += self.enough
+        tally.counts["calls without kills"] += self.enough
         for number, final in finals.items():
             tally.outcomes[final["outcome"]] += 1
             found = violations(final, start_of(number)["question"], context_of(number))
+            found += differences(final, self.reference[number])
             tally.violated += [f"question {number}: {text}" for text in found]
-            tally.violated += [f"question {number}: {text}" for text in differences(final, self.reference[number])]
 
     async def live(
         self, name: str, stem: str | None = None, *, sync: bool = False, moment: float | None = None
@@ -144,40 +123,49 @@ class Batch:
         """Run one process; return its duration in seconds, 0 if killed ``moment`` seconds after it began."""
         begun = PROCESSES.Event()
         path = self.folder / f"{stem or f'{name}-{self.numbers[0]}'}.sqlite"
-        process = PROCESSES.Process(target=live, args=(path, self.recorder.base_url, name, self.numbers, sync, begun))
-        process.start()
+        process = start(live, path, self.recorder.base_url, name, self.numbers, sync, begun)
         await asyncio.to_thread(begun.wait, HUNG_SECONDS)
         began = time.perf_counter()
-        await asyncio.to_thread(process.join, HUNG_SECONDS if moment is None else moment)
-        seconds = time.perf_counter() - began
-        if process.exitcode is None:
-            process.kill()
-            await asyncio.to_thread(process.join)
+        if not await asyncio.to_thread(ended_alone, process, HUNG_SECONDS if moment is None else moment):
             if moment is None:
                 raise TimeoutError(f"a life of the questions {self.numbers} hung")
             return 0.0
         if process.exitcode:
             raise RuntimeError(f"a life of the questions {self.numbers} ended with {process.exitcode}")
-        return seconds
+        return time.perf_counter() - began
 
 
-async def stepwise(number: int, recorder: Recorder) -> tuple[Expected, SelfRAGState]:
-    """Run one question with a new graph for every step; return the calls of each step and the final state."""
-    steps: list[list[str]] = []
-    calls: list[list[Call]] = []
-    async with aiosqlite.connect(":memory:") as connection:
-        saver = AsyncSqliteSaver(connection, serde=PLAIN)
-        values: Any = {}
-        start: SelfRAGState | None = start_of(number)
-        while not values.get("outcome"):
-            name, before, path = f"step-{number}-{len(steps)}", len(recorder.calls), len(values.get("path") or [])
-            graph, chat = bound(recorder.base_url, name, saver)
-            values = await graph.ainvoke(start, thread_of(number), context=context_of(number), interrupt_after="*")
-            await chat.aclose()
-            start = None
-            steps.append([step["node"] for step in values["path"][path:]])
-            calls.append([call for call in recorder.calls[before:] if call.life == name])
-    return Expected.of(steps, calls), cast("SelfRAGState", values)
+def opened(path: Path) -> SqliteSaver:
+    """Open a checkpoint file for synchronous use."""
+    return SqliteSaver(sqlite3.connect(path, check_same_thread=False), serde=PLAIN)
+
+
+def live(path: Path, base_url: str, name: str, numbers: Sequence[int], sync: bool, begun: Event) -> None:
+    """Ask or resume the questions concurrently until each has an outcome; set ``begun`` before the first."""
+    asyncio.run(_live(path, base_url, name, numbers, sync, begun))
+
+
+async def _live(path: Path, base_url: str, name: str, numbers: Sequence[int], sync: bool, begun: Event) -> None:
+    async with aiosqlite.connect(path) as connection:
+        saver = opened(path) if sync else AsyncSqliteSaver(connection, serde=PLAIN)
+        graph, chat = bound(base_url, name, saver)
+
+        async def ask(number: int) -> None:
+            how: dict[str, Any] = {"context": context_of(number), "durability": "sync"}
+            thread = thread_of(number)
+            state = await (asyncio.to_thread(graph.get_state, thread) if sync else graph.aget_state(thread))
+            if state.values.get("outcome"):
+                return
+            given: Any = start_of(number) if state.created_at is None else None
+            if sync:
+                invoke: Any = graph.invoke
+                await asyncio.to_thread(invoke, given, thread, **how)
+            else:
+                await graph.ainvoke(given, thread, **how)
+
+        begun.set()
+        await asyncio.gather(*(ask(number) for number in numbers))
+        await chat.aclose()
 
 
 def saved_in(path: Path, numbers: Sequence[int]) -> dict[int, Any]:
@@ -206,22 +194,6 @@ def differences(final: SelfRAGState, reference: SelfRAGState) -> list[str]:
     if final["usage"]["model_calls"] > reference["usage"]["model_calls"]:
         found.append("usage counts more calls than the finished nodes made")
     return found
-
-
-def table(figures: Mapping[str, Any]) -> str:
-    """Format the figures."""
-    again = figures["calls"] - figures["calls_without_kills"] - figures["forgotten"]
-    rows = [
-        ("kills", f"{figures['kills']} in {figures['lives']} lives of {figures['questions']} questions"),
-        ("outcomes", listed(figures["outcomes"])),
-        ("nodes that a kill struck", listed(figures["unfinished_nodes"])),
-        ("calls", f"{figures['calls']:,}, where {figures['calls_without_kills']:,} are enough without kills"),
-        ("made again, unfinished", f"{again:,}, {again / max(1, figures['kills']):.1f} a kill"),
-        ("asked anew, forgotten", f"{figures['forgotten']:,}"),
-        ("seconds", f"{figures['seconds']:.0f}"),
-        ("violations", f"{figures['violations']}"),
-    ]
-    return aligned(rows)
 
 
 if __name__ == "__main__":

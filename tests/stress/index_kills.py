@@ -14,48 +14,41 @@ It writes ``bench/index_kills.json`` and ends with 1 if anything was violated.
 
 from __future__ import annotations
 
-import multiprocessing
+import ctypes
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import wraps
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from sqlite3 import Connection as Rows
 from typing import Any
+from unittest.mock import patch
 
-from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
-from tests.stress.index_kills.changing_folder import Folder
-from tests.stress.index_kills.indexer import FAILED, live
-from tests.stress.index_kills.inspection import Expected, Inspected, inspect, records_in
-from tests.stress.index_kills.orphans import adopt, children, survivors
+from benchmarks.harness import listed, option_parser, show_progress
+from benchmarks.index.bag_of_words import NAME, BagOfWords
+from retrieval.index.database import Database
+from retrieval.index.vector_file import VectorIndex
+from retrieval.library.library import Library
+from retrieval.library.sync import Sync
+from tests.stress.folder import Folder
+from tests.stress.harness import PROCESSES, Tally, ended_alone, start
+from tests.stress.inspection import Expected, Inspected, inspect, records_in
 
 HUNG_SECONDS = 120.0
 ORPHAN_SECONDS = 10.0
 START_SECONDS = 0.03
 EXTRA = 15  # documents in the second folder
-PROCESSES = multiprocessing.get_context("forkserver")
-
-
-@dataclass
-class Tally:
-    """Counts over all child processes."""
-
-    kills: int = 0
-    lives: int = 0
-    phases: Counter[str] = field(default_factory=Counter)
-    aims: Counter[str] = field(default_factory=Counter)
-    acknowledged: int = 0
-    asked: int = 0
-    useless_files: int = 0
-    whole_checks: int = 0
-    violated: list[str] = field(default_factory=list)
+FAILED = "failed: "
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
 @dataclass
@@ -73,28 +66,22 @@ def main() -> None:
     """Kill, inspect, count, print."""
     options = option_parser(__doc__, kills=200, seed=1).parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
-    PROCESSES.set_forkserver_preload(["tests.stress.index_kills.indexer", "faiss"])
+    PROCESSES.set_forkserver_preload(["tests.stress.inspection", "faiss"])
     forkserver.ensure_running()  # it and its tracker are no orphans
-    adopt()
-    began = time.perf_counter()
+    if ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "this system does not hand over orphans")
     with tempfile.TemporaryDirectory() as folder:
         tally = Killer(Path(folder), Random(options.seed)).kill(options.kills)
-    figures = {
-        "kills": tally.kills,
-        "lives": tally.lives,
-        "aims": dict(tally.aims),
-        "phases": dict(tally.phases),
-        "acknowledged": tally.acknowledged,
-        "asked": tally.asked,
-        "vector_files_behind": tally.useless_files,
-        "synced_and_verified": tally.whole_checks,
-        "violations": len(tally.violated),
-        "violated": tally.violated[:40],
-        "seed": options.seed,
-        "seconds": time.perf_counter() - began,
-    }
-    print(table(figures))
-    end("index_kills", figures, tally.violated)
+    counts = tally.counts
+    rows = [
+        ("kills", f"{tally.kills} in {tally.lives} lives"),
+        ("phases that a kill struck", listed(tally.struck)),
+        ("files looked for again", f"{counts['acknowledged']:,}"),
+        ("questions asked", f"{tally.questions:,}"),
+        ("vector file not the last", f"{counts['vector files behind']} times; it was made anew from the database"),
+        ("synced and verified", f"{counts['synced and verified']}"),
+    ]
+    tally.conclude("index_kills", rows, seed=options.seed)
 
 
 class Killer:
@@ -106,14 +93,14 @@ class Killer:
         self.dice = dice
         self.tally = Tally()
         self.acknowledged: dict[str, str] = {}
-        self.span = self.saving = self.removing = 0.0
+        self.span, self.took = 0.0, dict[str, float]()
 
     def kill(self, kills: int) -> Tally:
         """Run undisturbed first to measure durations; then until ``kills`` processes were killed."""
         for number in range(1, EXTRA + 1):
             self.extra.add(number)
         for _ in range(3):
-            self.turn()
+            self.documents.turn(self.dice)
         self.one("none", remove=False)
         self.one("none", remove=True)
         while self.tally.kills < kills:
@@ -121,24 +108,18 @@ class Killer:
             self.one(aim, remove=aim == "remove")
             show_progress(f"{self.tally.kills} kills, {self.tally.lives} lives")
         self.one("none", remove=False)
-        end_progress()
         return self.tally
-
-    def turn(self) -> None:
-        """Change the documents."""
-        self.documents.turn(self.dice)
 
     def one(self, aim: str, *, remove: bool) -> None:
         """Run one child process and inspect the index that it leaves."""
         tally, known = self.tally, children()
-        self.turn()
+        self.documents.turn(self.dice)
         life = self.live(aim, remove=remove)
         tally.lives += 1
         tally.kills += life.killed
         self.acknowledged |= life.seen
         if life.killed:
-            tally.aims[aim] += 1
-            tally.phases[life.phases[-1] if life.phases else "before the first"] += 1
+            tally.struck[life.phases[-1] if life.phases else "before the first"] += 1
         elif not life.hung and not remove:
             self.span = life.seconds
         violated = [f"a process that read documents outlives it: {one}" for one in survivors(known, ORPHAN_SECONDS)]
@@ -162,19 +143,17 @@ class Killer:
         found = inspect(self.copy, expected, self.dice, removing=removing, whole=whole)
         found.violations += [f"{path.name} is there" for path in self.home.glob("*.damaged-*")]
         self.acknowledged = found.records
-        self.tally.acknowledged += len(found.records)
-        self.tally.asked += found.asked
-        self.tally.useless_files += not found.vector_file
-        self.tally.whole_checks += whole
+        self.tally.counts["acknowledged"] += len(found.records)
+        self.tally.questions += found.asked
+        self.tally.counts["vector files behind"] += not found.vector_file
+        self.tally.counts["synced and verified"] += whole
         return found
 
     def live(self, aim: str, *, remove: bool) -> Life:
         """Run one child process, killed as ``aim`` says; half of the time its records are read meanwhile."""
         told, mine = PROCESSES.Pipe(duplex=False)
-        arguments = (self.home, self.documents.path, self.extra.path, remove, mine)
-        process = PROCESSES.Process(target=live, args=arguments, daemon=True)
+        process = start(live, self.home, self.documents.path, self.extra.path, remove, mine)
         listener = Listener(told)
-        process.start()
         mine.close()
         listener.start()
         seen = Watcher(self.home / "index.sqlite")
@@ -182,33 +161,25 @@ class Killer:
             seen.start()
         listener.wait_for("open", HUNG_SECONDS)
         began = time.perf_counter()
-        if aim == "none":
-            process.join(HUNG_SECONDS)
-        elif aim in ("evenly", "start"):
-            process.join(self.dice.uniform(0, self.span if aim == "evenly" else START_SECONDS))
-        else:
+        if aim in ("save", "remove"):
             listener.wait_for(aim, HUNG_SECONDS)
-            process.join(self.dice.uniform(0, self.saving if aim == "save" else self.removing))
-        alive = process.exitcode is None
-        if alive:
-            process.kill()
+        span = {"none": HUNG_SECONDS, "evenly": self.span, "start": START_SECONDS}.get(aim, self.took.get(aim, 0.0))
+        alone = ended_alone(process, span if aim == "none" else self.dice.uniform(0, span))
         seconds = time.perf_counter() - began
-        process.join()
         records = seen.stop()
         listener.join()
         if aim == "none":
-            self.saving = listener.seconds_of("save") or self.saving
-            self.removing = listener.seconds_of("remove") or self.removing
-        return Life(listener.phases, records, seconds, alive and aim != "none", alive and aim == "none")
+            self.took |= listener.took
+        return Life(listener.phases, records, seconds, not alone and aim != "none", not alone and aim == "none")
 
 
 class Listener(threading.Thread):
-    """Receive the phases of a child process and when each began."""
+    """Receive the phases of a child process, and how long each took that has ended."""
 
     def __init__(self, told: Connection) -> None:
         super().__init__(daemon=True)
         self.phases: list[str] = []
-        self.moments: list[float] = []
+        self.took: dict[str, float] = {}
         self._told = told
         self._changed = threading.Condition()
         self._ended = False
@@ -219,8 +190,11 @@ class Listener(threading.Thread):
             while True:
                 phase = self._told.recv_bytes().decode()
                 with self._changed:
-                    self.moments.append(time.perf_counter())
-                    self.phases.append(" ".join(phase.split()[:2]) if phase.startswith("sync read") else phase)
+                    if phase.startswith("took "):
+                        _, name, seconds = phase.split()
+                        self.took[name] = float(seconds)
+                    else:
+                        self.phases.append(phase)
                     self._changed.notify_all()
         with self._changed:
             self._ended = True
@@ -230,17 +204,6 @@ class Listener(threading.Thread):
         """Wait until a phase containing ``word`` begins or the process ends."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or any(word in phase for phase in self.phases), seconds)
-
-    def seconds_of(self, word: str) -> float:
-        """Duration of the last phase containing ``word``, nested phases included."""
-        within = [word in phase.split() for phase in self.phases]
-        if True not in within:
-            return 0.0
-        last = len(within) - 1 - within[::-1].index(True)
-        first = last
-        while first and within[first - 1]:
-            first -= 1
-        return self.moments[min(last + 1, len(within) - 1)] - self.moments[first]
 
 
 class Watcher(threading.Thread):
@@ -265,19 +228,103 @@ class Watcher(threading.Thread):
         return self._seen
 
 
-def table(figures: Mapping[str, Any]) -> str:
-    """Format the figures."""
-    rows = [
-        ("kills", f"{figures['kills']} in {figures['lives']} lives: {listed(figures['aims'])}"),
-        ("phases that a kill struck", listed(figures["phases"])),
-        ("files looked for again", f"{figures['acknowledged']:,}"),
-        ("questions asked", f"{figures['asked']:,}"),
-        ("vector file not the last", f"{figures['vector_files_behind']} times; it was made anew from the database"),
-        ("synced and verified", f"{figures['synced_and_verified']}"),
-        ("seconds", f"{figures['seconds']:.0f}"),
-        ("violations", f"{figures['violations']}"),
-    ]
-    return aligned(rows)
+class Teller:
+    """Report to the parent the phase that begins, and the enclosing one when it ends."""
+
+    def __init__(self, parent: Connection) -> None:
+        self._parent = parent
+        self._phases: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Send one message atomically."""
+        self._parent.send_bytes(text.encode("utf-8", "replace")[:500])
+
+    @contextmanager
+    def within(self, phase: str) -> Iterator[None]:
+        """Report the start and the end of a phase."""
+        self._phases.append(phase)
+        self.say(" ".join(self._phases))
+        began = time.perf_counter()
+        yield
+        self.say(f"took {phase} {time.perf_counter() - began}")
+        self._phases.pop()
+        self.say(" ".join(self._phases) or "between")
+
+    def telling(self, phase: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap the method so that it reports itself as a phase."""
+
+        @wraps(method)
+        def told(*arguments: Any, **named: Any) -> Any:
+            with self.within(phase):
+                return method(*arguments, **named)
+
+        return told
+
+    def telling_transaction(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap ``Database.writing`` as a phase that ends with the commit."""
+
+        @contextmanager
+        def told(database: Database) -> Iterator[Rows]:
+            with self.within("write"), method(database) as connection:
+                yield connection
+
+        return told
+
+
+def live(home: Path, documents: Path, extra: Path, remove: bool, parent: Connection) -> None:
+    """Index both folders; then remove the second from the library if ``remove``."""
+    teller = Teller(parent)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(patch.object(VectorIndex, "save", teller.telling("save", VectorIndex.save)))
+            stack.enter_context(patch.object(Sync, "plan", teller.telling("plan", Sync.plan)))
+            stack.enter_context(patch.object(Database, "writing", teller.telling_transaction(Database.writing)))
+            _live(home, documents, extra, remove, teller)
+    except Exception as error:  # noqa: BLE001 - whatever ends a life is for the parent to judge
+        teller.say(f"{FAILED}{type(error).__name__}: {error}")
+
+
+def _live(home: Path, documents: Path, extra: Path, remove: bool, teller: Teller) -> None:
+    with teller.within("open"):
+        library = Library.open(home, BagOfWords(), embedding_name=NAME)
+    with library:
+        with teller.within("add"):
+            library.add([documents, extra])
+        with teller.within("sync"):
+            library.sync(lambda advance: teller.say("sync read"))
+        if remove:
+            with teller.within("remove"):
+                library.remove(extra)
+
+
+def children() -> set[int]:
+    """Process ids of this process's children."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                after = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                if int(after[1]) == os.getpid():
+                    found.add(int(folder.name))
+    return found
+
+
+def survivors(known: set[int], seconds: float) -> list[int]:
+    """Children not in ``known`` that are alive after ``seconds``; they are killed."""
+    deadline = time.monotonic() + seconds
+    while left := children() - known:
+        for process in sorted(left):
+            with suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    left = children() - known
+    for process in left:
+        with suppress(OSError):
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+    return sorted(left)
 
 
 if __name__ == "__main__":

@@ -15,28 +15,26 @@ crash or a hang of it is seen. It writes ``bench/index_flips.json`` and ends wit
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
+from benchmarks.harness import end, end_progress, listed, option_parser, show_progress
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.document_rows import get_passages
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
-from tests.stress.bit_flips.rounds import Answer, Bench, Question, Round, play_some
-from tests.stress.index_kills.changing_folder import pdf_of, sentence
+from tests.stress.flips import FILES, Answer, Bench, Question, Round, play_some
+from tests.stress.folder import pdf_of, sentence
+from tests.stress.harness import PROCESSES, Tally, ended_alone, start
 
 BATCH = 50  # rounds of one process
 HUNG_SECONDS = 60.0  # for one round
 DAY = 1_715_000_000  # when the documents were last changed
-PROCESSES = multiprocessing.get_context("forkserver")
 
 
 def main() -> None:
@@ -45,20 +43,18 @@ def main() -> None:
     parser.add_argument("--only", type=int, nargs="+", metavar="ROUND", help="play these again, and write nothing")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"  # FAISS's threads wait for each other, however little they have to do
-    PROCESSES.set_forkserver_preload(["tests.stress.bit_flips.rounds", "faiss"])
-    began = time.perf_counter()
-    rounds = []
+    PROCESSES.set_forkserver_preload(["tests.stress.flips", "faiss"])
+    tally, rounds = Tally(), list[Round]()
     with tempfile.TemporaryDirectory() as folder:
         bench = built(Path(folder))
         for one in played(bench, options.only or range(options.flips), options.seed, Path(folder) / "copy"):
             rounds.append(one)
             show_progress(f"{len(rounds)} rounds")
+    rows = counted(tally, rounds, len(bench.known))
+    if options.only:
         end_progress()
-        sizes = {path.name: path.stat().st_size for path in sorted(bench.home.iterdir())}
-        figures = {"passages": len(bench.known), "bytes": sizes, **counted(rounds, len(bench.known))}
-    figures |= {"seed": options.seed, "seconds": time.perf_counter() - began}
-    print(table(figures))
-    end(None if options.only else "index_flips", figures, figures["violated"])
+        end(None, {}, tally.violated)
+    tally.conclude("index_flips", rows, seed=options.seed, rounds=len(rounds))
 
 
 def built(folder: Path) -> Bench:
@@ -127,16 +123,13 @@ def played(bench: Bench, numbers: Sequence[int], seed: int, copy: Path) -> Itera
     while left:
         theirs, mine = PROCESSES.Pipe(duplex=False)
         some = left[:BATCH]
-        process = PROCESSES.Process(target=play_some, args=(bench, some, seed, copy, mine), daemon=True)
-        process.start()
+        process = start(play_some, bench, some, seed, copy, mine)
         mine.close()
         for number in some:
             del left[0]
             one = told(theirs)
             if one is None:
-                process.join(0.5)
-                how = "hang" if process.exitcode is None else "crash"
-                process.kill()
+                how = "crash" if ended_alone(process, 0.5) else "hang"
                 yield Round(number, "", "", how, wrong=[f"{how}, exit code {process.exitcode}"])
                 break
             yield one
@@ -151,52 +144,28 @@ def told(parent: Connection) -> Round | None:
         return None
 
 
-def counted(rounds: Sequence[Round], passages: int) -> dict[str, Any]:
-    """Count the rounds by outcome."""
+def counted(tally: Tally, rounds: Sequence[Round], passages: int) -> list[tuple[str, str]]:
+    """Count the rounds by outcome; return what is to be said of them."""
     lasting = [one for one in rounds if one.verified is not None]
-    kinds = sorted({" ".join(one.harm.split(" at ")[0].split(" for ")[0].split()) for one in rounds})
-    return {
-        "rounds": len(rounds),
-        "outcomes": dict(Counter(one.outcome for one in rounds)),
-        "by_file": {
-            name: dict(Counter(one.outcome for one in rounds if one.name == name))
-            for name in sorted({one.name for one in rounds if one.name})
-        },
-        "by_kind": {
-            kind: dict(Counter(one.outcome for one in rounds if one.harm.startswith(kind))) for kind in kinds if kind
-        },
-        "named_again": sum(one.named_again for one in rounds),
-        "lasting": len(lasting),
-        "found_by_a_check": sum(bool(one.verified) for one in lasting),
-        "embedded": sum(one.embedded for one in rounds),
-        "embedded_without_salvage": passages * sum(one.outcome == "said and mended" for one in rounds),
-        "rounds_that_embedded": sum(one.embedded > 0 for one in rounds),
-        "sentences": dict(Counter(_kind_of(text) for one in rounds for text in one.said).most_common(20)),
-        "violated": [f"round {one.number}, {one.name}, {one.harm}: {text}" for one in rounds for text in one.wrong],
-    }
-
-
-def _kind_of(sentence: str) -> str:
-    """The sentence with paths replaced by an ellipsis."""
-    words = sentence.split()
-    return " ".join("…" if "/" in word else word for word in words)[:120]
-
-
-def table(figures: Mapping[str, Any]) -> str:
-    """Format the figures."""
-    again, lasting = figures["embedded"], figures["lasting"]
-    rows = [
-        ("rounds", f"{figures['rounds']}, an index of {figures['passages']} passages"),
-        ("outcomes", listed(figures["outcomes"])),
-        *((f"  {name}", listed(one)) for name, one in figures["by_file"].items()),
-        *((f"  {kind}", listed(one)) for kind, one in figures["by_kind"].items()),
-        ("documents named again", f"{figures['named_again']}"),
-        ("harm that nothing came by", f"{lasting}, of which a check finds {figures['found_by_a_check']}"),
-        ("texts embedded again", f"{again:,}, where {figures['embedded_without_salvage']:,} are without salvage"),
-        ("seconds", f"{figures['seconds']:.0f}"),
-        ("violations", f"{len(figures['violated'])}"),
+    tally.outcomes.update(one.outcome for one in rounds)
+    tally.counts.update(
+        {
+            "documents named again": sum(one.named_again for one in rounds),
+            "texts embedded again": sum(one.embedded for one in rounds),
+            "texts without salvage": passages * tally.outcomes["said and mended"],
+            "harm that nothing came by": len(lasting),
+            "found by a check": sum(bool(one.verified) for one in lasting),
+        }
+    )
+    for one in rounds:
+        tally.violated += [f"round {one.number}, {one.name}, {one.harm}: {text}" for text in one.wrong]
+    of_files = {name: Counter(one.outcome for one in rounds if one.name == name) for name in FILES}
+    return [
+        ("rounds", f"{len(rounds)}, an index of {passages} passages"),
+        ("outcomes", listed(tally.outcomes)),
+        *((f"  {name}", listed(outcomes)) for name, outcomes in of_files.items()),
+        *((name, f"{count:,}") for name, count in tally.counts.items()),
     ]
-    return aligned(rows)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""Damage index files at random, and see whether the index notices."""

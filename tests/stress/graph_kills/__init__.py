@@ -1,1 +1,0 @@
-"""Kill graph runs and measure what resuming them costs."""

@@ -1,1 +1,0 @@
-"""Kill processes that index or search a library, and inspect what they leave."""

@@ -1,1 +1,0 @@
-"""Kills of one of several servers over one database."""

@@ -1,0 +1,156 @@
+"""Kill a server in the middle of ten threads, or load it with two hundred; nothing may be lost, mixed or paid twice.
+
+    python -m tests.stress.threads kills [--kills 20] [--threads 10] [--seed 1]
+    python -m tests.stress.threads load [--threads 200] [--turns 20] [--at-once 16]
+
+``kills``: the server is a process that asks a model server in this one. Each of its threads is asked a question at the
+same time, and it is sent SIGKILL at a moment drawn evenly over the time that they take. The next process must answer
+them all as if nothing had been, without a call that a finished node had made, and leave the turns before as they were.
+``load``: each thread has a word of its own, which its first question names and the follow-ups lean on. Every answer
+must have that word and no other. Both write ``bench/threads-*.json`` and end with 1 if anything was violated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
+from tests.integration.openai_server import OpenAIServer
+from tests.stress.cluster import AT_ONCE, Asked, Cluster, kill_all, marked
+from tests.stress.harness import PROCESSES, Tally
+from tests.stress.recorder import Recorder
+
+
+def main() -> None:
+    """Run one of the two, and print its figures."""
+    PROCESSES.set_forkserver_preload(["tests.stress.cluster"])
+    what = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in ("kills", "load") else None
+    if what == "load":
+        options = option_parser(__doc__, threads=200, turns=20, at_once=AT_ONCE).parse_args()
+        asyncio.run(load(options.threads, options.turns, options.at_once))
+    options = option_parser(__doc__, kills=20, threads=10, seed=1).parse_args()
+    tally = asyncio.run(kill(options.kills, options.threads, options.seed))
+    rows = [
+        ("kills", f"{options.kills} of a server with a question in each of {options.threads} threads"),
+        ("cut off", f"{tally.counts['struck']} of {tally.questions} questions"),
+        ("outcomes", listed(tally.outcomes)),
+        ("calls", f"{tally.calls:,}"),
+        ("asked anew of unfinished nodes", f"{tally.again:,}"),
+    ]
+    tally.conclude("threads-kills", rows, seed=options.seed, threads=options.threads)
+
+
+async def kill(kills: int, count: int, seed: int) -> Tally:
+    """Kill a server by itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with Recorder(seed).listening() as recorder:
+            return await kill_all(Cluster(Path(folder), recorder.base_url), recorder, kills, count, every=1, keep=True)
+
+
+async def load(count: int, turns: int, at_once: int) -> None:
+    """Ask ``turns`` questions of each of ``count`` threads, ``at_once`` of them at a time; then print."""
+    began, violated, answered, total = time.perf_counter(), list[str](), 0, count * turns
+    memory: dict[int, float] = {}
+    model = OpenAIServer(models=("life-1",))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cluster = Cluster(folder, model.base_url, markers=True)
+        await cluster.start(0)
+        server = cluster.servers[0]
+        waiting: asyncio.Queue[tuple[int, str, int]] = asyncio.Queue()
+        for number in range(count):
+            waiting.put_nowait((number, await cluster.new_thread(0), 0))
+
+        async def ask_next() -> None:
+            nonlocal answered
+            while not waiting.empty():
+                number, thread, turn = waiting.get_nowait()
+                asked = Asked(number, await cluster.post(0, thread, question=question_of(number, turn)), 0, 0)
+                await cluster.follow_here(asked)
+                result = asked.events[-1][2].get("result") or {}
+                violated.extend(f"thread {number}, turn {turn}: {text}" for text in mixed(result, number))
+                answered += 1
+                if answered * 100 // total in (25, 50, 75, 100):
+                    memory.setdefault(answered * 100 // total, resident(server.process.pid))
+                if turn + 1 < turns:
+                    waiting.put_nowait((number, thread, turn + 1))
+                if answered % 50 == 0:
+                    model.asked.clear()
+                    model.sent.clear()
+                    show_progress(f"{answered:,} of {total:,} questions")
+
+        await asyncio.gather(*(ask_next() for _ in range(at_once)))
+        seconds = time.perf_counter() - began
+        listing = (await server.client.get("/api/threads")).json()["threads"]
+        violated += [f"a thread has {one['turns']} turns" for one in listing if one["turns"] != turns]
+        if len(listing) != count:
+            violated.append(f"{len(listing)} threads are listed")
+        size, left = sizes(folder)
+        if left:
+            violated.append(f"{left} files of checkpoints are left")
+        await cluster.kill(0)
+    model.close()
+    end_progress()
+    figures = {
+        "threads": count,
+        "turns": turns,
+        "at_once": at_once,
+        "answered": answered,
+        "seconds": seconds,
+        "megabytes": memory,
+        "bytes": size,
+        "violations": len(violated),
+    }
+    rows = [
+        ("threads", f"{count} of {turns} turns, {at_once} at once"),
+        ("answered", f"{answered:,} in {seconds:.0f} s"),
+        ("memory", ", ".join(f"{megabytes:.0f} MB at {share} %" for share, megabytes in memory.items())),
+        ("100 % against 25 %", f"{memory[100] / memory[25]:.2f}"),
+        ("files", f"{size / 1e6:.1f} MB, {size / max(1, answered) / 1e3:.1f} KB a question"),
+        ("violations", f"{len(violated)}"),
+    ]
+    print(aligned(rows))
+    end("threads-load", figures, violated)
+
+
+def sizes(folder: Path) -> tuple[int, int]:
+    """The bytes of all files, and the number of files of checkpoints."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return sum(path.stat().st_size for path in files), sum(path.parent.name == "checkpoints" for path in files)
+
+
+def question_of(number: int, turn: int) -> str:
+    """The first question names the thread, and the others lean on it."""
+    return (
+        f"Which word does thread {number} keep?"
+        if turn == 0
+        else f"And which word does it keep after {'a year ' * turn}?"
+    )
+
+
+def mixed(result: dict[str, Any], number: int) -> list[str]:
+    """What an answer has that is not its thread's."""
+    if result.get("outcome") != "grounded":
+        return [f"it ended as {result.get('outcome')}"]
+    words = re.findall(r"marker[0-9]+x", json.dumps(result))
+    strange = sorted(set(words) - {f"marker{number}x"})
+    if strange or marked(number) not in result["answer"]:
+        return [f"it says {result['answer'][:80]!r}, and has {strange}"]
+    return []
+
+
+def resident(process: int) -> float:
+    """The memory of a process in megabytes."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(re.findall(r"VmRSS:\s*([0-9]+) kB", status)[0]) / 1e3
+
+
+if __name__ == "__main__":
+    main()

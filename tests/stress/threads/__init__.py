@@ -1,1 +1,0 @@
-"""Kill and load a server that keeps threads."""
