@@ -30,7 +30,7 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
     """Return an empty index that suits this number of passages; ``sample`` gives vectors to train on.
 
     Lists, not an HNSW graph, because vectors can be removed from them. At the same recall a graph takes a third of
-    the half millisecond per query, but four times as long to build (``benchmarks.index.kinds``).
+    the half millisecond per query, but four times as long to build.
     """
     import faiss
 
