@@ -110,13 +110,15 @@ class Run:
         expected = {path: whole(path) for path in self.folder.iterdir()}
         deadline = time.monotonic() + HUNG
         with open_library(self.url) as library:
-            while library.require_queue().waiting(everywhere=True) or state(library) != expected:
+            while (waiting := library.require_queue().waiting(everywhere=True)) or state(library) != expected:
                 if time.monotonic() > deadline:
-                    self.tally.violated += differences(state(library), expected)
+                    self.tally.violated += [f"{waiting} files were not read", *differences(state(library), expected)]
                     break
                 time.sleep(0.5)
             for process in self.processes.values():
                 ended_alone(process)
+            if self.tally.violated:  # a sync would wait for what nobody reads
+                return
             report = library.sync()
             changed = [*report.added, *report.updated, *report.removed, *report.failed]
             self.tally.violated += [f"{path} was not in step" for path in changed]
