@@ -99,7 +99,7 @@ def test_without_an_intact_adapter_nothing_is_calibrated_and_one_warning_says_so
 
 def test_the_gate_belongs_to_the_embedding_model_and_says_where_it_comes_from() -> None:
     assert MINILM.sha256 == EMBEDDING_MODEL.sha256
-    assert "benchmarks.fit_gate" in MINILM.provenance["command"]
+    assert "training.fit_gate" in MINILM.provenance["command"]
     assert "1-24" in MINILM.provenance["command"], "tuned on another part than is reported on"
     assert MINILM.provenance["lost_held_out"] == "0"
     assert Thresholds(**MINILM.thresholds)
