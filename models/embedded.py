@@ -26,8 +26,8 @@ from models.prefix_cache import Prefixes, file_identity
 PARALLEL = 1
 CONTEXT_TOKENS = 16_384
 # For prompts that left the slot, the oldest dropped first; a passage and the fixed part before it take about 45 MiB.
-CACHED_PROMPTS_MIB = 4096  # at most
-SHARE_OF_MEMORY = 8  # one of so many parts
+CACHED_PROMPTS_MIB = 4096  # at most, and
+CACHED_PROMPTS_SHARE = 1 / 8  # of the memory
 # Prompt tokens read in one batch; a request can be cancelled only between batches. Smaller batches end sooner, but
 # change probabilities: with 64, log-probabilities after a restored prefix were off by 0.1.
 BATCH_TOKENS = 512
@@ -154,7 +154,7 @@ class EmbeddedServer:
         parameters.n_parallel = self._parallel
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.kv_unified = True
-        parameters.cache_ram_mib = min(CACHED_PROMPTS_MIB, usable_memory_mib() // SHARE_OF_MEMORY)
+        parameters.cache_ram_mib = min(CACHED_PROMPTS_MIB, int(usable_memory_mib() * CACHED_PROMPTS_SHARE))
         # Each prompt that leaves the slot is kept; else one with the same fixed part overwrites the passage behind it.
         parameters.slot_prompt_similarity = 0.0
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
@@ -212,7 +212,7 @@ def usable_cores() -> int:
 
 
 def usable_memory_mib() -> int:
-    """Return the memory that this machine has, or that its control group allows; 8,192 where nothing says it."""
+    """Return the MiB of memory that this machine has, or fewer if its control group allows fewer; 8,192 if unknown."""
     limit = _read(Path("/sys/fs/cgroup/memory.max"))
     if hasattr(os, "sysconf"):
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -186,7 +186,7 @@ class Guard:
             return refusal("The token is missing or wrong: send Authorization: Bearer TOKEN.", 401, headers=challenge)
         scope.setdefault("state", {})["owner"] = owner
         most = self._most(scope)
-        if int(headers.get("content-length", "0")) > most:  # uvicorn lets nothing but 20 digits through
+        if int(headers.get("content-length", "0")) > most:  # h11 has refused what is not 1 to 20 digits
             return refusal(_too_large(most), 413)
         return None
 
