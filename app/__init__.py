@@ -5,22 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from app.front_door import DraftToken, Event, Finished, NodeFinished, NodeStarted, SelfRAG
-    from app.result import Result, Results
+    from app.front_door import SelfRAG
+    from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
+    from app.results.result import Result, Results
     from app.settings import Settings
     from core.errors import ModelError, RequestError, SelfRAGError
     from core.types import Turn
-    from graph.context import Context, Limits, Thresholds, Weights
     from retrieval.filters import Filter
+    from run.context import Context, Limits, Thresholds, Weights
 
-VERSION = "0.1.0"
+from app.version import VERSION as VERSION
+
 PUBLIC = {
     "app.front_door": ("SelfRAG", "Event", "NodeStarted", "NodeFinished", "DraftToken", "Finished"),
-    "app.result": ("Result", "Results"),
+    "app.results.result": ("Result", "Results"),
     "app.settings": ("Settings",),
     "core.types": ("Turn",),
     "core.errors": ("SelfRAGError", "RequestError", "ModelError"),
-    "graph.context": ("Context", "Limits", "Thresholds", "Weights"),
+    "run.context": ("Context", "Limits", "Thresholds", "Weights"),
     "retrieval.filters": ("Filter",),
 }
 

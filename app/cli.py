@@ -14,8 +14,8 @@ from importlib import import_module
 from textwrap import fill
 from typing import NamedTuple, NoReturn
 
-from app import VERSION
 from app.options import file_path, first_day, last_day, pattern, probability, span, weights
+from app.version import VERSION
 
 EPILOG = """commands:
   ask QUESTION  ask; needed only before a question that is a command's name
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
-        from app.screen import print_error
+        from app.terminal.screen import print_error
         from core.errors import SelfRAGError
         from core.text import clean
 
@@ -162,80 +162,83 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "ask": Command(
-        "app.ask:ask",
+        "app.commands.ask:ask",
         '[ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
         "Ask your documents a question: an answer with its evidence, or an honest no.",
         '"How long is the notice period?" --docs lease.pdf',
     ),
     "chat": Command(
-        "app.chat:chat",
+        "app.commands.chat:chat",
         "chat [options]",
         "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
         "chat --docs lease.pdf",
     ),
     "threads": Command(
-        "app.thread_commands:threads",
+        "app.commands.threads:threads",
         "threads [ACTION] [options]",
         "The threads that are kept, of chat and of the page of a server without tokens.",
         "threads export 3f2a answers.md",
     ),
     "index": Command(
-        "app.index:index",
+        "app.commands.index:index",
         "index [PATH ...] [options]",
         "Add files or folders to the library, and bring everything in it in step with the disk.",
         "index ~/contracts notes.md --exclude '*draft*'",
     ),
     "worker": Command(
-        "app.worker:worker",
+        "app.commands.worker:worker",
         "worker [options]",
         "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
         "worker --once",
     ),
     "check": Command(
-        "app.check:check",
+        "app.commands.check:check",
         "check FILE [options]",
         "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
         "What was checked before is not checked again.",
         "check draft.md --docs contracts/ --strict",
     ),
     "serve": Command(
-        "app.serve:serve",
+        "app.commands.serve:serve",
         "serve [options]",
         "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
         "SELFRAG_TOKENS_FILE names the tokens of those who may.",
         "serve --open",
     ),
     "mcp": Command(
-        "app.mcp_server.stdio:mcp",
+        "app.commands.mcp:mcp",
         "mcp [options]",
         "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
         "mcp --docs lease.pdf",
     ),
     "eval": Command(
-        "app.evaluate:evaluate",
+        "app.commands.eval:evaluate",
         "eval DATASET [options]",
         "Ask a question set through several systems, score what they say, and write tables and a report. "
         "What was asked before is not asked again.",
         "eval questions.jsonl --docs contracts/ --most 50",
     ),
     "compare": Command(
-        "app.compare:compare",
+        "app.commands.compare:compare",
         'compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
         "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
         "which the chat model prefers. What was asked before is not asked again.",
         'compare "How long is the notice period?" --docs lease.pdf',
     ),
     "library": Command(
-        "app.library_commands:library",
+        "app.commands.library:library",
         "library ACTION [options]",
         "Copy, save and restore a library and what is kept beside it.",
         "library backup selfrag.zip",
     ),
     "pull": Command(
-        "app.pull:pull", "pull [options]", "Fetch the embedded models, for a machine without a network.", "pull"
+        "app.commands.pull:pull",
+        "pull [options]",
+        "Fetch the embedded models, for a machine without a network.",
+        "pull",
     ),
     "graph": Command(
-        "app.draw:graph",
+        "app.commands.graph:graph",
         "graph [options]",
         "Print the compiled graph as Mermaid text, or draw it.",
         "graph --output graph.svg",

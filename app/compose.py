@@ -8,25 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 from app.settings import EMBEDDED, Settings
 from core.errors import RequestError
-from graph.context import Context, Limits, Services, Thresholds, Weights
 from models.calibration import Fits
+from run.context import Context, Limits, Services, Thresholds, Weights
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
-    from graph.context import RetrieverLike
     from models.calibration import Calibration
     from models.chat import Chat
     from models.embedded import EmbeddedServer
     from models.model_files import Progress
     from models.prefix_cache import Prefixes
     from retrieval.filters import Filter
+    from run.context import RetrieverLike
 
 CALLERS = "the caller's own"  # the name of a model that no setting names
 REMOTE_CALL_SECONDS = 60.0
 EMBEDDED_CALL_SECONDS = 300.0
 EMBEDDED_CONCURRENCY = 16  # it reads one prompt at a time; the server has a thread for each connection
+AT_ONCE = 8  # questions
+EMBEDDED_AT_ONCE = 1
 REMOTE_LIMITS = Limits()
 EMBEDDED_LIMITS = Limits(seconds=600)
 
@@ -243,6 +245,12 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
 
     model = ensure(EMBEDDING_MODEL, settings.models_folder, progress)
     return MiniLM(model, ensure(TOKENIZER, settings.models_folder, progress)), NAME
+
+
+def questions_at_once(settings: Settings) -> int:
+    """How many questions are answered at the same time."""
+    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
+    return settings.selfrag_server_concurrency or (EMBEDDED_AT_ONCE if embedded else AT_ONCE)
 
 
 def _first(*values: float | None) -> float:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from app.show import spent
-from app.show_check import as_page, counts_of, marked_text, page
+from app.terminal.show_check import as_page, counts_of, marked_text, page
+from core.markup import Html, joined, tag
 from core.passages import place_of
+from core.step_wording import spent
 from core.text import as_json, clean
 from core.types import Citation
-from evaluation.reporting.markup import Html, joined, tag
 
 if TYPE_CHECKING:
-    from app.checked_text import CheckedText
-    from app.result import Result
+    from app.checking.checked_text import CheckedText
+    from app.results.result import Result
 
 TYPES = {"markdown": ("text/markdown", "md"), "json": ("application/json", "json"), "html": ("text/html", "html")}
 

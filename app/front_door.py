@@ -2,108 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from app import compose
-from app.checked_text import Check, CheckedText, check_text
-from app.result import Result, Results, result_of
-from app.screen import Screen
+from app.checking.checked_text import Check, CheckedText, check_text
+from app.checking.verification import VerifiedClaim, require_claim, verify
+from app.results.events import DraftToken, Event, Finished, NodeStarted, ResumedNodes, draft_text, finished_node
+from app.results.result import Result, Results, result_of
+from app.results.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.settings import Settings, load_settings
-from app.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.telemetry import export_spans
-from app.verification import VerifiedClaim, require_claim, verify
+from app.terminal.screen import Screen
 from core.background import in_background, stream_in_background
-from core.types import Step, Turn
+from core.types import Turn
 from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
-from graph.context import Context, RetrieverLike, Services
-from graph.initial_state import require_conversation, require_question, require_standalone
-from graph.state import SelfRAGState
 from grounding.checkable import Checkable, why_no_claim
 from grounding.claims import Statement
 from models.telemetry import recorded
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
+from run.context import Context, RetrieverLike, Services
+from run.initial_state import require_conversation, require_question, require_standalone
+from run.state import SelfRAGState
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import BaseMessage
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.types import StateSnapshot
 
     from retrieval.library.library import Library
-
-
-@dataclass(frozen=True)
-class NodeStarted:
-    """A node of the graph begins."""
-
-    node: str
-
-
-@dataclass(frozen=True)
-class NodeFinished:
-    """A node of the graph has ended; ``decided`` is what it decided, as the result's ``path`` has it."""
-
-    node: str
-    seconds: float
-    decided: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class DraftToken:
-    """A part of a draft, which is not checked yet."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Finished:
-    """The result, and the graph's final state; the last event."""
-
-    result: Result
-    state: SelfRAGState
-
-
-Event = NodeStarted | NodeFinished | DraftToken | Finished
-
-
-@dataclass
-class ResumedNodes:
-    """What a checkpoint tells of the nodes that finished: their steps, and those whose neighbours did not finish."""
-
-    steps: Sequence[Step] = ()
-    beside_unfinished: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, snapshot: StateSnapshot) -> Self:
-        """Read a checkpoint with the writes that followed it."""
-        return cls(snapshot.values.get("path", ()), [task.name for task in snapshot.tasks if task.result is not None])
-
-    def events(self) -> Iterator[NodeStarted | NodeFinished]:
-        """Yield the events of the nodes again."""
-        for step in self.steps:
-            yield NodeStarted(step["node"])
-            yield finished_node(step)
-
-    def has_finished(self, node: str) -> bool:
-        """Tell whether a task that the resumed graph names has run already; each is named once."""
-        if node not in self.beside_unfinished:
-            return False
-        self.beside_unfinished.remove(node)
-        return True
-
-
-def finished_node(step: Step) -> NodeFinished:
-    """Return the event of a step of the path."""
-    return NodeFinished(step["node"], step["seconds"], step["decided"])
 
 
 class SelfRAG:
@@ -386,10 +320,3 @@ def question_after(question: str, conversation: Sequence[Turn] = (), standalone:
     if (given := require_standalone(standalone)) is not None:
         asked["given_standalone"] = given
     return asked
-
-
-def draft_text(message: BaseMessage, metadata: dict[str, Any]) -> str:
-    """Return the text of a streamed message, if it is a part of a draft."""
-    from models.generator import ANSWER_TAG
-
-    return message.text if ANSWER_TAG in (metadata.get("tags") or ()) else ""

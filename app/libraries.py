@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.compose import embeddings_of
-from app.inventory import MOST_LINES, counts
-from app.screen import Screen
 from app.settings import Settings
+from app.terminal.inventory import MOST_LINES, counts
+from app.terminal.screen import Screen
 from core.text import shown
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from app.front_door import Finished, SelfRAG
+from app.front_door import SelfRAG
+from app.results.events import Finished
 from app.server.messages import Message, conversation_before, question_of
-from app.show import numbered_answer
+from app.terminal.show import numbered_answer
 from graph.compiled import SelfRAGGraph
-from graph.context import Context
+from run.context import Context
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 _opening = Lock()

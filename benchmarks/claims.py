@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from app.checking.verification import CONTRADICTED, VerifiedClaim
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE
-from app.verification import CONTRADICTED, VerifiedClaim
 from benchmarks.harness import counted, listed, option_parser, read_rows, shown, write_figures
 from benchmarks.sample import open_docs
 from core.text import shortened

@@ -16,12 +16,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.evaluate import add_options, evaluate
+from app.commands.eval import add_options, evaluate
 from benchmarks.harness import exit_code_of
 from benchmarks.peers import peers
 from evaluation.datasets.question_set import name_of
 from evaluation.records import System
-from graph.context import Context, Services
+from run.context import Context, Services
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,12 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from app.screen import Screen
+from app.terminal.screen import Screen
 from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
 from benchmarks.harness import FOLDER, aligned, exit_code_of, option_parser, read_rows, shown, write_figures
 from benchmarks.own_documents import Bind, asked
+from core.fingerprint import digest
 from evaluation.datasets.question_set import load as load_questions
-from evaluation.fingerprint import digest
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import of_costs
 from evaluation.measures.scores import BARE, contains
@@ -36,7 +36,7 @@ from evaluation.measures.statistics import Estimate, ratio
 from evaluation.records import Example, Record, System
 from evaluation.self_rag import self_rag
 from evaluation.systems import plain
-from graph.context import Context, Services
+from run.context import Context, Services
 
 PLAIN, OURS, WITHOUT = SYSTEMS = ("plain", "self-rag", "without")
 SETS = ("ramdocs", "poisonedrag", "squad")

@@ -20,7 +20,7 @@ from typing import Any
 
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE
-from app.result import Result
+from app.results.result import Result
 from benchmarks.harness import aligned, counted, option_parser, read_rows, shown, write_figures
 from benchmarks.sample import open_docs
 from core.types import Turn

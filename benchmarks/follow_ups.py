@@ -30,14 +30,14 @@ from benchmarks.index.recall import paired
 from benchmarks.index.texts import put_texts
 from core.types import Turn
 from evaluation.measures.statistics import Difference, Estimate, mean
-from graph.context import Context
-from graph.initial_state import initial_state
-from graph.state import SelfRAGState
 from grounding.follow_ups import leans
 from nodes.contextualize import contextualize
 from nodes.retrieve import retrieve
 from retrieval.adapter import adapted
 from retrieval.index.store import PassageStore
+from run.context import Context
+from run.initial_state import initial_state
+from run.state import SelfRAGState
 
 HALVES = ("tuning", "reporting")
 SAID = "as said"

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from app.screen import print_error
+from app.terminal.screen import print_error
 from core.errors import SelfRAGError
 from evaluation.measures.statistics import Difference, Estimate
 

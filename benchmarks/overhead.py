@@ -24,7 +24,6 @@ from benchmarks.harness import counted, option_parser, write_figures
 from benchmarks.latency.good_model import Model
 from benchmarks.sample import Asked, asked_of_sample
 from graph.builder import build_graph
-from graph.context import Context, Services
 from grounding.amounts import facts_of
 from grounding.language import language_of, languages_in
 from grounding.names import lexicon_of
@@ -33,6 +32,7 @@ from grounding.stems import stemmed
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
+from run.context import Context, Services
 
 K = 4
 ROLES = {"human": "user", "ai": "assistant", "system": "system"}

@@ -13,19 +13,19 @@ from langchain_core.embeddings import Embeddings
 from langsmith import tracing_context
 
 from app.compose import embeddings_of
-from app.progress import asking
-from app.screen import Screen
 from app.settings import load_settings
+from app.terminal.progress import asking
+from app.terminal.screen import Screen
 from benchmarks.harness import FOLDER
 from benchmarks.sample import open_docs
-from evaluation.fingerprint import digest
+from core.fingerprint import digest
 from evaluation.record_store import Store
 from evaluation.records import Example, Record, System
 from evaluation.run import run
 from evaluation.systems import with_surroundings
-from graph.context import Context, RetrieverLike, Services
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
+from run.context import Context, RetrieverLike, Services
 
 Documents = Mapping[str, str]  # texts by file name
 Opens = Callable[[Example], AbstractContextManager[RetrieverLike]]

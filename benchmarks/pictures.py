@@ -17,8 +17,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 
 from benchmarks.harness import option_parser, read_figures
+from core.markup import Html
 from evaluation.reporting.drawing import INK, MUTED, SETTINGS, as_svg, colour, figure
-from evaluation.reporting.markup import Html
 
 SERVERS = 2  # the first of the latency figures; the rest are for the table
 WAYS = ("ours", "sequential", "best-of", "filter-flag")

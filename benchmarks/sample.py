@@ -11,8 +11,8 @@ from langchain_core.documents import Document
 
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE, library_to_ask
-from app.screen import Screen
 from app.settings import load_settings
+from app.terminal.screen import Screen
 from core.types import Passage
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.records import Example

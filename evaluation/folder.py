@@ -9,8 +9,8 @@ from pathlib import Path
 
 from core.errors import RequestError
 from core.files import make_private, make_private_folder, open_regular, read_json, replace_private
+from core.json_lines import LARGEST, unwritable
 from core.text import shown
-from evaluation.json_lines import LARGEST, unwritable
 from evaluation.record_store import NAME, START, entry_of
 
 MARKER = ".self-rag-eval.json"

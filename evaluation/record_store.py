@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 
 from core.errors import RequestError
 from core.files import FILE_MODE, FOLDER_MODE
+from core.json_lines import append, open_lines, unwritable
 from core.text import as_json, shown
-from evaluation.json_lines import append, open_lines, unwritable
 from evaluation.records import Example, Record, System
 
 NAME = "records.jsonl"

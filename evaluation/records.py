@@ -11,6 +11,8 @@ from typing_extensions import TypedDict  # pydantic cannot validate Python 3.11'
 
 from core.types import Passage, Usage
 
+OURS, BASELINE = "self-rag", "plain"  # names of systems
+
 
 @dataclass(frozen=True)
 class Gold:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from core.fingerprint import fingerprint
 from core.types import UNKNOWN, Candidate, Citation, Conflict, Passage, Verdict
-from evaluation.fingerprint import fingerprint
 from evaluation.records import Cited, Cost, Disagreement, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
-from graph.candidates import ANSWERED, confidence
-from graph.context import Context, Services
-from graph.state import SelfRAGState
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
+from run.candidates import ANSWERED, confidence
+from run.context import Context, Services
+from run.state import SelfRAGState
 
 CODE = ("core", "prompts", "nodes", "grounding", "graph", "models", "retrieval", "evaluation/self_rag.py")
 

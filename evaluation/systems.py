@@ -9,10 +9,9 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from core.fingerprint import fingerprint
 from core.types import Passage
-from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, System, seen_of
-from graph.context import Context, Services
 from grounding.claims import split_claims
 from grounding.refusals import declines
 from models.tracing import tracing
@@ -23,6 +22,7 @@ from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 from prompts.generate import PLAIN
+from run.context import Context, Services
 
 S = TypeVar("S", bound=System)
 WRITER = (

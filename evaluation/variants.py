@@ -7,7 +7,7 @@ import re
 from pydantic import BaseModel, ValidationError
 
 from core.errors import RequestError
-from graph.context import Context, Limits, Services, Thresholds, Weights
+from run.context import Context, Limits, Services, Thresholds, Weights
 
 USAGE = "write it as NAME:k=8,relevant=0.5"
 GROUPS: dict[str, type[BaseModel]] = {"weights": Weights, "thresholds": Thresholds, "limits": Limits}

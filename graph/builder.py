@@ -9,7 +9,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 
 from graph.compiled import SelfRAGGraph
-from graph.context import MOST_STEPS, Context, Services
 from graph.edges import (
     after_decide,
     after_generate,
@@ -19,7 +18,6 @@ from graph.edges import (
     before_decide,
 )
 from graph.node_wrapper import WrappedNode
-from graph.state import Asked, SelfRAGState
 from nodes.answer_check import answer_check
 from nodes.compare_answers import compare_answers
 from nodes.contextualize import contextualize
@@ -33,6 +31,8 @@ from nodes.retrieve import retrieve
 from nodes.rewrite_query import rewrite_query
 from nodes.select import select
 from retrieval.adapter import adapted
+from run.context import MOST_STEPS, Context, Services
+from run.state import Asked, SelfRAGState
 
 __all__ = ["SelfRAGGraph", "build_graph"]
 

@@ -13,12 +13,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite, StateUpdate
 
-from graph.context import Context
-from graph.execution import Execution
 from graph.node_wrapper import FIRST
-from graph.state import SelfRAGState
 from models.telemetry import start_question
 from models.tracing import tracing, without_tracers
+from run.context import Context
+from run.execution import Execution
+from run.state import SelfRAGState
 
 Config = TypeVar("Config", RunnableConfig, RunnableConfig | None)
 END_OF_STREAM: Final = object()

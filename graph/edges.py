@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from graph.documents import relevant_documents
-from graph.state import SelfRAGState
+from run.documents import relevant_documents
+from run.state import SelfRAGState
 
 
 def before_decide(state: SelfRAGState) -> Literal["contextualize", "decide"]:

@@ -14,13 +14,13 @@ from langgraph.types import Overwrite
 
 from core.errors import ModelError
 from core.types import Step, Stop
-from graph.context import Context, Services
 from graph.edges import before_decide
-from graph.execution import current_execution
-from graph.initial_state import initial_state, with_checkpointed_filter
-from graph.state import SelfRAGState
 from models.telemetry import add_decision, span
 from models.usage import NOTHING_RESERVED, LimitReachedError, NodeBudget, Reserve
+from run.context import Context, Services
+from run.execution import current_execution
+from run.initial_state import initial_state, with_checkpointed_filter
+from run.state import SelfRAGState
 
 GRACE_SECONDS = 0.5  # after the deadline, at which model calls end by themselves and leave what was found so far
 log = logging.getLogger("selfrag.graph")

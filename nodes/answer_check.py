@@ -7,14 +7,14 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Draft, Verdict
-from graph.context import Context, Services
-from graph.state import SelfRAGState, standalone_question
 from grounding.claims import statements
 from models.usage import Reserve
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import explained
 from prompts.answer_check import USEFULNESS
 from prompts.delimiters import as_data
+from run.context import Context, Services
+from run.state import SelfRAGState, standalone_question
 
 
 async def answer_check(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

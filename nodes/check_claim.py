@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.types import Claim, Passage, Quote, Verdict
-from graph.candidates import LEVELS
-from graph.context import Context, Services
 from grounding.claims import LONGEST_CLAIM, Statement, with_lead_in
 from grounding.quotes import find_quote, find_second_quote, missing_facts
 from nodes.concurrency import off_loop
@@ -16,6 +14,8 @@ from nodes.reasons import explained, of_support
 from prompts.delimiters import as_data, numbered
 from prompts.explain import CRITICISE
 from prompts.hallucination_check import SUPPORT
+from run.candidates import LEVELS
+from run.context import Context, Services
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,6 @@ from core.errors import ModelError
 from core.passages import stated_by
 from core.text import shortened
 from core.types import DocumentAnswer, Passage, Quote
-from graph.candidates import ANSWERED, is_supported, outcome_of
-from graph.context import Context, Services
-from graph.documents import document_of, relevant_documents, without_copies
-from graph.state import SelfRAGState, standalone_question
 from grounding.answers import (
     LONGEST_ANSWER,
     agree,
@@ -34,6 +30,10 @@ from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop
 from prompts.compare_answers import BRIEF_ANSWER, MAX_TOKENS, NO_ANSWER
 from prompts.delimiters import as_data, numbered, readable
+from run.candidates import ANSWERED, is_supported, outcome_of
+from run.context import Context, Services
+from run.documents import document_of, relevant_documents, without_copies
+from run.state import SelfRAGState, standalone_question
 
 MOST_DOCUMENTS = 8  # that are asked by themselves
 Found = tuple[Passage, str, Quote]

@@ -12,13 +12,13 @@ from core.errors import ModelError
 from core.text import shortened
 from core.types import Turn
 from core.words import STOP_WORDS, words_of
-from graph.context import Context, Services
-from graph.state import SelfRAGState
 from grounding.follow_ups import joined, leaned_on, leans
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from prompts.contextualize import CONTEXTUALIZE, MAX_TOKENS
 from prompts.delimiters import as_data
+from run.context import Context, Services
+from run.state import SelfRAGState
 
 MOST_SHOWN = 4  # earlier questions, the last ones
 MOST_ANSWERS = 2  # of these whose answers are shown

@@ -8,9 +8,6 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Verdict
-from graph.context import Context, Services
-from graph.prefetch import prefetch, prefetched
-from graph.state import SelfRAGState, is_joined, question_alone, standalone_question
 from grounding.premises import brings_premises
 from models.calibration import route_features
 from nodes.concurrency import off_loop
@@ -18,6 +15,9 @@ from nodes.reasons import MODES, of_route
 from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
+from run.context import Context, Services
+from run.prefetch import prefetch, prefetched
+from run.state import SelfRAGState, is_joined, question_alone, standalone_question
 
 FROM_DOCUMENTS = ("grounded", "partially_grounded")
 LEANS = "It goes on from a question that the documents answered."

@@ -7,12 +7,12 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Draft
-from graph.context import Context, Services
-from graph.state import SelfRAGState, standalone_question
 from grounding.refusals import declines
 from nodes.concurrency import off_loop
 from prompts.delimiters import as_data
 from prompts.direct_generate import DIRECT_GENERATE, MAX_TOKENS
+from run.context import Context, Services
+from run.state import SelfRAGState, standalone_question
 
 
 async def direct_generate(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

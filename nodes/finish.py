@@ -10,13 +10,13 @@ from langgraph.runtime import Runtime
 from core.text import location, shortened
 from core.types import Candidate, Citation, Claim, Conflict, DocumentAnswer, Outcome, Passage, Quote, StopReason
 from core.wording import WORDINGS, Wording
-from graph.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
-from graph.context import Context, Services
-from graph.state import SelfRAGState
 from grounding.answers import LONGEST_ANSWER
 from grounding.claims import claim_ends
 from grounding.language import language_of
 from nodes.concurrency import off_loop
+from run.candidates import ANSWERED, explained, is_supported, outcome_of, support_level, weakest
+from run.context import Context, Services
+from run.state import SelfRAGState
 
 MOST_SOURCES = 3  # of one answer that are named
 

@@ -11,9 +11,6 @@ from langgraph.runtime import Runtime
 
 from core.errors import ModelError
 from core.types import Candidate, Claim, Draft, Drafted, Passage
-from graph.candidates import best_of, round_of
-from graph.context import Context, Services
-from graph.state import SelfRAGState, standalone_question
 from grounding.claims import with_lead_in
 from grounding.refusals import declines
 from models.usage import LimitReachedError
@@ -22,6 +19,9 @@ from nodes.draft_changes import draft_changes
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
+from run.candidates import best_of, round_of
+from run.context import Context, Services
+from run.state import SelfRAGState, standalone_question
 
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 

@@ -8,14 +8,14 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Passage, Verdict
-from graph.context import Context, Services
-from graph.state import SelfRAGState, is_joined, standalone_question
 from grounding.links import linked_pairs
 from models.calibration import relevance_features
 from nodes.concurrency import gather, off_loop
 from nodes.reasons import explained, of_relevance, with_reason
 from prompts.delimiters import as_data, readable
 from prompts.grade_documents import RELEVANCE
+from run.context import Context, Services
+from run.state import SelfRAGState, is_joined, standalone_question
 
 MOST_PAIRS = 2  # that are graded in one search
 TOGETHER = "It answers only together with another passage."

@@ -7,13 +7,13 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from core.types import Claim, Draft
-from graph.context import Context, Services
-from graph.state import SelfRAGState, question_alone, standalone_question
 from grounding.answers import repeats_question
 from grounding.claims import statements
 from nodes.check_claim import Evidence, check_claim, unsupported
 from nodes.concurrency import gather, off_loop
 from prompts.generate import MAX_TOKENS
+from run.context import Context, Services
+from run.state import SelfRAGState, question_alone, standalone_question
 
 MOST_CLAIMS = MAX_TOKENS  # a draft of the default length cannot have more: each claim takes at least one token
 

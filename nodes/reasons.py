@@ -9,10 +9,10 @@ from langchain_core.messages import BaseMessage
 
 from core.passages import stated_by
 from core.types import UNKNOWN, Passage, Quote, Verdict
-from graph.context import CriticLike
 from grounding.reasons import Sign, contradicts, either, first_sentence, missing_words, quoted, sentence_for
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
+from run.context import CriticLike
 
 MODES = {
     "always": "Mode always searches for every question.",

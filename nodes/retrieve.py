@@ -9,11 +9,11 @@ from langchain_core.documents import Document
 from langgraph.runtime import Runtime
 
 from core.types import Passage
-from graph.context import Context, Services
-from graph.state import SelfRAGState
 from grounding.follow_ups import joined, leaned_on
 from nodes.concurrency import gather
 from prompts.grade_documents import RELEVANCE
+from run.context import Context, Services
+from run.state import SelfRAGState
 
 # A question as it was said, and with what was asked before: tuned on mt-rag, where equal weights did harm.
 DEPTH = 4  # times k passages of each search are fused

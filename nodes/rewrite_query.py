@@ -10,13 +10,13 @@ from langgraph.runtime import Runtime
 
 from core.passages import stated_by
 from core.text import shortened
-from graph.context import Context, Services
-from graph.state import SelfRAGState, standalone_question
 from grounding.links import bridging_query
 from grounding.reasons import missing_words, sentence_for
 from nodes.concurrency import off_loop
 from prompts.delimiters import as_data
 from prompts.rewrite_query import MAX_TOKENS, REWRITE_QUERY
+from run.context import Context, Services
+from run.state import SelfRAGState, standalone_question
 
 LONGEST_QUERY = 300
 LONGEST_KNOWN = 250  # characters of a sentence that is known

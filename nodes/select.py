@@ -6,9 +6,9 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graph.candidates import best_of, round_of, supported, useful, with_round
-from graph.context import Context, Services
-from graph.state import SelfRAGState
+from run.candidates import best_of, round_of, supported, useful, with_round
+from run.context import Context, Services
+from run.state import SelfRAGState
 
 
 async def select(state: SelfRAGState, services: Services, runtime: Runtime[Context]) -> dict[str, Any]:

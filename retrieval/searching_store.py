@@ -303,6 +303,11 @@ class Store(VectorStore):
         """Return the length of the embedding model's vectors."""
         return int(embed_query(self.embeddings, "dimension", self.model.name).shape[1])
 
+    def make_room(self, connection: Any) -> None:
+        """Record the model of a library that was never filled: processes that write side by side could not."""
+        if not self.rows.made_with(connection).embedding:
+            self.rows.make_room_for(connection, self.model.name, self._dimension())
+
     def _record_model(self, connection: Any, dimension: int) -> None:
         """Record the model with the first vectors. Raises ``RequestError`` for vectors of any other model."""
         made = self.rows.made_with(connection)

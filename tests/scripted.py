@@ -18,10 +18,6 @@ from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
 from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, Passage, Turn, Usage, Verdict
-from graph.candidates import explained, with_round
-from graph.context import Constraints, Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
-from graph.initial_state import initial_state
-from graph.state import SelfRAGState
 from models.usage import Budget, LimitReachedError, NodeBudget
 from prompts.choice import Choice
 from prompts.compare_answers import BRIEF_ANSWER
@@ -30,6 +26,10 @@ from prompts.direct_generate import DIRECT_GENERATE
 from prompts.explain import CRITICISE, EXPLAIN
 from prompts.generate import GENERATE, PLAIN, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.rewrite_query import REWRITE_QUERY
+from run.candidates import explained, with_round
+from run.context import Constraints, Context, CriticLike, GeneratorLike, Limits, RetrieverLike, Services, Thresholds
+from run.initial_state import initial_state
+from run.state import SelfRAGState
 
 # What of a choice's inputs a script is keyed by.
 SUBJECTS = {

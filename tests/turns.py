@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.result import Result, result_of
-from app.threads.tables import ThreadTables
-from app.threads.thread import ThreadTurn
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import ThreadTurn
+from app.results.result import Result, result_of
 from tests.scripted import candidate_of, claim, draft, state
 
 QUESTION = "Why is the sky blue?"

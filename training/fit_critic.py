@@ -37,8 +37,8 @@ from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
 from evaluation.records import Example
 from graph.builder import build_graph
-from graph.context import Context, Limits, Thresholds
 from models.calibration import EMBEDDED, EMBEDDED_FILE, SUPPORTED, Calibration, Fit, Fits, log_odds, relevance_features
+from run.context import Context, Limits, Thresholds
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from app.libraries import SAMPLE, library_to_ask
-from app.screen import Screen
 from app.settings import load_settings
+from app.terminal.screen import Screen
 from benchmarks.harness import option_parser, read_figures, write_figures
 from core.errors import RequestError
 from core.types import Passage

@@ -13,27 +13,28 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 from starlette.routing import Route
 
-from app import VERSION
-from app.mcp_server.http import McpEndpoint
+from app.conversations.answering import ThreadAnswers
 from app.server.access import Guard
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
 from app.server.errors import handle_errors
 from app.server.json_api import json_api, json_response
+from app.server.mcp.http import McpEndpoint
 from app.server.metrics import Metrics
 from app.server.names import Names, NamesMiddleware
 from app.server.openai_api import openai_api
 from app.server.runs import ClosingError, Runs
-from app.server.service import ServerOptions, Service
+from app.server.service import Service
 from app.server.sources import Sources
 from app.server.threads import ThreadRuns
 from app.server.threads_api import threads_api
-from app.threads.answering import ThreadAnswers
+from app.version import VERSION
 
 if TYPE_CHECKING:
-    from app.feedback import FeedbackStore
+    from app.conversations.feedback import FeedbackStore
+    from app.conversations.postgres.runs import RunTable
+    from app.conversations.tables import ThreadTables
     from app.front_door import SelfRAG
-    from app.postgres.runs import RunTable
-    from app.threads.tables import ThreadTables
 
 # FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -66,7 +67,7 @@ def create_app(
     if table:
         from app.server.shared_runs import SharedRuns
 
-        service.shared = SharedRuns(service, table)
+        service.shared = SharedRuns(service, table, service.threads)
     mcp = McpEndpoint(service)
 
     @asynccontextmanager

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
 
+from app.conversations.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from app.server.names import named
 from app.server.runs import INTERNAL, ClosingError, QueueFullError, UnknownRunError
-from app.threads.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
 from core.text import one_line, shortened
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from app.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout
-from app.svg import PURPOSES, arrow_tip, rounded
+from app.drawing.layout import EDGES, LOOPS, MARGIN, REGENERATE, REQUERY, Layout
+from app.drawing.svg import PURPOSES, arrow_tip, rounded
 
 SMALL = Layout(width=104, height=52, gap=20, aisle=58)
 TRIM = MARGIN / 2  # of the margin on each side, which no lane uses

@@ -11,11 +11,11 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field
 
-from app import VERSION
+from app.checking.text_to_check import TextToCheck, text_of
+from app.conversations.feedback import Feedback
 from app.export import TYPES, exported, exported_check
-from app.feedback import Feedback
 from app.options import as_text
-from app.result import Result
+from app.results.result import Result
 from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
@@ -23,7 +23,7 @@ from app.server.names import named
 from app.server.runs import Run
 from app.server.service import CHOICES, UNNAMED, AskOptions, Service
 from app.server.streams import EventStream, wait_for
-from app.text_to_check import TextToCheck, text_of
+from app.version import VERSION
 from core.text import as_json
 from core.types import Citation, Outcome, Turn
 from retrieval.documents.load import SUFFIXES

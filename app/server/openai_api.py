@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.result import Result
+from app.results.result import Result
 from app.server.errors import answer_to, body_of, refusal, said_by, status_of
 from app.server.json_api import json_response
 from app.server.messages import TASK, Message, conversation_before, question_of
@@ -20,9 +20,9 @@ from app.server.names import named
 from app.server.runs import Run, RunEvent
 from app.server.service import AskOptions, Service
 from app.server.streams import EventStream, wait_for
-from app.trace import describe
 from core.errors import ModelError, RequestError
 from core.passages import place_of
+from core.step_wording import describe
 from core.text import as_json, shortened
 from prompts.generate import MAX_TOKENS
 

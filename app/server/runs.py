@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from app.checked_text import ClaimChecked, TextChecked
-from app.front_door import DraftToken, Finished, NodeFinished, NodeStarted
-from app.show import numbered_answer
-from app.threads.answering import NotKept
-from app.visits import summary
+from app.checking.checked_text import ClaimChecked, TextChecked
+from app.conversations.answering import NotKept
+from app.drawing.visits import summary
+from app.results.events import DraftToken, Finished, NodeFinished, NodeStarted
+from app.terminal.show import numbered_answer
 from core.errors import RequestError, SelfRAGError
 from core.text import clean
 from models.redaction import Secrets
 
 if TYPE_CHECKING:
-    from app.checked_text import CheckedText
-    from app.front_door import Event
-    from app.result import Result
+    from app.checking.checked_text import CheckedText
+    from app.results.events import Event
+    from app.results.result import Result
 
 Kind = Literal["question", "check"]
 State = Literal["queued", "running", "finished", "failed", "cancelled", "unfinished"]

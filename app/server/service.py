@@ -10,46 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.checked_text import check_events
-from app.server.access import Access
+from app.checking.checked_text import check_events
+from app.server.asking import Asking
 from app.server.metrics import Metrics
 from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
 from core.errors import RequestError
 from core.text import one_line
 from core.types import Fallback, Turn
-from graph.context import Constraints, Context
-from graph.initial_state import require_conversation, require_question, require_standalone
 from retrieval.filters import Filter
+from run.context import Constraints, Context
+from run.initial_state import require_conversation, require_question, require_standalone
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from app.feedback import FeedbackStore
-    from app.front_door import Event, SelfRAG
-    from app.server.documents import Documents
-    from app.server.runs import Runs
+    from app.checking.text_to_check import TextToCheck
+    from app.conversations.feedback import FeedbackStore
+    from app.results.events import Event
     from app.server.shared_runs import SharedRuns
     from app.server.threads import ThreadRuns
-    from app.text_to_check import TextToCheck
 
 UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
-
-
-@dataclass(frozen=True)
-class ServerOptions:
-    """The limits of a server; ``lists_sources`` in the text of an answer, for clients that show no annotations.
-
-    With ``mcp_allow_write`` agents may upload documents over MCP.
-    """
-
-    access: Access = field(default_factory=Access)
-    at_once: int = 8
-    queue: int = 32
-    largest_upload: int = 50_000_000
-    lists_sources: bool = True
-    mcp_allow_write: bool = False
 
 
 class AskOptions(BaseModel):
@@ -95,13 +78,9 @@ CHOICES: dict[str, Any] = {
 
 
 @dataclass
-class Service:
+class Service(Asking):
     """The models, the documents and the runs of a server."""
 
-    rag: SelfRAG
-    runs: Runs
-    options: ServerOptions
-    documents: Documents | None = None
     sources: Sources = field(default_factory=Sources)
     feedback: FeedbackStore | None = None
     metrics: Metrics = field(default_factory=Metrics)
@@ -154,21 +133,6 @@ class Service:
             outlives=True,
         )
 
-    async def fitting(self, owner: str, context: Context | None) -> Context | None:
-        """Return the context with whole paths for names in its filter.
-
-        Raises `RequestError` for a filter that nothing fits which the owner may see.
-        """
-        if self.documents and context and (given := context.filter):
-            given = given.model_copy(update={"sources": tuple(map(self.documents.names.pattern, given.sources))})
-            await self.documents.require_fitting(owner, given)
-            context = context.model_copy(update={"filter": given})
-        return context
-
-    def streams_drafts(self, strategy: str | None) -> bool:
-        """Tell whether drafts can be shown as they are written: several at a time would be shown mixed."""
-        return (strategy or self.rag.context.strategy) == "combined"
-
     async def run(self, id_: str, owner: str) -> Run:
         """Return a run of the owner's, of another server too, or that only its thread still has.
 
@@ -187,10 +151,3 @@ class Service:
         """Raise `RequestError` if the database of the documents and runs cannot be reached."""
         if self.shared:
             await self.shared.require_reachable()
-
-    def rag_of(self, owner: str) -> SelfRAG:
-        """Return the models over the owner's documents, which are brought in step meanwhile."""
-        if self.documents is None:
-            return self.rag
-        self.documents.refresh()
-        return self.documents.rag_of(owner)

@@ -13,24 +13,25 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from app.checked_text import CheckedText, check_events
-from app.front_door import DraftToken, NodeFinished, NodeStarted, question_after
-from app.postgres.leases import Lease
-from app.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
-from app.result import Result
+from app.checking.checked_text import CheckedText, check_events
+from app.checking.text_to_check import TextToCheck
+from app.conversations.checkpoints import answered, can_resume
+from app.conversations.postgres.leases import Lease
+from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
+from app.conversations.thread import LeaseLostError, ThreadBusyError
+from app.front_door import question_after
+from app.results.events import DraftToken, NodeFinished, NodeStarted
+from app.results.result import Result
 from app.server.errors import said_by
 from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
-from app.server.threads import EXPIRE_SECONDS
-from app.text_to_check import TextToCheck
-from app.threads.checkpoints import answered, can_resume
-from app.threads.thread import LeaseLostError, ThreadBusyError
+from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
-from graph.context import Context
+from run.context import Context
 
 if TYPE_CHECKING:
-    from app.front_door import Event
-    from app.server.service import Service
+    from app.results.events import Event
+    from app.server.asking import Asking
     from core.types import Turn
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
@@ -50,12 +51,15 @@ class SharedRuns:
     Other servers are asked by looking at the table, not by LISTEN, which a pooler in transaction mode does not carry.
     """
 
-    def __init__(self, service: Service, table: RunTable) -> None:
-        self._service = service
+    def __init__(self, asking: Asking, table: RunTable, thread_runs: ThreadRuns | None) -> None:
+        self._asking = asking
         self._table = table
+        self._thread_runs = thread_runs
+        if thread_runs:
+            thread_runs.holder = self
         self._leases: dict[str, Lease] = {}
         self._watched: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
-        self._asking: set[asyncio.Future[Any]] = set()
+        self._ending: set[asyncio.Future[Any]] = set()
         self._threads = ThreadPoolExecutor(CALLS_AT_ONCE, "runs")
 
     @asynccontextmanager
@@ -66,7 +70,7 @@ class SharedRuns:
         try:
             yield
         finally:
-            self._service.runs.closing = True
+            self._asking.runs.closing = True
             await self._drain()
             for one in looking:
                 one.cancel()
@@ -75,7 +79,7 @@ class SharedRuns:
 
     async def start(self, run: Run, asked: dict[str, Any], ask: Callable[[Lease], Ask]) -> None:
         """Keep a new run, and queue it here. Raises `QueueFullError`, and `StoreUnavailable`."""
-        with self._service.runs.room():
+        with self._asking.runs.room():
             given = (run.id, run.owner, run.kind, run.thread, run.question, as_json(asked), run.began)
             kept = KeptRun(*given, run.outlives)
             lease = await self._call(partial(self._table.begin, kept))
@@ -152,7 +156,7 @@ class SharedRuns:
 
     def _answer(self, run: Run, lease: Lease, ask: Ask) -> None:
         self._hold(run, lease)
-        self._service.runs.add(run, ask)
+        self._asking.runs.add(run, ask)
 
     def _hold(self, run: Run, lease: Lease) -> None:
         self._leases[run.id] = lease
@@ -162,19 +166,19 @@ class SharedRuns:
         if lease := self._leases.pop(run.id, None):
             lease.forget()
         self._watched[run.id] = run
-        if self._service.threads:
-            self._service.threads.answers.leave(run.id)
+        if self._thread_runs:
+            self._thread_runs.answers.leave(run.id)
         run.leave(partial(self._ask_to_end, run.id))
 
     def _ask_to_end(self, id_: str) -> None:
         asking = asyncio.ensure_future(self._call(partial(self._table.cancel, id_)))
-        self._asking.add(asking)
-        asking.add_done_callback(self._asking.discard)
+        self._ending.add(asking)
+        asking.add_done_callback(self._ending.discard)
 
     def _question(self, run: Run, asked: dict[str, Any], lease: Lease) -> Ask:
-        rag = self._service.rag_of(run.owner)
+        rag = self._asking.rag_of(run.owner)
         context = Context.model_validate(asked["context"]) if asked["context"] else None
-        tokens = run.outlives and self._service.streams_drafts((asked["context"] or {}).get("strategy"))
+        tokens = run.outlives and self._asking.streams_drafts((asked["context"] or {}).get("strategy"))
 
         async def ask() -> AsyncGenerator[Event, None]:
             given = question_after(run.question, asked["conversation"], asked["standalone"])
@@ -188,12 +192,12 @@ class SharedRuns:
         return ask
 
     def _check(self, run: Run, asked: dict[str, Any]) -> Ask:
-        rag = self._service.rag_of(run.owner)
+        rag = self._asking.rag_of(run.owner)
         headings = [(start, end) for start, end in asked["headings"]]
         return lambda: check_events(lambda progress: rag.acheck(asked["text"], headings=headings, progress=progress))
 
     async def _poll(self) -> None:
-        if self._service.runs.closing:  # and clients are still waited for
+        if self._asking.runs.closing:  # and clients are still waited for
             await self._hand_over_waiting()
         watched = {id_: len(run.events) for id_, run in self._watched.items() if not run.ended}
         if watched:
@@ -203,16 +207,16 @@ class SharedRuns:
         if self._leases:
             cancelled, lost = await self._call(partial(self._table.stopped, dict(self._leases)))
             for id_ in cancelled:
-                if run := self._service.runs.answered_here(id_):
+                if run := self._asking.runs.answered_here(id_):
                     run.cancel()
             for id_ in lost:
-                if id_ in self._leases and (run := self._service.runs.answered_here(id_)):
+                if id_ in self._leases and (run := self._asking.runs.answered_here(id_)):
                     self._lose(run)
 
     async def _take_over(self) -> None:
         """Take runs that nobody answers, as many as can begin at once."""
-        if room := self._service.runs.free_places():
-            owners = [name for name, _ in self._service.options.access.tokens] or [""]
+        if room := self._asking.runs.free_places():
+            owners = [name for name, _ in self._asking.options.access.tokens] or [""]
             for kept in await self._call(partial(self._table.orphans, owners, room)):
                 with suppress(ThreadBusyError):  # another server was faster
                     await self._go_on(kept)
@@ -242,7 +246,7 @@ class SharedRuns:
     async def _asking_again(self, kept: KeptRun, run: Run, lease: Lease) -> tuple[Ask, Callable[[], None]] | None:
         """Return how to go on with a run, and what to do at its end; None for one that is to be ended."""
         if kept.thread:
-            threads = self._service.threads
+            threads = self._thread_runs
             return await threads.go_on(kept.id, kept.owner) if threads and not kept.cancelled else None
         if kept.cancelled or not kept.outlives:
             return None
@@ -252,8 +256,8 @@ class SharedRuns:
 
     async def _end(self, kept: KeptRun, run: Run) -> None:
         """End a run that needs no more answering: with what its thread kept of it, or as cancelled."""
-        if kept.thread and self._service.threads:
-            await self._service.threads.tell_end(run, kept.owner)
+        if kept.thread and self._thread_runs:
+            await self._thread_runs.tell_end(run, kept.owner)
         if run.state in ("queued", "running"):
             run.state = "cancelled"
             run.add("cancelled")
@@ -278,7 +282,7 @@ class SharedRuns:
         await asyncio.gather(*(self._hand_over(run) for run in here if not run.ended and not run.elsewhere))
 
     def _answered_here(self) -> list[Run]:
-        return [run for id_ in list(self._leases) if (run := self._service.runs.answered_here(id_))]
+        return [run for id_ in list(self._leases) if (run := self._asking.runs.answered_here(id_))]
 
     async def _hand_over_waiting(self) -> None:
         waiting = [run for run in self._answered_here() if run.state == "queued" and run.outlives]

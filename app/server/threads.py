@@ -7,36 +7,44 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from app.front_door import NodeFinished, NodeStarted
+from app.conversations.answering import NotKept, ThreadAnswers
+from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
+from app.results.events import NodeFinished, NodeStarted
 from app.server.runs import INTERNAL, Ask, Run, State, UnknownRunError, finish, record
-from app.threads.answering import NotKept, ThreadAnswers
-from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
 from core.errors import SelfRAGError
 
 if TYPE_CHECKING:
-    from app.front_door import Event
-    from app.server.service import Service
-    from graph.context import Context
+    from app.results.events import Event
+    from app.server.asking import Asking
+    from run.context import Context
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
 SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}
 log = logging.getLogger("selfrag.server")
 
 
+class Holder(Protocol):
+    """Keeps which of several servers answers the run of a thread."""
+
+    async def hold(self, run: Run) -> None: ...
+    async def end_thread(self, thread: str) -> None: ...
+
+
 class ThreadRuns:
     """Starts the questions of threads as runs, which keep the run's id in the thread and outlive the server."""
 
-    def __init__(self, service: Service, answers: ThreadAnswers) -> None:
+    def __init__(self, asking: Asking, answers: ThreadAnswers) -> None:
         self.answers = answers
         self.threads = answers.threads
-        self._service = service
+        self.holder: Holder | None = None
+        self._asking = asking
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Go on with what was cut off, and delete what is old; at the end leave what is running to the next start."""
-        if self._service.shared is None:
+        if self.holder is None:
             await self._resume_all()
         expiring = asyncio.create_task(self._expire())
         try:
@@ -57,15 +65,15 @@ class ThreadRuns:
         replaces: str | None = None,
     ) -> Run:
         """Start a question of a thread as a run. Raises as `ThreadAnswers.begin`, and `QueueFullError`."""
-        context = await self._service.fitting(owner, context)
-        with self._service.runs.room():
+        context = await self._asking.fitting(owner, context)
+        with self._asking.runs.room():
             turn = await asyncio.to_thread(
                 self.answers.begin, thread, question, context, owner=owner, standalone=standalone, replaces=replaces
             )
             run = _new_run(turn, owner)
-            if self._service.shared:
+            if self.holder:
                 try:
-                    await self._service.shared.hold(run)
+                    await self.holder.hold(run)
                 except BaseException:
                     self.answers.cancel(turn)
                     raise
@@ -109,13 +117,13 @@ class ThreadRuns:
     async def delete(self, thread: str, owner: str) -> None:
         """End what runs in a thread, and delete it for good. Raises `UnknownThreadError` and `ThreadBusyError`."""
         await asyncio.to_thread(self.threads.get, thread, owner)
-        await self._service.runs.remove_thread(thread, owner)
-        if self._service.shared:
-            await self._service.shared.end_thread(thread)
+        await self._asking.runs.remove_thread(thread, owner)
+        if self.holder:
+            await self.holder.end_thread(thread)
         await asyncio.to_thread(self.threads.delete, thread, owner)
 
     def _ask(self, turn: ThreadTurn, owner: str) -> Ask:
-        rag, tokens = self._service.rag_of(owner), self._service.streams_drafts(turn.options.get("strategy"))
+        rag, tokens = self._asking.rag_of(owner), self._asking.streams_drafts(turn.options.get("strategy"))
 
         def ask() -> AsyncGenerator[Event | NotKept, None]:
             return self.answers.astream(rag, turn, owner, tokens=tokens)
@@ -123,13 +131,13 @@ class ThreadRuns:
         return ask
 
     def _start(self, run: Run, turn: ThreadTurn, owner: str) -> Run:
-        self._service.runs.add(run, self._ask(turn, owner))
+        self._asking.runs.add(run, self._ask(turn, owner))
         if run.task:  # which may be cancelled before it asks
             run.task.add_done_callback(lambda _: self.answers.cancel(turn))
         return run
 
     async def _resume_all(self) -> None:
-        owners = {name for name, _ in self._service.options.access.tokens} or {""}
+        owners = {name for name, _ in self._asking.options.access.tokens} or {""}
         try:
             for owner, turn in await asyncio.to_thread(self.answers.unfinished):
                 if owner in owners:
@@ -151,10 +159,10 @@ class ThreadRuns:
         state: State = turn.state
         result = turn.result
         if turn.state == "unfinished":
-            if self._service.shared:  # which is answered by another server, or soon will be
+            if self.holder:  # the turn is answered by another server, or soon will be
                 state = "running"
             with suppress(UnknownRunError):
-                run = self._service.runs.get(turn.run, owner)
+                run = self._asking.runs.get(turn.run, owner)
                 state, result = run.state, run.result
         return {
             "run": turn.run,

@@ -20,20 +20,20 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import QuantileRegressor
 
-from app.evaluate import add_options, ask_dataset
-from app.screen import Screen
+from app.commands.eval import add_options, ask_dataset
+from app.terminal.screen import Screen
 from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
 from benchmarks.ablations.variants import ABLATIONS, Ablation
 from benchmarks.harness import FOLDER, exit_code_of, shown, write_figures
+from core.fingerprint import fingerprint
 from evaluation.datasets.question_set import name_of
-from evaluation.fingerprint import fingerprint
 from evaluation.measures.joined_rows import Row, Terms, ratio_over, rows_of
 from evaluation.measures.metrics import TERMS, compared, costs_of, kept
 from evaluation.records import Example, Record, System
 from evaluation.self_rag import CODE, SelfRAGSystem
 from evaluation.systems import plain
 from graph.builder import build_graph
-from graph.context import Context, Services
+from run.context import Context, Services
 
 BASE, PLAIN = "self-rag", "plain"
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_to_dict
 
+from core.fingerprint import digest
 from core.types import Usage
-from evaluation.fingerprint import digest
 from evaluation.records import Example, Record, System
-from graph.context import Context, Services
 from models.calibration import EMBEDDED
 from models.chat import Chat, max_call_tokens, usage_of
 from models.critic import Critic
 from models.generator import Generator
 from models.usage import NodeBudget, unlimited
+from run.context import Context, Services
 
 REMEMBERED = 60  # prompts that the server read, with the fixed part of each prompt among them
 WORTH_READING = 400  # characters: a shorter prefix is not read again before a call that continues it

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
-from graph.context import Context, Services
 from grounding.quotes import stemmed_spans
+from run.context import Context, Services
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.screen import Screen
+from app.terminal.screen import Screen
 from benchmarks.harness import aligned, exit_code_of, option_parser, shown, write_figures
 from benchmarks.injection.attacks import Attack, drawn, raginject
 from benchmarks.own_documents import Bind, asked
@@ -23,7 +23,7 @@ from evaluation.measures.statistics import Estimate, exact_share
 from evaluation.records import Record, System
 from evaluation.self_rag import self_rag
 from evaluation.systems import plain
-from graph.context import Context, Services
+from run.context import Context, Services
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.libraries import SAMPLE
 from benchmarks.harness import read_rows
-from evaluation.fingerprint import digest
+from core.fingerprint import digest
 from evaluation.measures.scores import containment
 from evaluation.records import Example
 from grounding.sentences import sentences

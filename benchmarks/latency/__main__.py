@@ -24,11 +24,11 @@ from benchmarks.turns import OURS, PLAIN, Turn, medians, table, turn_of
 from evaluation.records import System
 from evaluation.self_rag import self_rag
 from evaluation.systems import plain
-from graph.context import Context, RetrieverLike, Services, Thresholds
 from models.calibration import MINILM
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from run.context import Context, RetrieverLike, Services, Thresholds
 from tests.integration.loopback import Remote, in_another_process
 
 K = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.ways import best_of, filter_flag, sequential
-from graph.context import Services
+from run.context import Services
 
 
 def peers(services: Services, k: int) -> list[Peer]:

@@ -11,10 +11,9 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 
+from core.fingerprint import fingerprint
 from core.types import Passage
-from evaluation.fingerprint import fingerprint
 from evaluation.records import Cost, Example, Record, Said, Seen, seen_of
-from graph.context import RetrieverLike, Services
 from grounding.refusals import declines
 from models.chat import Chat, text_of
 from models.critic import STRUCTURED_TOKENS
@@ -26,6 +25,7 @@ from prompts.direct_generate import DIRECT_GENERATE
 from prompts.direct_generate import MAX_TOKENS as DIRECT_TOKENS
 from prompts.generate import MAX_TOKENS as DRAFT_TOKENS
 from prompts.generate import PLAIN
+from run.context import RetrieverLike, Services
 
 # No peer comes near these; they only end one that hangs.
 MOST_CALLS, MOST_TOKENS, MOST_SECONDS = 1_000, 10_000_000, 7_200.0

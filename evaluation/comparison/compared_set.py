@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.errors import ModelError
-from evaluation.comparison.comparison import BASELINE, OURS, Comparison, shared
+from evaluation.comparison.comparison import Comparison, shared
 from evaluation.comparison.criteria_judge import CriteriaJudge
 from evaluation.comparison.overall import figures, sections
 from evaluation.comparison.overall_prose import Prose, prose_of
-from evaluation.records import Example, Record
+from evaluation.records import BASELINE, OURS, Example, Record
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 from core.passages import section_of
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
+from evaluation.measures.agreement import correct
 from evaluation.measures.scores import abstained, read_by
-from evaluation.records import Example, Record, Seen
-from evaluation.reporting.analysis import BASELINE, OURS, correct
+from evaluation.records import BASELINE, OURS, Example, Record, Seen
 from evaluation.reporting.routes import path_line
 
 __all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]

@@ -14,9 +14,9 @@ from evaluation.comparison.criteria import COMPARE, CRITERIA, MAX_TOKENS, fields
 from evaluation.judging.judge import passages_of, shown
 from evaluation.judging.saved_replies import Replies, model_name
 from evaluation.records import Example, Record
-from graph.context import GeneratorLike
 from nodes.concurrency import gather_bounded
 from prompts.delimiters import as_data, numbered
+from run.context import GeneratorLike
 
 TIE = "tie"
 IDENTICAL, DISAGREED, UNREADABLE, FAILED = "identical", "orders_disagree", "unreadable", "failed"

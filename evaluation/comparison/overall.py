@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, later_passages, shared
+from evaluation.comparison.comparison import NOT_JUDGED, Comparison, later_passages, shared
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
-from evaluation.judging.judgements import Judgements
+from evaluation.judgements import Judgements
+from evaluation.measures.agreement import correct
 from evaluation.measures.scores import abstained
-from evaluation.records import Record
-from evaluation.reporting.analysis import MIN_QUESTIONS, Analysis, Group, analysis, correct, kinds_of
+from evaluation.records import BASELINE, OURS, Record
+from evaluation.reporting.analysis import MIN_QUESTIONS, Analysis, Group, analysis, kinds_of
 
 CHECKS = ("grade_documents", "hallucination_check", "answer_check")
 REDRAFTED, REWRITTEN = ("generate", "redraft"), ("rewrite_query", "query")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from core.markup import Html, joined, tag
 from core.text import clean, one_line
 from evaluation.comparison.blocks import (
     Block,
@@ -19,8 +20,7 @@ from evaluation.comparison.blocks import (
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison, later_passages
 from evaluation.comparison.criteria import CRITERIA
-from evaluation.reporting.analysis import correct
-from evaluation.reporting.markup import Html, joined, tag
+from evaluation.measures.agreement import correct
 from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")

@@ -10,10 +10,10 @@ from typing import Any
 
 from core.errors import RequestError
 from core.files import FileTooLargeError, NotRegularFileError, read_regular
+from core.fingerprint import digest
 from core.text import shown
 from evaluation.datasets.row_formats import Row, documents_of, examples_of, rows_of_csv
 from evaluation.datasets.squad import is_squad, read_squad
-from evaluation.fingerprint import digest
 from evaluation.records import Dataset
 from retrieval.documents.decode import decode, is_binary
 

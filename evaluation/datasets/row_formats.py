@@ -12,8 +12,8 @@ from math import isfinite
 from typing import Any
 
 from core.errors import RequestError
+from core.fingerprint import digest
 from core.text import is_blank, without_surrogates
-from evaluation.fingerprint import digest
 from evaluation.records import Example, Gold
 
 # The row's place in words, and its fields.

@@ -15,9 +15,9 @@ from core.files import (
     read_regular,
     replace_private,
 )
+from core.fingerprint import digest
 from core.text import is_blank, shown, without_surrogates
 from evaluation.datasets.row_formats import with_id
-from evaluation.fingerprint import digest
 from evaluation.folder import claim
 from evaluation.records import Example, Gold
 

@@ -14,19 +14,19 @@ from typing import Any
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
+from evaluation.judgements import Judgements, Pair
 from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
-from evaluation.judging.judgements import Judgements, Pair
 from evaluation.judging.saved_replies import Replies, key_of, model_name
+from evaluation.measures.agreement import agreement_of
 from evaluation.measures.scores import abstained, answer_of, read_by
-from evaluation.records import Example, Record
-from evaluation.reporting.analysis import OURS, agreement_of
-from graph.context import CriticLike, GeneratorLike, Services
+from evaluation.records import OURS, Example, Record
 from grounding.claims import split_claims
 from models.usage import Budget, NodeBudget
 from nodes.concurrency import gather_bounded
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
 from prompts.hallucination_check import SUPPORT
+from run.context import CriticLike, GeneratorLike, Services
 
 QUESTIONS_EACH = 3
 CONCURRENCY = 4

@@ -15,9 +15,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.files import FOLDER_MODE
-from evaluation.json_lines import open_lines, unwritable
-from graph.context import GeneratorLike
+from core.json_lines import open_lines, unwritable
 from models.failures import TransientModelError, UnusableRequestError
+from run.context import GeneratorLike
 
 
 def key_of(model: str, messages: Sequence[BaseMessage]) -> str:

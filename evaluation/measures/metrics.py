@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from evaluation.judging.judgements import Judgements, Pair
+from evaluation.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import Row, Terms, average, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import gold_labels, precision_over_ranks, read_by
 from evaluation.measures.statistics import (

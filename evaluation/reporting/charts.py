@@ -8,11 +8,11 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from core.markup import Html
 from core.text import one_line
 from evaluation.measures.statistics import Estimate
 from evaluation.measures.summary import BY_KEY, KINDS, Summary, SystemSummary
 from evaluation.reporting.drawing import INK, MUTED, PAPER, SERIES, SETTINGS, as_svg, colour, figure, marker
-from evaluation.reporting.markup import Html
 
 WIDTH, HEIGHT = 340, 270
 VERDICTS = {

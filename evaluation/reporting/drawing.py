@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from evaluation.reporting.markup import Html, text
+from core.markup import Html, text
 
 # Each role is drawn in a unique colour, which is then replaced by the role's variable.
 INK, MUTED, RULE, PAPER = "#010101", "#010102", "#010103", "#010104"

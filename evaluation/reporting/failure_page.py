@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from core.markup import Html, joined, marked, tag
 from core.passages import section_of
 from core.text import as_json
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.scores import is_gold
 from evaluation.records import Example, Record
-from evaluation.reporting.markup import Html, joined, marked, tag
 
 MAX_SHOWN = 60
 KINDS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.markup import Html, joined, tag
 from evaluation.reporting.drawing import DARK, LIGHT, variables
-from evaluation.reporting.markup import Html, joined, tag
 from evaluation.reporting.style import STYLE
 
 CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"

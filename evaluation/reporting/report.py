@@ -7,15 +7,15 @@ from itertools import groupby
 from pathlib import Path
 
 from core.files import FOLDER_MODE, replace_private
+from core.markup import Html, joined, tag
 from core.text import as_json
-from evaluation.judging.judgements import Judgements
+from evaluation.judgements import Judgements
 from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
 from evaluation.records import Dataset, Example, Record
 from evaluation.reporting import charts as pictures
 from evaluation.reporting.analysis import analysis
 from evaluation.reporting.failure_page import failures
 from evaluation.reporting.html_document import html_document
-from evaluation.reporting.markup import Html, joined, tag
 from evaluation.reporting.routes import route_lists
 from evaluation.reporting.tables import (
     bounds,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.markup import Html, joined, tag
 from evaluation.measures.joined_rows import rows_of
 from evaluation.records import Example, Record
-from evaluation.reporting.markup import Html, joined, tag
 
 RIGHT, WRONG = "✓", "✗"
 SUPPORT = {"fully supported": "supported", "partially supported": "partly supported", "no support": "unsupported"}

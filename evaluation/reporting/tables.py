@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from core.text import as_json, clean
-from evaluation.judging.judgements import Judgements
+from evaluation.judgements import Judgements
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
 from evaluation.measures.scores import read_by

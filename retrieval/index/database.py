@@ -12,8 +12,8 @@ from pathlib import Path
 from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
 from core.files import make_contents_private, make_private_folder
 from core.text import shown
-from retrieval.index.manifest import read_manifest, unquoted
-from retrieval.index.migration import migrate_if_older
+from retrieval.index.manifest import forget_words, read_manifest, unquoted
+from retrieval.index.migration import BEFORE, migrate
 from retrieval.index.recovery import recover
 from retrieval.index.schema import (
     FORMAT,
@@ -43,6 +43,7 @@ NAME = "index.sqlite"
 _LOCK_NAME = "writer.lock"
 _LOG = 64_000_000  # bytes that the write-ahead log keeps after a checkpoint
 _LONGEST_FORMAT = 9  # digits
+_MIGRATION_WAIT = 60.0  # seconds for another writer to finish: until then an older index cannot be read
 
 
 class Database:
@@ -64,7 +65,7 @@ class Database:
         try:
             with translated(folder):
                 self._create_if_empty()
-                migrate_if_older(self)
+                self._migrate_if_older()
                 self._check()
         except IndexOutdated:
             self.start_over("was made by an older version")
@@ -189,6 +190,25 @@ class Database:
             add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
             set_excluded(connection, manifest.excluded)
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
+
+    def _migrate_if_older(self) -> None:
+        """Bring a database of the format before this one up to date, in one transaction."""
+        if self._format() != str(BEFORE):
+            return
+        if not self.writable:
+            raise RequestError(
+                f"The index in {self.place} was made by an older version, and the folder is read-only: "
+                "make it writable."
+            )
+        with self.only_writer(_MIGRATION_WAIT):
+            if self._format() == str(BEFORE):  # else another process has done it while this one waited
+                forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
+                with self.writing() as connection:
+                    migrate(connection)
+
+    def _format(self) -> str:
+        with self.reading() as connection:
+            return str(get_meta(connection).get("format")) if has_meta_table(objects_of(connection)) else ""
 
     def _check(self) -> None:
         """Refuse a database of another format or with another schema."""

@@ -11,7 +11,7 @@ from retrieval.filters import Filter, Visible
 from retrieval.postgres import rows
 from retrieval.postgres.candidates import Condition, Found
 from retrieval.postgres.consistency import verify
-from retrieval.postgres.database import Connection, Database
+from retrieval.postgres.database import Database
 from retrieval.postgres.queue import PostgresQueue, owner
 from retrieval.postgres.uploads import PostgresUploads
 from retrieval.ranking import best_passages
@@ -53,8 +53,8 @@ class PostgresStore(Store):
         self.database = Database(url, library)
         self.model = model
         self.default_search = search
-        self.queue = PostgresQueue(self, machine or Machine(platform.node() or "this machine"))
-        self.uploads = PostgresUploads(self)
+        self.queue = PostgresQueue(self, self.database, machine or Machine(platform.node() or "this machine"))
+        self.uploads = PostgresUploads(self, self.database)
 
     def roots(self) -> Roots:
         """Return the files and folders that were added."""
@@ -144,8 +144,3 @@ class PostgresStore(Store):
         """Return True if a passage fits the filter and is of a ``visible`` path."""
         with self.database.reading() as connection:
             return Condition(connection, filter, visible).count(connection, 1) > 0
-
-    def make_room(self, connection: Connection) -> None:
-        """Record the model of a library that was never filled: processes that write side by side could not."""
-        if not rows.made_with(connection).embedding:
-            rows.make_room_for(connection, self.model.name, self._dimension())

@@ -2,22 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from core.errors import IndexBusy, RequestError
 from core.files import is_below
 from core.text import one_line
 from retrieval.filters import exclusion
 from retrieval.postgres import rows
-from retrieval.postgres.database import Connection
+from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.uploads import UNREAD
+from retrieval.searching_store import Store
 from retrieval.settings_changes import changes
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Job, Machine, SplitFile
 from retrieval.unit_vectors import Vectors, text_hash
-
-if TYPE_CHECKING:
-    from retrieval.postgres.postgres_store import PostgresStore
 
 _ALIVE = 60.0  # seconds after which a worker that said nothing counts as gone
 _MOST_SENT = 64_000_000  # bytes that wait in the database to be taken by other machines
@@ -74,11 +71,11 @@ ORDER BY id DESC LIMIT 16
 class PostgresQueue:
     """The queue of a library in PostgreSQL."""
 
-    def __init__(self, store: "PostgresStore", machine: Machine) -> None:
+    def __init__(self, store: Store, database: Database, machine: Machine) -> None:
         """Use the library's tables."""
         self.machine = machine
         self._store = store
-        self._database = store.database
+        self._database = database
 
     def put(self, files: Mapping[bytes, tuple[int, int]], present: Callable[[bytes], bool]) -> None:
         """Queue files by path, with their size and modification time; drop this machine's that are not ``present``.

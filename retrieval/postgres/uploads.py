@@ -1,13 +1,11 @@
 """Uploaded files in a library's schema, with their bytes, so that every machine can read, replace and remove them."""
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from retrieval.postgres import rows
+from retrieval.postgres.database import Database
+from retrieval.searching_store import Store
 from retrieval.store import Upload
-
-if TYPE_CHECKING:
-    from retrieval.postgres.postgres_store import PostgresStore
 
 # A document that cannot be read has the hash of its file or "", and is not tried again until it is replaced.
 UNREAD = """
@@ -39,10 +37,10 @@ class PostgresUploads:
     forever.
     """
 
-    def __init__(self, store: "PostgresStore") -> None:
+    def __init__(self, store: Store, database: Database) -> None:
         """Use the library's tables."""
         self._store = store
-        self._database = store.database
+        self._database = database
 
     def put(self, path: bytes, content: bytes) -> None:
         """Store or replace an upload, and queue it for any machine, in one transaction."""

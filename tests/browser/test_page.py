@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from app.feedback import FeedbackFolder
+from app.conversations.feedback import FeedbackFolder
 from app.server import json_api
 from app.server.access import Access
 from app.server.sources import Sources

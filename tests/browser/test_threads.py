@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.feedback import FeedbackFolder
-from app.threads.answering import ThreadAnswers
-from app.threads.store import Threads
+from app.conversations.answering import ThreadAnswers
+from app.conversations.feedback import FeedbackFolder
+from app.conversations.store import Threads
 from tests.browser.conftest import NARROW, WIDE
 from tests.browser.test_page import Open, ask, violations
 from tests.browser.world import BREAK, DEPOSIT, PARKING, UNANSWERED, World

@@ -17,16 +17,16 @@ from fpdf import FPDF
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from app.feedback import FeedbackFolder
+from app.conversations.feedback import FeedbackFolder
+from app.conversations.store import Threads
 from app.front_door import SelfRAG
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
-from app.server.service import ServerOptions
 from app.server.sources import Sources
 from app.settings import Settings
-from app.threads.store import Threads
-from graph.context import Limits
 from retrieval.library.library import Library
+from run.context import Limits
 from tests.integration.openai_server import Asked, Fault, Inputs, OpenAIServer, Policy
 from tests.integration.server.scripted_server import listening
 from tests.unit.retrieval.fakes import BagOfWords

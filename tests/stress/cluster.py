@@ -19,22 +19,22 @@ from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from app.conversations.postgres.checkpoints import SharedSaver
+from app.conversations.postgres.database import SharedDatabase
+from app.conversations.store import Threads
 from app.front_door import SelfRAG
-from app.postgres.checkpoints import SharedSaver
-from app.postgres.database import SharedDatabase
-from app.result import result_of
-from app.serve import listen, server_of
+from app.results.result import result_of
 from app.server.application import create_app
-from app.server.service import ServerOptions
+from app.server.asking import ServerOptions
+from app.server.listening import listen, server_of
 from app.settings import Settings
-from app.threads.store import Threads
 from benchmarks.harness import show_progress
 from graph.builder import build_graph
-from graph.context import Context, RetrieverLike, Services
-from graph.state import SelfRAGState
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from run.context import Context, RetrieverLike, Services
+from run.state import SelfRAGState
 from tests.stress.faults.tickets import TicketRetriever, passages
 from tests.stress.graph_kills import opened
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
@@ -81,8 +81,8 @@ def serve(store: Path | str, base_url: str, model: str, markers: bool, ready: Co
     if isinstance(store, Path):
         app = create_app(rag, options, threads=Threads(store))
     else:
-        from app.postgres.runs import RunTable
-        from app.postgres.threads import SharedThreads
+        from app.conversations.postgres.runs import RunTable
+        from app.conversations.postgres.threads import SharedThreads
 
         threads = SharedThreads(store, silence=SILENCE)
         app = create_app(rag, options, threads=threads, table=RunTable(threads.database, threads.leases))

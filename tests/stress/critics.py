@@ -26,8 +26,6 @@ from langchain_core.prompts import ChatPromptTemplate
 from benchmarks.harness import end, end_progress, option_parser, show_progress
 from core.types import Usage, Verdict
 from graph.builder import SelfRAGGraph, build_graph
-from graph.context import Context, Services
-from graph.state import SelfRAGState
 from grounding.quotes import find_quote
 from models.usage import NodeBudget
 from nodes.retrieve import as_passage
@@ -37,6 +35,8 @@ from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from run.context import Context, Services
+from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 
 CALL = Usage(model_calls=1, input_tokens=300, cached_input_tokens=0, output_tokens=1, estimated=False)

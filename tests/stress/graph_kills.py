@@ -28,7 +28,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from benchmarks.harness import listed, option_parser, show_progress
-from graph.state import SelfRAGState
+from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
 from tests.stress.recorder import PLAIN, Expected, Recorder, bound, context_of, finished, start_of, stepwise, thread_of

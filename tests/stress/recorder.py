@@ -17,8 +17,6 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.builder import SelfRAGGraph, build_graph
-from graph.context import Context, Limits, Services
-from graph.state import SelfRAGState
 from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
@@ -31,6 +29,8 @@ from prompts.generate import GENERATE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from run.context import Context, Limits, Services
+from run.state import SelfRAGState
 from tests.integration.loopback import Loopback, Sent
 from tests.integration.misbehaviour import Wire, reply
 from tests.scripted import is_of, marks_of

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from app.cli import PARSERS, parse
-from app.picture import graph_picture
+from app.drawing.picture import graph_picture
 from app.settings import Settings
-from graph.state import SelfRAGState
+from run.state import SelfRAGState
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (

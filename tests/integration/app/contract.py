@@ -6,7 +6,7 @@ import re
 from numbers import Real
 from typing import Any, get_args
 
-from app import VERSION
+from app.version import VERSION
 from core.types import Outcome, StopReason
 
 NODES = {

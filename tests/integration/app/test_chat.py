@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from app.threads.store import Threads
-from app.threads.thread import Thread, ThreadTurn
+from app.conversations.store import Threads
+from app.conversations.thread import Thread, ThreadTurn
 from tests.command_line import Program
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.openai_server import HANG, Fault, OpenAIServer, status

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app import VERSION
-from app.feedback import Feedback, FeedbackFolder
-from app.result import result_of
+from app.conversations.feedback import Feedback, FeedbackFolder
+from app.results.result import result_of
+from app.version import VERSION
 from tests.command_line import Program
-from tests.unit.app.test_result import ended as ended_state
+from tests.unit.app.results.test_result import ended as ended_state
 from tests.unit.graph.test_builder import DRAWN
 
 RENT = "When does the tenant pay the monthly rent?"

@@ -227,7 +227,7 @@ def test_a_path_that_is_not_there_is_refused_at_the_start(program: Program) -> N
 
 NOISY = """
 import ctypes, os, subprocess, sys
-from app.mcp_server import tools
+from app.server.mcp import tools
 from app.cli import main
 
 def noise(*_):

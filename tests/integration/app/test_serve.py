@@ -13,9 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.screen import Screen
-from app.serve import is_loopback, listen, most_connections, opened_threads
+from app.commands.serve import is_loopback, opened_threads
+from app.server.listening import listen, most_connections
 from app.settings import Settings
+from app.terminal.screen import Screen
 from tests.command_line import Program
 from tests.integration.openai_server import HANG, OpenAIServer
 

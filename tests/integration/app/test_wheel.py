@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app import VERSION
 from app.libraries import SAMPLE
+from app.version import VERSION
 from tests.command_line import ROOT, Program
 
 PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "training"}

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import signal, sys
 from graph.builder import build_graph
-from graph.context import Context, Limits, Services
+from run.context import Context, Limits, Services
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator

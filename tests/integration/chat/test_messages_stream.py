@@ -10,12 +10,12 @@ import pytest
 
 from core.background import in_background
 from graph.builder import build_graph
-from graph.context import Services
-from graph.state import SelfRAGState
 from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from run.context import Services
+from run.state import SelfRAGState
 from tests.integration.openai_server import OpenAIServer
 from tests.scripted import ScriptedRetriever
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 
 from graph.builder import build_graph
-from graph.context import Context, Limits, Services
-from graph.state import SelfRAGState
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from run.context import Context, Limits, Services
+from run.state import SelfRAGState
 from tests.integration.faults.test_replies import CASES, PATIENT, seconds_for
 from tests.integration.graph.invariants import violations
 from tests.integration.misbehaviour import FAULTS

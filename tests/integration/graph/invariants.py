@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from app.result import result_of
+from app.results.result import result_of
 from core.text import is_blank, one_line
 from core.types import Candidate
-from graph.context import Context
-from graph.state import SelfRAGState
 from grounding.follow_ups import joined, leaned_on
 from prompts.delimiters import as_data
+from run.context import Context
+from run.state import SelfRAGState
 from tests.integration.graph.oracle import RELEVANCE, deserved, is_supported, is_useful, labels_of, rank_of, score
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph.context import Context
-from graph.state import SelfRAGState
+from run.context import Context
+from run.state import SelfRAGState
 
 SUPPORT = {"fully supported": 1.0, "partially supported": 0.5, "no support": 0.0, "unknown": 0.0}
 USEFULNESS = {"1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0, "unknown": 0.0}

@@ -20,8 +20,6 @@ from pydantic import PrivateAttr
 
 from core.errors import ModelError
 from graph.builder import SelfRAGGraph, build_graph
-from graph.context import Services
-from graph.state import SelfRAGState
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
@@ -31,6 +29,8 @@ from prompts.contextualize import CONTEXTUALIZE
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import GENERATE
 from prompts.rewrite_query import REWRITE_QUERY
+from run.context import Services
+from run.state import SelfRAGState
 from tests.integration.graph.strategies import CHOICES, Reply, World, content_of, logarithms
 from tests.scripted import StatusError, asks_for_a_reason, is_of, marks_of
 
@@ -74,7 +74,7 @@ def simulate_time(patch: pytest.MonkeyPatch) -> None:
     perf_counter = time.perf_counter
     patch.setattr(time, "monotonic", CLOCK)
     patch.setattr(time, "perf_counter", lambda: perf_counter() + CLOCK.ahead)
-    patch.setattr("graph.execution.Budget", partial(_begun, Budget))
+    patch.setattr("run.execution.Budget", partial(_begun, Budget))
     patch.setattr("models.failures.BACKOFF_SECONDS", 0.0)
 
 

@@ -10,9 +10,9 @@ from langchain_core.runnables import RunnableConfig
 
 from core.errors import ModelError
 from graph.builder import build_graph
-from graph.context import Context, Limits
-from graph.state import SelfRAGState
 from retrieval.filters import Filter
+from run.context import Context, Limits
+from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 

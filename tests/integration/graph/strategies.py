@@ -16,11 +16,11 @@ from langchain_core.documents import Document
 
 from core.text import is_blank
 from core.types import Turn
-from graph.context import Context, Limits, Thresholds, Weights
 from prompts.answer_check import USEFULNESS
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
+from run.context import Context, Limits, Thresholds, Weights
 
 CHOICES = {
     "retrieve": RETRIEVE,

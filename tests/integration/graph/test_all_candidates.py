@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from app.result import Result, result_of
+from app.results.result import Result, result_of
 from core.types import Verdict
 from graph.builder import build_graph
-from graph.state import SelfRAGState
+from run.state import SelfRAGState
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.graph.sky import AIR, BAD, BROKEN, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services

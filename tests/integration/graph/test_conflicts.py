@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from app.result import result_of
+from app.results.result import result_of
 from core.errors import ModelError
 from graph.builder import build_graph
-from graph.context import Limits
+from run.context import Limits
 from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.graph.sky import ask, critic, nodes_of, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services

@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from app.result import result_of
+from app.results.result import result_of
 from core.types import Turn
 from graph.builder import build_graph
-from graph.context import Context, Limits
-from graph.state import SelfRAGState
+from run.context import Context, Limits
+from run.state import SelfRAGState
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic, nodes_of, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, services, turn
 

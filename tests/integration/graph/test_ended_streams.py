@@ -17,7 +17,7 @@ from langchain_core.documents import Document
 from langgraph.config import get_stream_writer
 
 from graph.builder import build_graph
-from graph.execution import Run
+from run.execution import Run
 from tests.integration.graph.sky import QUESTION, critic
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 

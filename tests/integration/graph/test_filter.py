@@ -10,9 +10,9 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.builder import build_graph
-from graph.context import Context
-from graph.state import SelfRAGState
 from retrieval.filters import Filter
+from run.context import Context
+from run.state import SelfRAGState
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, Filtering, critic, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services
 

@@ -9,7 +9,7 @@ import time
 import pytest
 from langchain_core.documents import Document
 
-from graph.context import Limits
+from run.context import Limits
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic
 from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.result import result_of
-from graph.context import Limits
+from app.results.result import result_of
+from run.context import Limits
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic, nodes_of
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document
 

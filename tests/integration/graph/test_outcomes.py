@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graph.builder import build_graph
-from graph.context import Limits
 from models.calibration import Fit, Fits
+from run.context import Limits
 from tests.integration.graph.sky import AIR, BAD, BROKEN, FULLER, GOOD, QUESTION, SALT, SEA, ask, critic, nodes_of
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services, verdict
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from langchain_core.documents import Document
 
-from graph.context import Context, Limits
+from run.context import Context, Limits
 from tests.integration.graph import invariants
 from tests.integration.graph.played import Played, simulate_time, stage
 from tests.integration.graph.strategies import CHOICES, SENTENCES, WRITTEN, Reply, World, worlds

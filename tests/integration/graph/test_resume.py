@@ -21,8 +21,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.builder import SelfRAGGraph, build_graph
-from graph.context import Context, Limits
-from graph.state import SelfRAGState
+from run.context import Context, Limits
+from run.state import SelfRAGState
 from tests.integration.graph.played import CLOCK, simulate_time
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, critic, look_at, nodes_of, thread
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, services

@@ -16,8 +16,8 @@ from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.builder import build_graph
-from graph.context import Context, Limits
-from graph.state import SelfRAGState
+from run.context import Context, Limits
+from run.state import SelfRAGState
 from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, Fresh, critic, thread
 from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 

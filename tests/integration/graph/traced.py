@@ -20,8 +20,8 @@ from langsmith.run_trees import get_cached_client
 from evaluation.records import Example
 from evaluation.systems import plain
 from graph.builder import build_graph
-from graph.context import Context
 from models.chat import Chat
+from run.context import Context
 from tests.integration.graph.sky import AIR, GOOD, QUESTION, SALT, critic, thread
 from tests.scripted import ScriptedChat, ScriptedGenerator, document, roomy_budget, services
 

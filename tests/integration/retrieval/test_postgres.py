@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 
 from app import libraries
-from app.screen import Screen
 from app.settings import Settings
+from app.terminal.screen import Screen
 from core.errors import IndexBusy, IndexDamaged, RequestError, StoreUnavailable
 from retrieval.filters import Filter
 from retrieval.library.library import Library, library_name, open_store

@@ -17,15 +17,15 @@ from langchain_core.documents import Document
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from app.conversations.tables import ThreadTables
 from app.front_door import SelfRAG
-from app.serve import listen, server_of
 from app.server.access import Access
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.documents import Documents
-from app.server.service import ServerOptions
+from app.server.listening import listen, server_of
 from app.server.sources import Sources
 from app.settings import Settings
-from app.threads.tables import ThreadTables
 from core.errors import ModelError
 from graph.builder import build_graph
 from retrieval.library.library import Library

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.feedback import FeedbackFolder
+from app.conversations.feedback import FeedbackFolder
 from app.server.application import create_app
-from app.server.service import ServerOptions
+from app.server.asking import ServerOptions
 from tests.integration.server.scripted_server import ADDRESS, ANN, BOB, QUESTION, Models, tokens
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.result import Result
-from app.threads.store import Threads
+from app.conversations.store import Threads
+from app.results.result import Result
 from tests.integration.server.scripted_server import (
     AIR,
     GOOD,

@@ -15,13 +15,14 @@ from fastapi import FastAPI
 from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
+from app.checking.verification import VerifiedClaim
 from app.front_door import SelfRAG
-from app.mcp_server import http
-from app.mcp_server.http import McpEndpoint
 from app.server.access import Access
+from app.server.asking import ServerOptions
+from app.server.mcp import http
+from app.server.mcp.http import McpEndpoint
 from app.server.runs import Run, Runs
-from app.server.service import ServerOptions, Service
-from app.verification import VerifiedClaim
+from app.server.service import Service
 from core.errors import ModelError
 from tests.integration.mcp_clients import (
     HELLO,

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from app.server.application import create_app
+from app.server.asking import ServerOptions
 from app.server.runs import Run
-from app.server.service import ServerOptions
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ADDRESS,
@@ -28,13 +28,13 @@ from tests.integration.server.scripted_server import (
 )
 
 psycopg = pytest.importorskip("psycopg")
-from app.postgres.feedback import SharedFeedback  # noqa: E402 - they need psycopg
-from app.postgres.leases import Leases  # noqa: E402
-from app.postgres.runs import RunTable  # noqa: E402
-from app.postgres.threads import SharedThreads  # noqa: E402
+from app.conversations.answering import ThreadAnswers  # noqa: E402
+from app.conversations.postgres.feedback import SharedFeedback  # noqa: E402 - they need psycopg
+from app.conversations.postgres.leases import Leases  # noqa: E402
+from app.conversations.postgres.runs import RunTable  # noqa: E402
+from app.conversations.postgres.threads import SharedThreads  # noqa: E402
+from app.conversations.thread import LeaseLostError, ThreadBusyError  # noqa: E402
 from app.server import shared_runs  # noqa: E402
-from app.threads.answering import ThreadAnswers  # noqa: E402
-from app.threads.thread import LeaseLostError, ThreadBusyError  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
@@ -367,7 +367,7 @@ async def test_owners_see_their_own_runs_alone_in_every_server(serves: Serves) -
 
 
 def test_a_lease_is_of_one_process_until_it_is_silent_for_too_long(postgres_url: str) -> None:
-    from app.postgres.database import Marked
+    from app.conversations.postgres.database import Marked
 
     with ExitStack() as stack:
         one, two = (SharedThreads(postgres_url, silence=60) for _ in range(2))

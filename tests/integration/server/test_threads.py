@@ -15,12 +15,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.feedback import FeedbackFolder
+from app.conversations.answering import ThreadAnswers
+from app.conversations.feedback import FeedbackFolder
+from app.conversations.store import Threads
+from app.conversations.thread import ThreadStorageError
 from app.server.application import create_app
 from app.server.runs import MOST_KEPT
-from app.threads.answering import ThreadAnswers
-from app.threads.store import Threads
-from app.threads.thread import ThreadStorageError
 from tests.integration.graph.sky import AIR, GOOD, QUESTION
 from tests.integration.server.scripted_server import (
     ANN,

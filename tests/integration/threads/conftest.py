@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.threads.store import Threads
-from app.threads.tables import ThreadTables
+from app.conversations.store import Threads
+from app.conversations.tables import ThreadTables
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -22,7 +22,7 @@ def open_threads(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
         def opener(**given: Any) -> ThreadTables:
             if not url:
                 return stack.enter_context(closing(Threads(tmp_path / "threads", **given)))
-            from app.postgres.threads import SharedThreads
+            from app.conversations.postgres.threads import SharedThreads
 
             return stack.enter_context(closing(SharedThreads(url, **given)))
 

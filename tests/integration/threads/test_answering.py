@@ -13,13 +13,14 @@ import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import ValidationError
 
-from app.front_door import Finished, NodeFinished, NodeStarted, SelfRAG
-from app.threads.answering import NotKept, ThreadAnswers
-from app.threads.checkpoints import ForgivingSaver
-from app.threads.tables import ThreadTables
-from app.threads.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
+from app.conversations.answering import NotKept, ThreadAnswers
+from app.conversations.checkpoints import ForgivingSaver
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
+from app.front_door import SelfRAG
+from app.results.events import Finished, NodeFinished, NodeStarted
 from core.errors import RequestError
-from graph.context import Context
+from run.context import Context
 from tests.integration.graph.sky import GOOD, QUESTION
 from tests.integration.server.scripted_server import Models
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.threads.tables import ThreadTables
-from app.threads.thread import NotLastTurnError, ThreadBusyError, UnknownThreadError
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import NotLastTurnError, ThreadBusyError, UnknownThreadError
 from core.errors import RequestError
 from tests.turns import QUESTION, answered, asked, result
 

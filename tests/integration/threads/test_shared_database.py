@@ -16,8 +16,8 @@ from tests.turns import QUESTION, answered
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
 from psycopg import sql  # noqa: E402
 
-from app.postgres import database  # noqa: E402
-from app.postgres.threads import SharedThreads  # noqa: E402
+from app.conversations.postgres import database  # noqa: E402
+from app.conversations.postgres.threads import SharedThreads  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 

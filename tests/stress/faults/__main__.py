@@ -19,12 +19,12 @@ from typing import Any, cast
 
 from benchmarks.harness import end_progress, listed, option_parser, show_progress
 from graph.builder import SelfRAGGraph, build_graph
-from graph.context import Context, Limits, Services
-from graph.state import SelfRAGState
 from models.chat import Chat
 from models.connect import openai_chat
 from models.critic import Critic
 from models.generator import Generator
+from run.context import Context, Limits, Services
+from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.integration.loopback import in_another_process
 from tests.stress.faults.faulty_server import FaultyServer

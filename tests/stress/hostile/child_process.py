@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    "app.ask app.evaluate app.index app.draw app.show app.trace app.result graph.builder models.connect models.critic "
+    "app.commands.ask app.commands.eval app.commands.index app.commands.graph "
+    "app.terminal.show app.terminal.trace app.results.result graph.builder models.connect models.critic "
     "models.generator retrieval.library.library evaluation.reporting.report langchain_openai faiss "
     "langchain.embeddings langchain.chat_models openai tests.scripted benchmarks.index.bag_of_words"
 ).split()
@@ -151,7 +152,7 @@ def streaming(arguments: list[str]) -> int:
 def from_python(question: str, docs: str) -> int:
     """Ask from Python, as the README does."""
     from app import RequestError, SelfRAG
-    from app.screen import print_error
+    from app.terminal.screen import print_error
 
     try:
         with SelfRAG.open(docs) as rag:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from evaluation.fingerprint import digest
+from core.fingerprint import digest
 from tests.stress.hostile.files import LINKS, PLACED, place
 from tests.stress.hostile.strategies import HARMS, as_given, as_json, changed, changes, unshown
 from tests.stress.hostile.surface import Surface

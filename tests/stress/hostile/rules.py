@@ -41,7 +41,7 @@ VERDICTS = ("fully supported", "no support", "partially supported")
 def ask(texts: Mapping[str, str], verdict: str, stacks: str) -> int:
     """Run the graph with scripted models; print on stderr for how many CPU seconds the event loop was blocked."""
     from graph.builder import build_graph
-    from graph.context import Context, Limits
+    from run.context import Context, Limits
     from tests.scripted import ScriptedCritic, ScriptedGenerator, ScriptedRetriever, document, services
 
     route = "direct" if "direct" in texts else "retrieve"

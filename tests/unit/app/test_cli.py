@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app import cli
-from app.ask import filter_of, overridden
 from app.cli import PARSERS, main, parse
+from app.commands.ask import filter_of, overridden
 from app.compose import context_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
-from graph.context import Context, Weights
 from retrieval.filters import Filter
+from run.context import Context, Weights
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_help_lists_a_dozen_options_at_most_and_help_all_every_one(
 def test_a_question_that_nobody_can_see_is_a_wrong_request(
     question: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.ask.answer", lambda *_: pytest.fail("it was asked"))
+    monkeypatch.setattr("app.commands.ask.answer", lambda *_: pytest.fail("it was asked"))
     assert main([question]) == 2
     assert capsys.readouterr() == ("", "error: The question is empty: ask something.\n")
 

@@ -11,8 +11,8 @@ import pytest
 
 from app import libraries
 from app.libraries import SAMPLE, library_to_ask, open_own, open_served, open_shared, tell
-from app.screen import Screen
 from app.settings import Settings
+from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
 from retrieval.index import database

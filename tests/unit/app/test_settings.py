@@ -19,9 +19,9 @@ from app.compose import (
 )
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from core.errors import ModelError, RequestError
-from graph.context import Limits, Weights
-from graph.execution import PrefetchingRetriever
 from retrieval.filters import Filter
+from run.context import Limits, Weights
+from run.execution import PrefetchingRetriever
 from tests.scripted import ScriptedRetriever
 
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from app import studio
 from core.errors import RequestError
-from graph.context import Context
+from run.context import Context
 from tests.integration.server.scripted_server import GOOD, QUESTION, Models
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,7 +14,6 @@ from benchmarks.ablations.__main__ import rates, systems
 from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
 from benchmarks.ablations.variants import ABLATIONS
 from evaluation.records import Example, Record
-from graph.context import Context, RetrieverLike, Services
 from models.calibration import EMBEDDED
 from models.chat import Chat
 from models.critic import Critic
@@ -24,6 +23,7 @@ from prompts.answer_check import USEFULNESS
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 from prompts.rewrite_query import REWRITE_QUERY
+from run.context import Context, RetrieverLike, Services
 from tests.scripted import ScriptedChat, ScriptedRetriever, is_of, marks_of, reply
 
 CHOICES = (RELEVANCE, SUPPORT, USEFULNESS)

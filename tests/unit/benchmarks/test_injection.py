@@ -13,8 +13,8 @@ from benchmarks.own_documents import Make, Target, libraries
 from evaluation.record_store import Store
 from evaluation.records import Record
 from evaluation.run import failed, run
-from graph.context import Context, Services
 from retrieval.splitter import SplitSettings
+from run.context import Context, Services
 from tests.scripted import ScriptedCritic, ScriptedGenerator, services
 from tests.unit.retrieval.fakes import BagOfWords
 

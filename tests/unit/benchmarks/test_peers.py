@@ -12,13 +12,13 @@ from langchain_core.prompts import ChatPromptTemplate
 from benchmarks.peers import peers, prompts
 from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, support_of, utility_of
 from evaluation.records import Example, Record
-from graph.context import RetrieverLike, Services
 from grounding.refusals import declines
 from models.chat import Chat
 from models.critic import Critic
 from models.generator import Generator
 from prompts.direct_generate import DIRECT_GENERATE
 from prompts.generate import PLAIN
+from run.context import RetrieverLike, Services
 from tests.scripted import (
     NotScriptedError,
     ScriptedChat,

@@ -13,7 +13,7 @@ from evaluation.comparison.comparison import Comparison
 from evaluation.comparison.criteria_judge import CriteriaJudge, Judged, Opinion
 from evaluation.judging.saved_replies import Replies
 from evaluation.records import Example
-from graph.context import GeneratorLike
+from run.context import GeneratorLike
 from tests.unit.evaluation.sample_records import answered, seen
 
 QUESTION = "Why is the sky blue?"

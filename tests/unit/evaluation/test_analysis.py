@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.judging.judgements import Judgements, Pair
+from evaluation.judgements import Judgements, Pair
 from evaluation.records import Example, Record
 from evaluation.reporting.analysis import Group, analysis
 from tests.unit.evaluation.sample_records import answered, seen

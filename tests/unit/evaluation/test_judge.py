@@ -14,14 +14,14 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.types import Verdict
+from evaluation.judgements import Judgements, Pair
 from evaluation.judging.judge import judge_records, passages_of, relevancies
 from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS
-from evaluation.judging.judgements import Judgements, Pair
 from evaluation.records import Example, Record, Seen
-from graph.context import RetrieverLike, Services
 from models.failures import TransientModelError, UnusableRequestError
 from models.usage import NodeBudget
 from prompts.choice import Choice
+from run.context import RetrieverLike, Services
 from tests.scripted import ScriptedRetriever, verdict
 from tests.unit.evaluation.sample_records import answered, seen
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.judging.judgements import Judgements, Pair
+from evaluation.judgements import Judgements, Pair
 from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PAIRED, RAG, RATIOS
 from evaluation.records import Example, Gold, Record

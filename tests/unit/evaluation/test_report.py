@@ -12,14 +12,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaluation.judging.judgements import Judgements, Pair
+from core.markup import Html
+from evaluation.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Record
 from evaluation.reporting import charts
 from evaluation.reporting.charts import calibration, chip, overview, risk_coverage
 from evaluation.reporting.failure_page import failures, kinds_of
-from evaluation.reporting.markup import Html
 from evaluation.reporting.report import page, write_report
 from tests.unit.evaluation.sample_records import example, record, said, seen
 

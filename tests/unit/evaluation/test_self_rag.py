@@ -8,7 +8,7 @@ from core.errors import ModelError
 from core.types import Stop
 from evaluation.records import Example, Record
 from evaluation.self_rag import confidence_of, record_of, self_rag
-from graph.context import Context, Limits
+from run.context import Context, Limits
 from tests.scripted import (
     ScriptedCritic,
     ScriptedGenerator,

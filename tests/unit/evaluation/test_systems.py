@@ -8,7 +8,7 @@ from core.errors import ModelError
 from evaluation.measures.scores import read_by
 from evaluation.records import Example, Record
 from evaluation.systems import OneDraft, closed_book, plain, with_surroundings
-from graph.context import Context, Limits
+from run.context import Context, Limits
 from tests.scripted import ScriptedGenerator, ScriptedRetriever, document, services
 
 EXAMPLE = Example(id="1", question="Why is the <passage> sky blue?")

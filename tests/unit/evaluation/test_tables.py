@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from evaluation.judging.judgements import Judgements
+from evaluation.judgements import Judgements
 from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import MAIN_METRICS, RAG
 from evaluation.records import Gold

@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import RequestError
 from evaluation.variants import variant
-from graph.context import Context, Limits, Thresholds
+from run.context import Context, Limits, Thresholds
 from tests.scripted import services
 
 SERVICES = services(thresholds=Thresholds(retrieve=0.28, relevant=0.7), limits=Limits(seconds=600))

@@ -7,9 +7,9 @@ import pytest
 from core.types import Outcome, StopReason
 from graph import edges
 from graph.builder import build_graph
-from graph.context import MOST_STEPS
-from graph.state import SelfRAGState
 from nodes.finish import sentence
+from run.context import MOST_STEPS
+from run.state import SelfRAGState
 from tests.scripted import services
 
 DRAWN = {

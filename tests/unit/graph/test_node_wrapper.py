@@ -11,8 +11,11 @@ from langgraph.types import Overwrite
 
 from core.errors import ModelError, RequestError
 from core.types import no_usage
-from graph.context import Context, Limits, Services
-from graph.initial_state import (
+from graph.node_wrapper import WrappedNode
+from models.usage import LimitReachedError
+from prompts.grade_documents import RELEVANCE
+from run.context import Context, Limits, Services
+from run.initial_state import (
     LONGEST_ANSWER,
     LONGEST_QUESTION,
     MOST_TURNS,
@@ -21,10 +24,7 @@ from graph.initial_state import (
     require_question,
     require_standalone,
 )
-from graph.node_wrapper import WrappedNode
-from graph.state import SelfRAGState
-from models.usage import LimitReachedError
-from prompts.grade_documents import RELEVANCE
+from run.state import SelfRAGState
 from tests.scripted import ScriptedCritic, ScriptedGenerator, services, state, turn
 
 Node = Any

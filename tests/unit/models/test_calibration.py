@@ -5,7 +5,6 @@ import pytest
 from app.compose import calibration_of, services_of
 from app.settings import Settings
 from core.types import Verdict
-from graph.context import Thresholds
 from models import calibration
 from models.calibration import (
     EMBEDDED,
@@ -18,6 +17,7 @@ from models.calibration import (
     route_features,
 )
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
+from run.context import Thresholds
 from tests.scripted import ScriptedRetriever, passage
 
 SURE = Verdict(label="relevant", probabilities={"relevant": 0.99, "irrelevant": 0.01}, reason=None)

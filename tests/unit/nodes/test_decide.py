@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from graph.context import Services, Thresholds
-from graph.prefetch import PrefetchingRetriever
 from models.calibration import Fit, Fits
 from models.chat import Chat
 from models.critic import Critic
 from nodes.decide import decide
 from nodes.retrieve import retrieve
 from prompts.decide import RETRIEVE
+from run.context import Services, Thresholds
+from run.prefetch import PrefetchingRetriever
 from tests.scripted import (
     NotScriptedError,
     ScriptedChat,

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from core.wording import WORDINGS
-from graph.candidates import outcome_of
-from graph.context import Context
 from grounding.answers import LONGEST_ANSWER
 from nodes.finish import MOST_SOURCES, citations_of, conflicts_of, disagreement, finish, marked
+from run.candidates import outcome_of
+from run.context import Context
 from tests.scripted import candidate_of, claim, draft, passage, roomy_budget, runtime, services, state, verdict
 
 FULL = candidate_of(draft("Yes.", ["a"]), [claim("Yes.")])

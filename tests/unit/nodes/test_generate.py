@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from core.errors import ModelError
-from graph.candidates import candidate, rank
-from graph.context import Limits
 from models.failures import TransientModelError
 from models.usage import LimitReachedError
 from nodes.generate import MOST_COMPLAINTS, generate
+from run.candidates import candidate, rank
+from run.context import Limits
 from tests.scripted import ScriptedGenerator, claim, draft, passage, roomy_budget, runtime, services, state, verdict
 
 FOUND: dict[str, Any] = {
@@ -23,7 +23,7 @@ FOUND: dict[str, Any] = {
 
 def one_round(text: str, *claims: Any, use: str = "5", left: int = 1, **changes: Any) -> dict[str, Any]:
     """The state after a round that wrote ``text``, best so far unless ``changes`` say otherwise."""
-    from graph.context import Weights
+    from run.context import Weights
 
     written = draft(text, ["a", "c"])
     made = candidate(written, list(claims), verdict(use), Weights())

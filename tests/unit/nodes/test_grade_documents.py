@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from graph.context import Services, Thresholds
 from models.calibration import Fit, Fits
 from nodes.grade_documents import NOT_GRADED, grade_documents
+from run.context import Services, Thresholds
 from tests.scripted import ScriptedCritic, passage, roomy_budget, runtime, services, state, verdict
 
 

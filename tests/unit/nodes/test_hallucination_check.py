@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from graph.context import Thresholds
 from grounding.claims import LONGEST_CLAIM
 from models.calibration import Fit, Fits
 from models.chat import MAX_CHARACTERS_PER_TOKEN, Chat
@@ -14,6 +13,7 @@ from nodes import check_claim
 from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
+from run.context import Thresholds
 from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, roomy_budget, runtime, services, state, verdict
 
 SKY = "Air scatters blue light. The sea is salt."

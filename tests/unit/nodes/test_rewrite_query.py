@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from graph.context import Limits
 from nodes.rewrite_query import cleaned, rewrite_query
+from run.context import Limits
 from tests.scripted import ScriptedGenerator, draft, passage, roomy_budget, runtime, services, state
 
 

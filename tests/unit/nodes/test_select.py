@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from graph.candidates import candidate, rank, supported
-from graph.context import Weights
 from graph.edges import after_select
 from models.critic import by_probability
 from nodes.select import select
 from prompts.answer_check import USEFULNESS
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
+from run.candidates import candidate, rank, supported
+from run.context import Weights
 from tests.scripted import candidate_of, claim, draft, roomy_budget, runtime, services, state, verdict
 
 GOOD = candidate_of(draft("Good.", ["a"]), [claim("Good.")])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from graph.context import Limits
+from run.context import Limits
 from tests.scripted import state
 from tests.stress.faults.__main__ import Asked, counted
 from tests.stress.harness import Tally

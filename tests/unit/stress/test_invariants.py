@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from graph.context import Context, Limits
-from graph.state import SelfRAGState
 from nodes.finish import citations_of, marked
+from run.context import Context, Limits
+from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
 from tests.integration.graph.oracle import deserved
 from tests.scripted import candidate_of, claim, draft, explained_of, passage, state, verdict

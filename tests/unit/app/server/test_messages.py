@@ -8,7 +8,7 @@ import pytest
 
 from app.server.messages import Message, conversation_before, question_of
 from core.errors import RequestError
-from graph.initial_state import require_conversation
+from run.initial_state import require_conversation
 
 
 def messages(*said: tuple[str, Any]) -> list[Message]:

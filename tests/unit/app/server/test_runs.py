@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import pytest
 
-from app.front_door import DraftToken, Event, NodeStarted
+from app.results.events import DraftToken, Event, NodeStarted
 from app.server.runs import INTERNAL, QueueFullError, Run, RunEvent, Runs, UnknownRunError
 from core.errors import ModelError
 

@@ -1,0 +1,140 @@
+"""``ask``: run the graph over one question and show it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING
+
+from app.options import as_text, require_docs
+from app.settings import Settings, bounds_of, load_settings
+from app.terminal.screen import Screen
+from core.errors import ModelError, RequestError
+
+if TYPE_CHECKING:
+    from app.front_door import SelfRAG
+    from app.results.events import Finished
+    from retrieval.filters import Filter
+
+# The options that beat a setting.
+OVERRIDES = {
+    "mode": "selfrag_mode",
+    "strategy": "selfrag_strategy",
+    "k": "selfrag_k",
+    "temperature": "selfrag_temperature",
+    "answer_tokens": "selfrag_answer_tokens",
+    "fallback": "selfrag_fallback",
+    "retrieve_threshold": "selfrag_threshold_retrieve",
+    "relevance_threshold": "selfrag_threshold_relevant",
+    "support_threshold": "selfrag_threshold_supported",
+    "scoring": "selfrag_scoring",
+    "weights": "selfrag_weights",
+    "constraints": "selfrag_constraints",
+    "caution": "selfrag_caution",
+}
+
+BOUNDED = ("k", "temperature", "answer_tokens")  # the bounds are those of the settings
+
+
+def ask(options: argparse.Namespace) -> int:
+    """Answer; exit code 0 for every outcome but a model that failed before there was any."""
+    screen = Screen(quiet=options.quiet or options.json)
+    question = as_text(" ".join(options.question))
+    settings = overridden(load_settings(), options)
+    check(question, options)
+    finished = answer(question, settings, options, screen)
+    if options.json:
+        screen.json(finished.result.model_dump(mode="json"))
+    else:
+        show_answer(finished, options, screen)
+    if options.picture:
+        finished.result.picture().save(options.picture)
+        screen.line(f"drawn into {options.picture}")
+    require_model(finished)
+    return 0
+
+
+def show_answer(finished: Finished, options: argparse.Namespace, screen: Screen) -> None:
+    """Show the answer with its evidence and, with ``--costs``, what each phase cost."""
+    from app.terminal.show import show, show_costs
+
+    show(finished.state, screen)
+    if options.costs:
+        show_costs(finished.result, screen)
+
+
+def require_model(finished: Finished) -> None:
+    """Raise `ModelError` if the model failed before there was an answer."""
+    state = finished.state
+    if state["outcome"] == "stopped" and state["stop_reason"] == "model_failed":
+        raise ModelError(state["stops"][0]["failure"] or "The model failed.")
+
+
+def check(question: str, options: argparse.Namespace) -> None:
+    """Refuse at once what cannot be answered, before any model is loaded."""
+    from run.initial_state import require_question
+
+    require_question(question)
+    require_docs(options.docs)
+    if options.picture:
+        from app.drawing.picture import require_writable
+
+        require_writable(options.picture)
+
+
+def overridden(settings: Settings, options: argparse.Namespace) -> Settings:
+    """The settings with the options that were given."""
+    given = {
+        setting: getattr(options, option)
+        for option, setting in OVERRIDES.items()
+        if getattr(options, option, None) is not None
+    }
+    for option in BOUNDED:
+        least, most = bounds_of(OVERRIDES[option])
+        if not least <= given.get(OVERRIDES[option], least) <= most:
+            value = given[OVERRIDES[option]]
+            raise RequestError(f"--{option.replace('_', '-')} is {value}: choose from {least} to {most}.")
+    return settings.model_copy(update=given)
+
+
+def filter_of(options: argparse.Namespace) -> Filter | None:
+    """The filter that the options name, if they do."""
+    from retrieval.filters import Filter
+
+    if options.since and options.until and options.since > options.until:
+        raise RequestError(f"--since {options.since} is after --until {options.until}: swap them, or leave one out.")
+    sources = tuple(options.source or ())
+    return Filter(sources=sources, pages=options.page, since=options.since, until=options.until) or None
+
+
+def answer(question: str, settings: Settings, options: argparse.Namespace, screen: Screen) -> Finished:
+    """Open the documents and ask."""
+    return asyncio.run(_traced(question, open_documents(settings, options, screen), options, screen))
+
+
+def open_documents(settings: Settings, options: argparse.Namespace, screen: Screen) -> SelfRAG:
+    """Open the documents, bring them in step, and load the models."""
+    from app.front_door import SelfRAG
+    from run.context import Context
+
+    context = Context(explain=options.explain, filter=filter_of(options))
+    return SelfRAG.open(*options.docs or (), settings=settings, context=context, screen=screen)
+
+
+def shows_drafts(rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> bool:
+    """Whether drafts are shown as they are written: several at a time would be shown mixed."""
+    return screen.live and not options.no_stream and rag.context.strategy == "combined"
+
+
+async def _traced(question: str, rag: SelfRAG, options: argparse.Namespace, screen: Screen) -> Finished:
+    """Ask, and show each node as it ends and drafts as they are written."""
+    from app.results.events import Finished
+    from app.terminal.trace import Trace
+
+    async with rag:
+        with Trace(screen, rag.context.filter, explain=rag.context.explain) as trace:
+            async for event in rag.astream(question, tokens=shows_drafts(rag, options, screen)):
+                if isinstance(event, Finished):
+                    return event
+                trace.show(event)
+    raise RuntimeError("the graph ended without a result")

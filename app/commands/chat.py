@@ -1,0 +1,129 @@
+"""``chat``: questions that follow each other, which are kept and can be gone on with."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from app.commands.ask import filter_of, open_documents, overridden
+from app.options import as_text, require_docs
+from app.settings import Settings, load_settings
+from app.terminal.screen import Screen, print_error
+from core.errors import RequestError, SelfRAGError
+
+if TYPE_CHECKING:
+    from app.conversations.tables import ThreadTables
+    from app.conversations.thread import Thread
+    from run.context import Context
+
+PROMPT, MORE = "> ", "… "
+KEPT = tuple("mode strategy k temperature answer_tokens fallback scoring constraints caution explain".split())
+THRESHOLDS = {
+    "retrieve": "retrieve_threshold",
+    "relevant": "relevance_threshold",
+    "supported": "support_threshold",
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Which conversation, but for how its questions are asked."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--thread", metavar="ID", help="go on with this thread")
+    which.add_argument("--last", action="store_true", help="go on with the thread that was last changed")
+    parser.add_argument("--json", action="store_true", help="print each result as JSON in a line, and nothing else")
+
+
+def chat(options: argparse.Namespace) -> int:
+    """Talk until the input ends; exit code 0, or without a terminal that of the first line that fails."""
+    from app.conversations.opening import open_threads
+
+    screen = Screen(quiet=options.quiet or options.json)
+    settings = overridden(load_settings(), options)
+    require_docs(options.docs)
+    with closing(open_threads(settings)) as threads:
+        _talk(threads, _named(threads, options), settings, options, screen)
+    return 0
+
+
+def _named(threads: ThreadTables, options: argparse.Namespace) -> Thread | None:
+    """Return the thread that the options name, before any model is loaded. Raises `RequestError`."""
+    from app.commands.threads import find_thread
+
+    if options.thread is not None:
+        return find_thread(threads, options.thread)
+    if not options.last:
+        return None
+    kept = threads.list()
+    if not kept:
+        raise RequestError("No thread is kept yet: leave --last out to begin one.")
+    return kept[0]
+
+
+def _talk(
+    threads: ThreadTables, thread: Thread | None, settings: Settings, options: argparse.Namespace, screen: Screen
+) -> None:
+    from app.commands.conversation import Conversation
+    from app.conversations.opening import open_feedback
+
+    with open_documents(settings, options, screen) as rag:
+        feedback = open_feedback(settings, threads)
+        conversation = Conversation(rag, threads, feedback, context_of(options), options, screen)
+        try:
+            if thread:
+                attempt(partial(conversation.open, thread), screen)
+            for line in lines(screen):
+                if not attempt(partial(conversation.say, line), screen):
+                    break
+        finally:
+            if conversation.thread:
+                screen.remark(f"go on with: python -m app chat --thread {conversation.thread.id}")
+
+
+def lines(screen: Screen) -> Iterator[str]:
+    """Yield what a person writes, without blank lines, until the end of input or an interrupt on a terminal."""
+    while True:
+        try:
+            line = screen.read_line(PROMPT)
+            while line is not None and line.endswith("\\"):
+                line = f"{line[:-1]}\n{screen.read_line(MORE) or ''}"
+        except KeyboardInterrupt:
+            if not screen.reads_terminal:
+                raise
+            line = None
+        if line is None:
+            return
+        if text := as_text(line):
+            yield text
+
+
+def attempt(do: Callable[[], bool | None], screen: Screen) -> bool:
+    """Do what a line says; on a terminal tell what went wrong or was interrupted, and go on. False to leave."""
+    try:
+        return do() is not False
+    except SelfRAGError as error:
+        if not screen.reads_terminal:
+            raise
+        print_error(str(error))
+    except KeyboardInterrupt:
+        if not screen.reads_terminal:
+            raise
+        screen.note("interrupted: /again asks the question again, /quit leaves.")
+    return True
+
+
+def context_of(options: argparse.Namespace) -> Context | None:
+    """Return what the options say of a question, which is kept with it: it goes on as it began."""
+    from run.context import Context, Thresholds, Weights
+
+    given = {name: value for name in KEPT if (value := getattr(options, name)) is not None and value is not False}
+    if options.weights:
+        given["weights"] = Weights(**dict(zip(("relevance", "support", "usefulness"), options.weights, strict=True)))
+    thresholds = {name: value for name, option in THRESHOLDS.items() if (value := getattr(options, option)) is not None}
+    if thresholds:
+        given["thresholds"] = Thresholds(**thresholds)
+    if within := filter_of(options):
+        given["filter"] = within
+    return Context(**given) if given else None

@@ -1,0 +1,212 @@
+"""A conversation with a person on the command line: each line is a question, or a command that begins with ``/``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.commands.ask import require_model, show_answer, shows_drafts
+from app.commands.threads import export_thread, find_thread, show_threads, show_turns
+from app.conversations.answering import NotKept, ThreadAnswers
+from app.conversations.feedback import Feedback, FeedbackStore, Judgement
+from app.libraries import sync
+from app.results.events import Finished
+from app.terminal.trace import Trace
+from core.errors import RequestError
+from core.text import shortened, shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from app.conversations.tables import ThreadTables
+    from app.conversations.thread import Thread, ThreadTurn
+    from app.front_door import SelfRAG
+    from app.terminal.screen import Screen
+    from run.context import Context
+
+MOST_SHOWN = 3  # turns of a thread that is opened
+YES = ("y", "yes")
+
+
+class Conversation:
+    """What a person does in a chat; without a thread the first question begins one."""
+
+    def __init__(
+        self,
+        rag: SelfRAG,
+        threads: ThreadTables,
+        feedback: FeedbackStore,
+        context: Context | None,
+        options: argparse.Namespace,
+        screen: Screen,
+    ) -> None:
+        """Bind it to the models and the stores; ``context`` is what the options say of every question."""
+        self.thread: Thread | None = None
+        self._rag = rag
+        self._threads = threads
+        self._answers = ThreadAnswers(threads, [str(path.resolve()) for path in options.docs or ()])
+        self._feedback = feedback
+        self._context = context
+        self._options = options
+        self._screen = screen
+        self._line = screen.line if options.json else screen.result  # of what a command lists
+
+    def say(self, line: str) -> bool:
+        """Do what a line says; False if it leaves. Raises `SelfRAGError`."""
+        if not line.startswith("/"):
+            self.ask(line)
+            return True
+        name, _, rest = line.partition(" ")
+        if name == "/quit":
+            return False
+        command = COMMANDS.get(name)
+        if command is None:
+            raise RequestError(f"There is no command {shortened(name, 40)}: /help lists them.")
+        if not rest.strip() and command.takes and not command.takes.startswith("["):
+            raise RequestError(f"{name} needs {command.takes}: write it after the command.")
+        command.run(self, rest.strip())
+        return True
+
+    def ask(self, question: str, *, standalone: str | None = None, replaces: str | None = None) -> None:
+        """Ask a question in the thread, and show its course and its answer."""
+        if self._rag.library:
+            sync(self._rag.library, self._screen, complete=False)
+        new = self.thread is None
+        thread = self.thread or self._threads.create()
+        try:
+            turn = self._answers.begin(thread.id, question, self._context, standalone=standalone, replaces=replaces)
+        except BaseException:
+            if new:
+                self._threads.delete(thread.id)
+            raise
+        self.thread = thread
+        self._answer(turn)
+
+    def open(self, thread: Thread) -> None:
+        """Go on with a thread: show its last turns, and answer the question that a crash cut off."""
+        self.thread = thread
+        if not self._options.json:
+            turns = [turn for turn in self._threads.turns(thread.id) if not turn.replaced]
+            self._screen.line(("{}", thread.title, "bold"))
+            show_turns(turns[-MOST_SHOWN:], self._screen.line, brief=True)
+        for _, turn in self._answers.unfinished(thread.id):
+            self._screen.note(f"this question was cut off, and goes on: {turn.question}")
+            self._answer(turn)
+
+    def meant(self, text: str) -> None:
+        """Ask the last question again, with what it means by itself."""
+        last = self._last()
+        self.ask(last.question, standalone=text, replaces=last.run)
+
+    def again(self, text: str) -> None:
+        """Ask the last question again, perhaps in other words."""
+        last = self._last()
+        standalone = None if text else last.given_standalone
+        self.ask(text or last.question, standalone=standalone, replaces=last.run)
+
+    def judge(self, judgement: Judgement, answer: str) -> None:
+        """Keep what the person says of the last answer."""
+        last = self._last()
+        if last.result is None:
+            raise RequestError("The last question has no answer to judge: /again asks it again.")
+        self._feedback.add("", last.run, Feedback(judgement=judgement, answer=answer or None), last.result)
+        self._screen.remark(f"kept: {judgement}")
+
+    def list(self, _: str) -> None:
+        """List the person's threads by number."""
+        show_threads(self._threads.list(), self._line, numbered=True)
+
+    def open_named(self, word: str) -> None:
+        """Go on with another thread, by its number in the list or its id."""
+        threads = self._threads.list()
+        number = int(word) if word.isdecimal() and len(word) < 9 else 0
+        self.open(threads[number - 1] if 1 <= number <= len(threads) else find_thread(self._threads, word))
+
+    def new(self, _: str) -> None:
+        """Leave the thread: the next question begins another."""
+        self.thread = None
+
+    def rename(self, title: str) -> None:
+        """Give the thread another title."""
+        self.thread = self._threads.rename(self._kept().id, title)
+
+    def export(self, file: str) -> None:
+        """Write the thread into a new file."""
+        path = Path(file).expanduser()
+        export_thread(self._threads, self._kept(), path)
+        self._screen.remark(f"written into {shown(path)}")
+
+    def delete(self, _: str) -> None:
+        """Delete the thread for good, if the person says yes."""
+        thread = self._kept()
+        answer = self._screen.read_line(f"Delete “{self._threads.get(thread.id).title}” for good? [y/N] ") or ""
+        if answer.strip().casefold() in YES:
+            self._threads.delete(thread.id)
+            self.thread = None
+            self._screen.remark("deleted")
+
+    def help(self, _: str) -> None:
+        """List the commands."""
+        for name, command in COMMANDS.items():
+            self._line(("{:20}", f"{name} {command.takes}".strip(), "bold"), command.help)
+        self._line(("{:20}", "/quit", "bold"), "leave, as the end of input does; a line that ends in \\ goes on")
+
+    def _kept(self) -> Thread:
+        if self.thread is None:
+            raise RequestError("This thread has no question yet: ask one first.")
+        return self.thread
+
+    def _last(self) -> ThreadTurn:
+        return self._threads.turns(self._kept().id)[-1]
+
+    def _answer(self, turn: ThreadTurn) -> None:
+        rag, screen, finished = self._rag, self._screen, None
+        tokens = shows_drafts(rag, self._options, screen)
+        with (
+            Trace(screen, rag.context.filter, explain=rag.context.explain) as trace,
+            closing(self._answers.stream(rag, turn, tokens=tokens)) as events,
+        ):
+            for event in events:
+                if isinstance(event, NotKept):
+                    screen.note(event.message)
+                elif isinstance(event, Finished):
+                    finished = event
+                else:
+                    trace.show(event)
+        if finished is None:
+            raise RuntimeError("the question ended without a result")
+        if self._options.json:
+            screen.json(finished.result.model_dump(mode="json"), indent=None)
+        else:
+            if finished.result.standalone != finished.result.question:
+                screen.line(("understood as: {}", finished.result.standalone, "dim"))
+            show_answer(finished, self._options, screen)
+        require_model(finished)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a chat; what it ``takes`` is in brackets if it may be left out."""
+
+    run: Callable[[Conversation, str], None]
+    takes: str
+    help: str
+
+
+COMMANDS = {
+    "/meant": Command(Conversation.meant, "TEXT", "what the last question means: it is asked again as that"),
+    "/again": Command(Conversation.again, "[TEXT]", "ask the last question again, in these words"),
+    "/right": Command(lambda chat, _: chat.judge("right", ""), "", "the last answer is right"),
+    "/wrong": Command(lambda chat, text: chat.judge("wrong", text), "[ANSWER]", "it is wrong; this would be right"),
+    "/missing": Command(lambda chat, text: chat.judge("missing", text), "[ANSWER]", "it lacks something"),
+    "/threads": Command(Conversation.list, "", "list the threads that are kept"),
+    "/open": Command(Conversation.open_named, "N|ID", "go on with another"),
+    "/new": Command(Conversation.new, "", "begin another"),
+    "/rename": Command(Conversation.rename, "NAME", "give this one another name"),
+    "/export": Command(Conversation.export, "FILE", "write it into a new file: .md, .json or .html"),
+    "/delete": Command(Conversation.delete, "", "delete it for good"),
+    "/help": Command(Conversation.help, "", "list the commands"),
+}

@@ -1,0 +1,317 @@
+"""``eval``: ask a question set through several systems, score what they say, and write the report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from app.options import count, file_path, require_docs, span
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from app.terminal.screen import Screen
+    from core.errors import SelfRAGError
+    from evaluation.judgements import Judgements
+    from evaluation.record_store import Store
+    from evaluation.records import Dataset, Example, Record, System
+    from evaluation.run import Tally
+    from retrieval.library.library import Library
+    from run.context import Context, Services
+
+    ExtraSystems = Callable[[Services, Context], list[System]]
+
+T = TypeVar("T")
+BUILT_IN = ("self-rag", "plain", "closed-book")
+EMBEDDED_CONCURRENCY, REMOTE_CONCURRENCY = 1, 8
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What `evaluate` reads, but for ``quiet``."""
+    parser.add_argument("dataset", type=Path, metavar="DATASET", help="questions: JSONL, JSON, SQuAD 2.0 or CSV")
+    parser.add_argument(
+        "--docs", action="append", type=file_path, metavar="PATH", help="ask of this file or folder; repeatable"
+    )
+    parser.add_argument(
+        "--systems", type=_systems, metavar="NAME,…", default=("self-rag", "plain"), help=f"of {', '.join(BUILT_IN)}"
+    )
+    parser.add_argument("--most", type=count, metavar="N", help="ask N questions, drawn by --seed")
+    parser.add_argument("--out", type=file_path, metavar="FOLDER", help="where the results go (eval/DATASET)")
+    parser.add_argument("--judge", action="store_true", help="let the model judge answers, passages read, and pairs")
+    which = parser.add_argument_group("which questions to ask")
+    which.add_argument("--paragraphs", type=span, metavar="FROM-TO", help="of SQuAD, the questions on these paragraphs")
+    which.add_argument("--balanced", action="store_true", help="draw as many unanswerable questions as answerable ones")
+    which.add_argument("--seed", type=int, metavar="N", help="draw other questions (0)")
+    how = parser.add_argument_group("how to ask them")
+    how.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="NAME:k=8,…",
+        help="self-rag with other settings, such as relevant=0.5,mode=always,drafts=1; repeatable",
+    )
+    how.add_argument(
+        "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
+    )
+
+
+def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:
+    """Ask what was not asked yet, print the table, write the report; ``extra_systems`` are compared too.
+
+    Raises `ModelError` when the model cannot be reached; that and an interruption keep every answer there is.
+    """
+    from app.terminal.screen import Screen
+
+    screen = Screen(quiet=options.quiet)
+    _report(screen, *ask_dataset(options, screen, extra_systems))
+    return 0
+
+
+def ask_dataset(
+    options: argparse.Namespace, screen: Screen, extra_systems: ExtraSystems | None = None
+) -> tuple[Path, Dataset, Sequence[Example], list[Record], Judgements | None]:
+    """Ask what was not asked yet; return the folder of the results, the questions, all records, and the judge's."""
+    from app.compose import context_of, services_without_models
+    from app.front_door import SelfRAG
+    from app.libraries import library_to_ask
+    from app.settings import load_settings
+    from app.terminal.progress import judging
+    from evaluation.datasets.question_set import load, name_of
+    from evaluation.datasets.selection import select
+    from evaluation.folder import REPLIES, claim, require_own
+    from evaluation.record_store import NAME, Store
+
+    settings = load_settings()
+    _check_variants(options, settings)
+    require_docs(options.docs)
+    folder = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
+    require_own(folder)
+    dataset = load(options.dataset, folder / "documents", options.paragraphs)
+    examples = select(dataset.examples, most=options.most, balanced=options.balanced, seed=options.seed)
+    with library_to_ask(documents_of(options, dataset), settings, screen, complete=True) as library:
+        retriever = library.store.as_retriever()
+        context, surroundings = context_of(settings), surroundings_of(settings, library)
+
+        def load_models() -> Services:
+            return SelfRAG(retriever=retriever, settings=settings, screen=screen).services
+
+        bare = services_without_models(settings, retriever)
+        services = load_models() if extra_systems or options.judge else bare
+        systems = systems_of(options, services, context, extra_systems, surroundings)
+        claim(folder)
+        with Store(folder / NAME) as store:
+            if services is bare and not all(store.done(system, one) for system in systems for one in examples):
+                services = load_models()
+                systems = systems_of(options, services, context, None, surroundings)
+
+            async def judged(records: list[Record], concurrency: int) -> Judgements | None:
+                if not options.judge:
+                    return None
+                from evaluation.judging.judge import judge_records
+
+                embed = library.store.model.embeddings.embed_documents
+                replies = folder / REPLIES
+                with judging(screen) as tell:
+                    given = services, embed, examples, records, replies, tell
+                    return await judge_records(*given, concurrency=concurrency)
+
+            records, judgements = ask_systems(
+                options, settings, screen, store, systems, examples, services, library, judged
+            )
+    return folder, dataset, examples, records, judgements
+
+
+def ask_systems(
+    options: argparse.Namespace,
+    settings: Settings,
+    screen: Screen,
+    store: Store,
+    systems: Sequence[System],
+    examples: Sequence[Example],
+    services: Services,
+    library: Library,
+    then: Callable[[list[Record], int], Awaitable[T]],
+) -> tuple[list[Record], T]:
+    """Ask what is not in the store; return all records, and what ``then`` makes of them at a given concurrency.
+
+    The services are closed at the end.
+    """
+    import asyncio
+
+    from app.results.stamp import provenance_of
+    from app.terminal.progress import asking
+    from core.errors import SelfRAGError
+    from evaluation.run import run
+
+    last: Tally | None = None
+    concurrency = options.concurrency or usual_concurrency(settings)
+
+    async def ask() -> tuple[list[Record], T]:
+        try:
+            return await ask_all()
+        finally:
+            await services.aclose()
+
+    async def ask_all() -> tuple[list[Record], T]:
+        with asking(screen) as show:
+
+            def progress(tally: Tally) -> None:
+                nonlocal last
+                last = tally
+                show(tally)
+
+            by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
+        records = [record for records in by_system.values() for record in records]
+        return records, await then(records, concurrency)
+
+    if store.damaged:
+        screen.note(f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again.")
+    try:
+        return asyncio.run(ask())
+    except (KeyboardInterrupt, SelfRAGError):
+        if last:
+            kept = last.done - last.failed
+            screen.note(
+                f"{kept} of {last.total} answers are kept in {store.path}: the same command goes on from there."
+            )
+        raise
+
+
+def _report(
+    screen: Screen,
+    folder: Path,
+    dataset: Dataset,
+    examples: Sequence[Example],
+    records: Sequence[Record],
+    judgements: Judgements | None,
+) -> None:
+    from app.terminal.progress import show_routes, table
+    from core.json_lines import unwritable
+    from evaluation.measures.metrics import summarise
+    from evaluation.record_store import NAME
+    from evaluation.reporting.report import tables_of, write_report
+    from evaluation.reporting.routes import routed
+
+    failed = [record for record in records if record["error"]]
+    if failed and len(failed) == len(records):
+        raise error_of(failed, "No question was answered")
+    summary = summarise(examples, records, judgements=judgements)
+    try:
+        written = write_report(folder, dataset, examples, records, summary, judgements)
+    except OSError as error:
+        raise unwritable(Path(error.filename or folder), error) from error
+    for number, rows in enumerate(tables_of(summary)):
+        if number:
+            screen.result("")
+        table(rows, screen)
+    show_routes(routed(examples, records), screen)
+    if judgements and judgements.unanswered:
+        screen.note(
+            f"The judge gave no verdict on {judgements.unanswered} of {judgements.asked} questions: {judgements.reason}"
+        )
+    if failed:
+        screen.note(
+            f"{len(failed)} of {len(records)} questions failed; the same command asks them again: {failed[0]['error']}"
+        )
+    names = [NAME, *(path.name for path in written)]
+    screen.remark(f"written into {folder}: {', '.join(names)}")
+
+
+def error_of(failed: Sequence[Record], what: str) -> SelfRAGError:
+    """The error of a command whose questions all failed: the model's, if it was the model that failed."""
+    from core.errors import ModelError, RequestError
+
+    by_model = any(record["stop_reason"] == "model_failed" for record in failed)
+    return (ModelError if by_model else RequestError)(f"{what}: {failed[0]['error']}")
+
+
+def systems_of(
+    options: argparse.Namespace,
+    services: Services,
+    context: Context,
+    extra_systems: ExtraSystems | None,
+    surroundings: dict[str, Any],
+) -> list[System]:
+    """Those asked for, then the variants, then the extra ones, each with its surroundings in its fingerprint."""
+    from evaluation.self_rag import self_rag
+    from evaluation.systems import closed_book, plain, with_surroundings
+    from evaluation.variants import variant
+
+    made: dict[str, Callable[[], System]] = {
+        "self-rag": lambda: self_rag(services, context),
+        "plain": lambda: plain(services, context),
+        "closed-book": lambda: closed_book(services, context),
+    }
+    systems: list[System] = [made[name]() for name in options.systems]
+    for text in options.variant:
+        name, changed = variant(text, context, services)
+        systems.append(self_rag(services, changed, name))
+    if extra_systems:
+        systems += extra_systems(services, context)
+    _require_names([system.name for system in systems])
+    return [with_surroundings(system, surroundings) for system in systems]
+
+
+def _check_variants(options: argparse.Namespace, settings: Settings) -> None:
+    """Refuse what is wrong with the systems before any model is loaded."""
+    from app.compose import context_of
+    from evaluation.variants import variant
+    from run.context import Services
+
+    nothing: Any = None
+    unbound = Services(nothing, nothing, nothing)
+    _require_names([*options.systems, *(variant(text, context_of(settings), unbound)[0] for text in options.variant)])
+
+
+def _require_names(names: Sequence[str]) -> None:
+    from core.errors import RequestError
+
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled:
+        raise RequestError(f"Two systems are named {doubled}: name each once.")
+
+
+def documents_of(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path] | None:
+    """The documents named, the dataset's own, the sample for the sample's questions, or None for the library."""
+    from app.libraries import SAMPLE
+    from core.text import shown
+
+    if not options.docs:
+        require_docs(dataset.documents, f"the documents that {shown(options.dataset.name)} names, or give --docs")
+    own = dataset.documents or ((SAMPLE,) if options.dataset.resolve().parent == SAMPLE.parent else ())
+    return options.docs or own or None
+
+
+def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
+    """What every system's answers depend on."""
+    from core.fingerprint import digest
+
+    sources = [source for source in library.sources() if source.passages]
+    return {
+        "chat": settings.chat_model,
+        "critic": settings.selfrag_critic_model or settings.chat_model,
+        "file": settings.selfrag_model_path if is_embedded(settings) else None,
+        "embeddings": library.store.model.name,
+        "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
+        "documents": digest(*sorted(f"{source.path.name}\0{source.sha256}" for source in sources)),
+    }
+
+
+def usual_concurrency(settings: Settings) -> int:
+    """Return how many questions, or claims, are asked at a time unless it is said."""
+    return EMBEDDED_CONCURRENCY if is_embedded(settings) else REMOTE_CONCURRENCY
+
+
+def is_embedded(settings: Settings) -> bool:
+    from app.settings import EMBEDDED
+
+    return EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
+
+
+def _systems(word: str) -> tuple[str, ...]:
+    names = tuple(filter(None, (name.strip() for name in word.split(","))))
+    unknown = next((name for name in names if name not in BUILT_IN), None)
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(f"{unknown or 'none'} is no system: choose of {', '.join(BUILT_IN)}")
+    return names

@@ -1,0 +1,36 @@
+"""``graph``: the compiled graph as Mermaid text, or drawn without a network."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.terminal.screen import Screen
+from core.files import NotRegularFileError
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``graph``."""
+    parser.add_argument("--output", type=Path, metavar="FILE", help="draw into FILE: .svg, .png or .mmd")
+
+
+def graph(options: argparse.Namespace) -> int:
+    """Print the Mermaid text, or draw it into the file named."""
+    from app.drawing.picture import graph_picture, require_suffix
+    from app.options import unwritable
+
+    screen = Screen(quiet=options.quiet)
+    if options.output is None:
+        screen.text(graph_picture().mermaid.expandtabs().rstrip())
+        return 0
+    path: Path = options.output
+    require_suffix(path)
+    data = graph_picture().data(path.suffix)
+    try:
+        if path.exists() and not path.is_file():  # a FIFO would wait for its reader
+            raise NotRegularFileError(path)
+        path.write_bytes(data)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    screen.line(f"drawn into {path}")
+    return 0

@@ -1,0 +1,156 @@
+"""``index``: add to the library, bring it in step with the disk, check it, list it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.libraries import open_own
+from app.options import file_path, pattern
+from app.settings import load_settings
+from app.terminal.inventory import checked, left_out, rows, summary
+from app.terminal.progress import table
+from app.terminal.screen import Screen, print_error
+from core.errors import RequestError
+from core.text import one_line, shown
+from retrieval.filters import excluded_by
+
+if TYPE_CHECKING:
+    from retrieval.library.library import Library
+    from retrieval.sync_report import Source
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``index``."""
+    parser.add_argument("paths", nargs="*", type=file_path, metavar="PATH", help="a file or folder")
+    parser.add_argument("--list", action="store_true", help="list what is in the library, and what was left out")
+    parser.add_argument("--verify", action="store_true", help="check the whole index, and mend what can be mended")
+    parser.add_argument(
+        "--remove",
+        action="append",
+        type=file_path,
+        metavar="PATH",
+        help="take out what was added, or delete what was uploaded: uploads:/NAME",
+    )
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        type=pattern,
+        metavar="PATTERN",
+        help="leave out a file or folder of the library, or what fits, as '*draft*'; quote it; remembered; repeatable",
+    )
+    parser.add_argument(
+        "--include", action="append", type=pattern, metavar="PATTERN", help="take back what was excluded; repeatable"
+    )
+    parser.add_argument(
+        "--follow-links",
+        action=argparse.BooleanOptionalAction,
+        help="index what links in the folders named lead to, also outside of them; remembered",
+    )
+    parser.add_argument("--no-wait", action="store_true", help="of PostgreSQL: let workers read what changed, and end")
+
+
+def index(options: argparse.Namespace) -> int:
+    """Add, remove, sync, check, and say what is in the library; exit code 2 for damage that cannot be mended."""
+    screen = Screen(quiet=options.quiet)
+    code = 0
+    if options.follow_links is not None and not options.paths:
+        raise RequestError("--follow-links holds for the folders that are named with it: name them.")
+    with open_own(load_settings(), screen) as library:
+        if options.include:
+            library.include(options.include)
+        for path in options.remove or ():
+            library.remove(path)
+        if options.paths:
+            library.add(options.paths, follow_links=options.follow_links)
+        if options.exclude:
+            exclude(library, options.exclude, screen)
+        if options.no_wait:
+            enqueue(library, screen)
+        elif options.paths or options.include or not (options.list or options.verify):
+            sources = sync(library, screen)
+            if options.paths or not (options.remove or options.exclude):
+                library.require_passages()
+            holds(sources, screen)
+        if options.verify:
+            code = verify(library, screen)
+        if options.list:
+            listing(library, screen)
+    return code
+
+
+def exclude(library: Library, words: Sequence[str], screen: Screen) -> None:
+    """Leave files out, and say how many documents that took away, and which pattern nothing fits now."""
+    removed = library.exclude(words)
+    skipped = {one.reason for one in library.skipped()}
+    for pattern_, documents in removed.items():
+        if documents:
+            screen.note(f"{documents:,} documents left the library, {excluded_by(pattern_)}.")
+        elif excluded_by(pattern_) not in skipped:
+            screen.note(f"nothing in the library fits {shlex.quote(pattern_)} now; what comes and fits is excluded.")
+
+
+def sync(library: Library, screen: Screen) -> list[Source]:
+    """Bring the library in step, say what became of each document that is not indexed, and return all."""
+    try:
+        with screen.indexing() as progress:
+            report = library.sync(progress)
+    except KeyboardInterrupt:
+        if library.store.queue and (waiting := library.store.queue.waiting()):
+            screen.note(f"{waiting:,} files wait to be read: a worker, or index again, goes on with them.")
+        raise
+    for note in report.notes:
+        screen.note(note)
+    sources = library.sources()
+    screen.remark(summary(report, sources))
+    for line in left_out(sources, report.skipped):
+        screen.remark(line, indent="  ")
+    return sources
+
+
+def enqueue(library: Library, screen: Screen) -> None:
+    """Leave what changed to workers, and say how much that is."""
+    from retrieval.library.queued_sync import LARGEST_SENT
+
+    waiting, kept = library.enqueue()
+    screen.result(f"{waiting:,} files wait to be read by a worker.")
+    if kept:
+        screen.note(
+            f"{kept:,} of them are larger than {LARGEST_SENT // 1_000_000} MB or cannot be read, and wait for a worker "
+            "on this machine, or for index without --no-wait."
+        )
+
+
+def holds(sources: Sequence[Source], screen: Screen) -> None:
+    """Say how much is in the library."""
+    passages = sum(source.passages for source in sources)
+    screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
+
+
+def verify(library: Library, screen: Screen) -> int:
+    """Check the whole index and mend what can be: what was found, and exit code 2 for what cannot."""
+    with screen.checking() as progress:
+        report = library.verify(progress)
+    for sentence in report.repairs:
+        screen.result(sentence)
+    screen.result(checked(report))
+    for problem in report.problems:
+        print_error(problem)
+    return RequestError.exit_code if report.problems else 0
+
+
+def listing(library: Library, screen: Screen) -> None:
+    """Print every document and every file that is none, with its state, patterns, and the roots of other machines."""
+    sources, skipped, elsewhere = library.sources(), library.skipped(), library.roots_elsewhere()
+    if sources or skipped:
+        table(rows(sources, skipped), screen)
+    elif not elsewhere:
+        screen.note("the library is empty; add to it: python -m app index PATH")
+    for path, machine in elsewhere.items():
+        screen.note(f"{shown(path)} belongs to the machine {one_line(machine)}, which reads it.")
+    for pattern_ in sorted(library.excluded()):
+        quoted = shlex.quote(pattern_)
+        screen.note(f"{quoted} is excluded; take it back: python -m app index --include {quoted}")

@@ -1,0 +1,207 @@
+"""``library``: copy, save and restore what the documents became, and what is kept beside them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from app.options import file_path, require_writable_file, unwritable, write_file
+from core.errors import RequestError
+from core.text import as_json, shown
+from retrieval.library.copying import copy_library
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.settings import Settings
+    from app.terminal.screen import Screen
+    from retrieval.library.copying import Copied, Source
+    from retrieval.searching_store import Store
+    from retrieval.sync_report import Progress
+
+OWN = "library"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The subcommands of `library`."""
+    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    export = commands.add_parser(
+        "export-labels", help="write what people said of answers as a question set that `eval` reads"
+    )
+    export.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .jsonl")
+    copy = commands.add_parser("copy", help="copy a library from one store to another, with its vectors")
+    copy.add_argument("source", metavar="FROM", help="as SELFRAG_STORE: sqlite://, sqlite:///folder or postgresql://…")
+    copy.add_argument("target", metavar="TO", help="the same")
+    backup = commands.add_parser("backup", help="save a library, with its vectors, and the threads in one file")
+    backup.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .zip")
+    restore = commands.add_parser("restore", help="put back what a backup holds; what is there already stays")
+    restore.add_argument("file", type=file_path, metavar="FILE", help="a backup")
+    for command in (copy, backup, restore):
+        command.add_argument(
+            "--library", default=OWN, metavar="NAME", help="library, or shared, which a server with tokens asks"
+        )
+
+
+def library(options: argparse.Namespace) -> int:
+    """Run the subcommand."""
+    from app.settings import load_settings
+    from app.terminal.screen import Screen
+
+    run = {"export-labels": export_labels, "copy": copy, "backup": backup, "restore": restore}[options.action]
+    run(options, load_settings(), Screen(quiet=options.quiet))
+    return 0
+
+
+def export_labels(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
+    from app.conversations.feedback import examples_of
+    from app.conversations.opening import opened_feedback
+
+    require_writable_file(options.file)
+    with opened_feedback(settings) as feedback:
+        rows = examples_of(feedback.labels())
+    if not rows:
+        raise RequestError("There is no feedback yet: judge answers in the page, in a chat, or over the server's API.")
+    write_file(options.file, "".join(f"{as_json(row)}\n" for row in rows).encode("utf-8", "replace"))
+    screen.result(f"Labels written into {shown(options.file)}: {len(rows):,}")
+
+
+def copy(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Copy a library from one store to another. Raises `RequestError` where there is nothing to copy."""
+    if options.source == options.target:
+        raise RequestError("FROM and TO are the same store: name two.")
+    with (
+        opened_filled(options.source, options.library, settings) as source,
+        held(source),
+        opened(options.target, options.library, settings, source.made().embedding) as target,
+        screen.copying() as progress,
+    ):
+        copied, moved = copy_all(source, target, settings, progress)
+        threads = copy_threads(options.source, options.target, settings)
+    told(copied, moved, "copied", screen)
+    if threads:
+        screen.result(f"{threads:,} threads copied.")
+
+
+def copy_threads(source: str, target: str, settings: Settings) -> int:
+    """Copy the threads to where those of the target are kept; return how many are new there."""
+    from app.conversations.opening import open_threads
+    from retrieval.library.library import names_database
+
+    if not names_database(source) and not names_database(target):
+        return 0  # both are kept in one folder
+    with (
+        closing(open_threads(settings, source, expire=False)) as here,
+        closing(open_threads(settings, target, expire=False)) as there,
+    ):
+        return sum([there.restore(one) for one in here.exported()])
+
+
+def backup(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Save a library, and the threads, in one file. Raises `RequestError` where there is nothing to save."""
+    from app.conversations.opening import open_threads
+    from retrieval.library.backup import write_backup
+
+    require_writable_file(options.file)
+    with (
+        opened_filled(settings.selfrag_store, options.library, settings) as source,
+        closing(open_threads(settings, expire=False)) as threads,
+    ):
+        kept = [json.dumps(one) for one in threads.exported()]
+        try:
+            with held(source), screen.copying() as progress:
+                documents = write_backup(source, options.file, kept, progress)
+        except OSError as error:
+            raise unwritable(options.file, error) from error
+    screen.result(f"Saved in {shown(options.file)}: {documents:,} documents, {len(kept):,} threads.")
+
+
+def restore(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
+    """Put back what a backup holds; threads and documents that are there stay as they are."""
+    from app.conversations.opening import open_threads
+    from retrieval.library.backup import Backup
+
+    with Backup(options.file) as saved:
+        with (
+            opened(settings.selfrag_store, options.library, settings, saved.made().embedding) as target,
+            screen.copying() as progress,
+        ):
+            copied, moved = copy_all(saved, target, settings, progress)
+        with closing(open_threads(settings, expire=False)) as threads:
+            try:
+                new = sum([threads.restore(one) for one in saved.extra()])
+            except (ValueError, KeyError, TypeError) as error:
+                raise RequestError(f"The threads in {shown(options.file)} are damaged: name another backup.") from error
+    told(copied, moved, "restored", screen)
+    screen.result(f"{new:,} threads restored.")
+
+
+def copy_all(source: Source, target: Store, settings: Settings, progress: Progress) -> tuple[Copied, set[Path]]:
+    """Copy a library, and return the files that became uploads of a database.
+
+    These are of the server's folders for uploads: as ordinary documents all owners would see them.
+    """
+    from app.libraries import move_uploads
+
+    uploads = target.uploads
+    folders = [one.resolve() for one in settings.uploads_folders] if uploads else []
+    roots = [one for one in folders if os.fsencode(one) in source.roots().kinds]
+    copied = copy_library(source, target, progress, without=[os.fsencode(root) for root in roots])
+    return copied, {path for root in roots if uploads for path in move_uploads(uploads, root)}
+
+
+def told(copied: Copied, moved: Collection[Path], what: str, screen: Screen) -> None:
+    """Say how many documents there are now, what became of uploads, and which files this machine lacks."""
+    there = f"{copied.new:,} documents {what}, {copied.known:,} were there"
+    screen.result(f"{there}; their {copied.passages:,} passages are the same.")
+    left_out = set(copied.left_out) - set(moved)
+    if moved:
+        screen.note(f"{len(moved):,} uploads were stored in the database: index, or the server, reads them.")
+    if left_out:
+        screen.note(
+            f"{len(left_out):,} uploads were left out: only a library in PostgreSQL takes them, with their bytes; "
+            "send them to the server again."
+        )
+    for path in copied.missing:
+        screen.note(f"{shown(path)} is not on this machine: index will remove it, unless it is put there.")
+
+
+@contextmanager
+def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
+    """Open a library to read it. Raises `RequestError` where there is none, or nothing was added to it."""
+    from app.libraries import home_of
+
+    home = home_of(url, settings)
+    if home is None or (home / name).exists():  # opening makes one
+        with opened(url, name, settings) as store:
+            roots = store.roots()
+            if roots.kinds or roots.elsewhere or (store.uploads and store.uploads.stored()):
+                yield store
+                return
+    raise RequestError(f"There is nothing in the library {name!r} there: look at the store's address and the name.")
+
+
+@contextmanager
+def opened(url: str, name: str, settings: Settings, model: str | None = None) -> Iterator[Store]:
+    """Open the store of a library without its embedding model: nothing is embedded."""
+    from langchain_core.embeddings import FakeEmbeddings
+
+    from app.libraries import home_of, machine_of
+    from retrieval.library.library import open_store
+    from retrieval.store import Model
+
+    unused = FakeEmbeddings(size=1)
+    machine = machine_of(settings)
+    with closing(
+        open_store(url, name, Model(unused, model or ""), home=home_of(url, settings), machine=machine)
+    ) as store:
+        yield store
+
+
+def held(store: Store) -> AbstractContextManager[None]:
+    """Keep others from changing a store while it is read, if this process may write."""
+    return store.only_writer() if store.writable else nullcontext()

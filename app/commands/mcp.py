@@ -1,0 +1,83 @@
+"""``mcp``: the tools on stdin and stdout, for a client that starts this program."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from app.options import file_path, require_docs
+from app.settings import Settings, load_settings
+from app.terminal.screen import Screen
+from core.errors import RequestError
+
+if TYPE_CHECKING:
+    from app.server.mcp.local import LocalBackend
+
+CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``mcp``."""
+    parser.add_argument(
+        "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
+    )
+    parser.add_argument("--allow-write", action="store_true", help="let the agent add files and folders to the library")
+
+
+def mcp(options: argparse.Namespace) -> int:
+    """Serve one client until it closes stdin, or an interrupt."""
+    try:
+        if options.docs and options.allow_write:
+            raise RequestError("--allow-write adds to your library, which --docs leaves out: name one of the two.")
+        require_docs(options.docs)
+        settings, screen = load_settings(), Screen(quiet=options.quiet)
+        if sys.stdin.isatty():
+            screen.note("this speaks the Model Context Protocol with the agent that starts it; Ctrl-C ends it.")
+        asyncio.run(_serve(settings, options, screen))
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen) -> NoReturn:
+    from mcp.server.stdio import stdio_server
+
+    from app.server.mcp.server import new_server
+
+    opened: list[LocalBackend] = []
+
+    def backend_of(_: object) -> LocalBackend:
+        if not opened:
+            from app.server.mcp.local import LocalBackend
+
+            opened.append(LocalBackend(settings, options.docs or (), screen))
+        return opened[0]
+
+    server = new_server(backend_of, "add_documents" if options.allow_write else None)
+
+    async def speak() -> None:
+        try:
+            async with stdio_server() as (read, write):  # whatever else prints, C code too, prints to stderr
+                sys.stdout = sys.stderr  # which keeps nothing back
+                await server.run(read, write, server.create_initialization_options())
+        except* OSError:  # the client reads no more
+            pass
+
+    with suppress(asyncio.CancelledError):  # an interrupt: the reader, which waits for a line, is not told
+        await asyncio.shield(asyncio.create_task(speak()))
+    await _leave(opened)
+
+
+async def _leave(opened: list[LocalBackend]) -> NoReturn:
+    """Close what is open and end the process, without waiting for threads that read, index or load a model."""
+    os.dup2(2, 1)  # the package has given stdout back: what is printed from here on goes to stderr again
+    for one in opened:
+        with suppress(TimeoutError, asyncio.CancelledError):  # by another interrupt
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await one.aclose()
+    sys.stderr.flush()
+    os._exit(0)

@@ -1,0 +1,161 @@
+"""``serve``: the page, the JSON API, OpenAI's API and MCP, on this machine unless there are tokens."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import re
+import signal
+import socket
+import webbrowser
+from typing import TYPE_CHECKING
+
+from app.settings import Settings, load_settings
+from app.terminal.screen import Screen
+from core.errors import RequestError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from app.conversations.postgres.runs import RunTable
+    from app.conversations.tables import ThreadTables
+
+HOST, PORT = "127.0.0.1", 8321
+HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII | re.IGNORECASE)
+LONGEST_HOST_NAME = 253
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``serve``."""
+    parser.add_argument("--host", default=HOST, metavar="ADDRESS", help=f"where to listen ({HOST})")
+    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=f"the port ({PORT}); 0 is any free one")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--allow-host",
+        type=_host_name,
+        action="append",
+        metavar="NAME",
+        help="another host name that browsers reach the server by, such as a proxy's; repeatable",
+    )
+    parser.add_argument("--mcp-allow-write", action="store_true", help="let agents upload documents over MCP")
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve until a signal ends it; what is being answered then is answered first."""
+    screen = Screen(quiet=options.quiet)
+    settings = load_settings()
+    if settings.selfrag_tokens_file is None and not is_loopback(options.host):
+        raise RequestError(
+            f"--host {options.host} is open to other machines: set SELFRAG_TOKENS_FILE to a file of a name and a token "
+            "a line, or leave --host out."
+        )
+    from app.server.listening import listen, server_of
+
+    listening = listen(options.host, options.port)
+    try:
+        app = application(settings, options, screen)
+        port = listening.getsockname()[1]
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        runs = app.state.service.runs
+        address = f"http://{host}:{port}/"
+        server = server_of(app, lambda: _started(screen, address, open_page=options.open), runs)
+        # uvicorn raises the signal again once it has drained: the process is to end in order then.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        server.run(sockets=[listening])
+    finally:
+        listening.close()
+    return 0
+
+
+def application(settings: Settings, options: argparse.Namespace, screen: Screen) -> FastAPI:
+    """Load the models, open the documents, and bind both to the web application."""
+    from app.compose import questions_at_once
+    from app.conversations.opening import open_feedback
+    from app.front_door import SelfRAG
+    from app.libraries import open_served, open_shared
+    from app.server.access import Access, read_tokens
+    from app.server.application import create_app
+    from app.server.asking import ServerOptions
+    from app.server.documents import Documents
+    from app.server.sources import Sources
+    from retrieval.sandbox.pages import PageReader
+
+    tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
+    uploads = settings.uploads_folder
+    library, sample = (
+        (open_shared(settings, screen, uploads), None) if tokens else open_served(settings, screen, uploads)
+    )
+    try:
+        rag = SelfRAG(retriever=library.store.as_retriever(), settings=settings, screen=screen)
+    except BaseException:
+        library.close()
+        raise
+    rag.library = library
+    names = {options.host, *(options.allow_host or ())}
+    if not is_loopback(options.host):
+        names.add(socket.gethostname())
+    served = ServerOptions(
+        access=Access(tokens, frozenset(name.lower() for name in names)),
+        at_once=questions_at_once(settings),
+        queue=settings.selfrag_server_queue,
+        largest_upload=settings.selfrag_upload_mb * 1_000_000,
+        lists_sources=settings.selfrag_server_sources == "on",
+        mcp_allow_write=options.mcp_allow_write,
+    )
+    documents = Documents(rag, library, uploads, sample)
+    threads = opened_threads(settings, screen)
+    feedback = open_feedback(settings, threads)
+    sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
+    return create_app(rag, served, documents, sources, feedback, threads, table_of(threads, settings))
+
+
+def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
+    """Open the conversations that are kept; where that cannot be done, say so and serve without."""
+    from app.conversations.opening import open_threads
+
+    try:
+        return open_threads(settings)
+    except RequestError as error:
+        screen.note(f"{error} Until then none are kept.")
+        return None
+
+
+def table_of(threads: ThreadTables | None, settings: Settings) -> RunTable | None:
+    """Return where several servers keep their runs; None without a database."""
+    from retrieval.library.library import names_database
+
+    if threads is None or not names_database(settings.selfrag_store):
+        return None
+    from app.conversations.postgres.runs import RunTable
+    from app.conversations.postgres.threads import SharedThreads
+
+    return RunTable(threads.database, threads.leases) if isinstance(threads, SharedThreads) else None
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _started(screen: Screen, address: str, *, open_page: bool) -> None:
+    screen.result(f"Serving at {address} (end it with Ctrl+C).")
+    screen.out.file.flush()
+    if open_page:
+        webbrowser.open(address)
+
+
+def _port(word: str) -> int:
+    if not word.isdecimal() or int(word) > 65_535:
+        raise argparse.ArgumentTypeError(f"{word!r} is no port from 0 to 65535")
+    return int(word)
+
+
+def _host_name(word: str) -> str:
+    if len(word) > LONGEST_HOST_NAME or not HOST_NAME.fullmatch(word):
+        raise argparse.ArgumentTypeError(f"{word!r} is no host name: write it without http:// and without a port")
+    return word

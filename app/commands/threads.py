@@ -1,0 +1,154 @@
+"""``threads``: the threads that are kept, as a person lists, reads, names, exports and deletes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.options import as_text, file_path, unwritable
+from core.errors import RequestError
+from core.text import shortened, shown
+
+if TYPE_CHECKING:
+    from app.conversations.tables import ThreadTables
+    from app.conversations.thread import Thread, ThreadTurn
+    from app.terminal.screen import Screen
+
+FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
+LONGEST_SHOWN = 300  # characters of an answer that is shown in brief
+CORRECTED = (" ({})", "corrected", "dim")
+Line = Callable[..., None]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The subcommands of `threads`; without one it lists."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else: of list, show")
+    commands = parser.add_subparsers(dest="action", metavar="list|show|rename|export|delete")
+    listed = commands.add_parser("list", help="list the threads, the last changed first")
+    one = argparse.ArgumentParser(add_help=False)
+    one.add_argument("id", metavar="ID", help="the thread's id, or the beginning of it")
+    showed = commands.add_parser("show", parents=[one], help="show its questions with their answers and evidence")
+    for parser_ in (listed, showed):
+        parser_.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object and nothing else"
+        )
+    renamed = commands.add_parser("rename", parents=[one], help="give it another name")
+    renamed.add_argument("name", metavar="NAME", nargs="+", help="the name")
+    exported = commands.add_parser("export", parents=[one], help="write it with its evidence into a new file")
+    exported.add_argument("file", type=file_path, metavar="FILE", help="the file to write: .md, .json or .html")
+    commands.add_parser("delete", parents=[one], help="delete it for good")
+
+
+def threads(options: argparse.Namespace) -> int:
+    """Run the subcommand."""
+    from app.conversations.opening import open_threads
+    from app.settings import load_settings
+    from app.terminal.screen import Screen
+
+    screen, settings = Screen(quiet=options.quiet), load_settings()
+    with closing(open_threads(settings)) as kept:
+        ACTIONS[options.action or "list"](kept, options, screen)
+    return 0
+
+
+def find_thread(kept: ThreadTables, word: str) -> Thread:
+    """Return the thread whose id begins with a word. Raises `RequestError` unless there is exactly one."""
+    found = [one for one in kept.list() if word.strip() and one.id.startswith(word.strip())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise RequestError(f"{len(found)} threads have an id that begins with {word}: write more of it.")
+    raise RequestError(f"There is no thread {shortened(word, 40)!r}: python -m app threads lists them.")
+
+
+def show_threads(found: Sequence[Thread], line: Line, *, numbered: bool = False) -> None:
+    """Show a line for each thread, with its number in the list if ``numbered``."""
+    if not found:
+        line("No thread is kept yet.")
+    for number, one in enumerate(found, 1):
+        questions = f"{one.turns} question{'' if one.turns == 1 else 's'}"
+        line(
+            ("{:>3}  ", number if numbered else "", ""),
+            ("{}  ", one.id, "cyan"),
+            ("{}  ", f"{one.updated.astimezone():%Y-%m-%d %H:%M}", "dim"),
+            ("{:14}", questions, "dim"),
+            ("{}", one.title, "bold"),
+        )
+
+
+def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) -> None:
+    """Show questions with their answers and, unless ``brief``, their quotes; of what was corrected the question."""
+    from app.terminal.show import show_citations
+
+    for turn in turns:
+        line(("{}. ", turn.number, "cyan"), ("{}", turn.question, "bold"), CORRECTED if turn.replaced else "")
+        if turn.replaced:
+            continue
+        if turn.result is None:
+            line(("   {}", turn.message or turn.state, "yellow"))
+            continue
+        if turn.result.standalone != turn.question:
+            line(("   understood as: {}", turn.result.standalone, "dim"))
+        if brief:
+            line(("   {}", shortened(turn.numbered, LONGEST_SHOWN), ""))
+            continue
+        for written in turn.numbered.splitlines():
+            line(("   {}", written, ""))
+        show_citations(turn.result.citations, line)
+
+
+def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
+    """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
+    from app.conversations.export import exported_thread
+    from core.files import write_private
+
+    form = FORMS.get(path.suffix.lower())
+    if form is None:
+        raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in .md, .json or .html.")
+    text = exported_thread(kept.get(thread.id), kept.turns(thread.id), form)
+    try:
+        write_private(path, text.encode("utf-8", "replace"), new=True)
+    except FileExistsError as error:
+        raise RequestError(f"{shown(path)} is there already: name a new file.") from error
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _list(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
+    found = kept.list()
+    if options.json:
+        screen.json({"threads": [one.model_dump(mode="json") for one in found]})
+    else:
+        show_threads(found, screen.result)
+
+
+def _show(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
+    thread = find_thread(kept, options.id)
+    turns = kept.turns(thread.id)
+    if options.json:
+        screen.json(thread.model_dump(mode="json") | {"turns": [one.model_dump(mode="json") for one in turns]})
+        return
+    screen.result(("{}", thread.title, "bold"))
+    show_turns(turns, screen.result)
+
+
+def _rename(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
+    renamed = kept.rename(find_thread(kept, options.id).id, as_text(" ".join(options.name)))
+    screen.result(f"renamed: {renamed.title}")
+
+
+def _export(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
+    export_thread(kept, find_thread(kept, options.id), options.file)
+    screen.result(f"written into {shown(options.file)}")
+
+
+def _delete(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
+    thread = find_thread(kept, options.id)
+    kept.delete(thread.id)
+    screen.result(f"deleted: {thread.title}")
+
+
+ACTIONS = {"list": _list, "show": _show, "rename": _rename, "export": _export, "delete": _delete}

@@ -1,0 +1,83 @@
+"""``worker``: read the files that wait to be indexed into a library in PostgreSQL, beside other machines."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+from app.libraries import open_library
+from app.settings import load_settings
+from app.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from core.errors import RequestError
+    from retrieval.library.library import Library
+    from retrieval.sync_report import Progress
+
+PAUSE = 1.0  # seconds until an empty queue is looked at again
+OWN = "library"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of ``worker``."""
+    parser.add_argument(
+        "--library",
+        default=OWN,
+        metavar="NAME",
+        help="read for this library: library, or shared, of a server with tokens",
+    )
+    parser.add_argument("--once", action="store_true", help="end when no file waits")
+
+
+def worker(options: argparse.Namespace) -> int:
+    """Read until a signal ends it; what is not finished then goes to another worker at once."""
+    screen = Screen(quiet=options.quiet)
+    signal.signal(signal.SIGTERM, _end)
+    with open_library(options.library, load_settings(), screen) as library:
+        library.require_queue()
+        try:
+            while read(library, screen) or not options.once:
+                time.sleep(PAUSE)
+        except KeyboardInterrupt:
+            screen.remark("ended; what was not finished goes to another worker.")
+    return 0
+
+
+def read(library: Library, screen: Screen) -> int:
+    """Read what waits, and return how many files that were."""
+    with screen.indexing() as progress:
+        done = work(library, screen, progress)
+    if done:
+        screen.remark(f"{done:,} files read; waiting for more")
+    return done
+
+
+def work(library: Library, screen: Screen, progress: Progress) -> int:
+    """Read until no file is free."""
+    from retrieval.library.queued_sync import worker_name
+    from retrieval.library.worker import Worker
+    from retrieval.sync_report import Advance
+
+    told: set[str] = set()
+
+    def tell(error: RequestError) -> None:
+        if str(error) not in told:
+            screen.note(f"{error} It is tried again.")
+        told.add(str(error))
+
+    queue = library.require_queue()
+    began, done = time.monotonic(), 0
+    with Worker(library.store, queue, library.settings, worker_name(), unreachable=tell) as reader:
+        while taken := reader.step():
+            done += taken
+            total = done + queue.waiting(everywhere=True)
+            progress(Advance(done, total, reader.passages, time.monotonic() - began, reader.last))
+    return done
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(0)

@@ -1,0 +1,221 @@
+"""Answer the questions of threads: one at a time in each, with checkpoints, going on where a crash cut one off."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.conversations.checkpoints import answered, can_resume
+from app.conversations.thread import LeaseLostError, State, ThreadBusyError, ThreadTurn
+from app.front_door import question_after
+from app.results.events import Finished
+from app.terminal.show import numbered_answer
+from core.background import stream_in_background
+from core.errors import RequestError, SelfRAGError
+from core.text import clean
+from models.redaction import Secrets
+from run.context import Context
+from run.initial_state import require_question, require_standalone
+
+if TYPE_CHECKING:
+    from app.conversations.tables import Lock, ThreadTables
+    from app.front_door import SelfRAG
+    from app.results.events import Event
+    from app.results.result import Result
+    from run.state import SelfRAGState
+
+log = logging.getLogger("selfrag.threads")
+INTERNAL = "This version failed over the question: ask it again."
+
+
+@dataclass(frozen=True)
+class NotKept:
+    """The result that follows could not be kept, and why."""
+
+    message: str
+
+
+class ThreadAnswers:
+    """Answers the questions of threads; ``leave`` before a process ends, so that they go on in the next one.
+
+    ``docs`` are the files and folders that are asked instead of the library: a question that was cut off goes on only
+    where the same are asked.
+    """
+
+    def __init__(self, threads: ThreadTables, docs: Sequence[str] = ()) -> None:
+        self.threads = threads
+        self._docs = list(docs)
+        self._locks: dict[str, Lock] = {}
+        self._not_kept: dict[str, tuple[ThreadTurn, Result, str]] = {}  # by thread
+        self._leaving = False
+        self._left: set[str] = set()
+
+    def begin(
+        self,
+        thread: str,
+        question: str,
+        context: Context | None = None,
+        *,
+        owner: str = "",
+        standalone: str | None = None,
+        replaces: str | None = None,
+    ) -> ThreadTurn:
+        """Add a question to a thread, which is then this process's to answer: give the turn to `astream` or `cancel`.
+
+        ``standalone`` is what the question means, as a person says, and ``replaces`` the run of the last turn, if the
+        question corrects it. A question that a crash cut off before is cancelled. Raises `RequestError` for a question
+        that cannot be asked, `UnknownThreadError`, `ThreadBusyError`, `NotLastTurnError` and `ThreadStorageError`.
+        """
+        require_question(question)
+        standalone = require_standalone(standalone)
+        self.threads.get(thread, owner)
+        lock = self.threads.lock(thread)
+        try:
+            if not_kept := self._not_kept.get(thread):
+                self.threads.finish(*not_kept)
+                del self._not_kept[thread]
+            options = context.model_dump(mode="json", exclude_unset=True) if context else {}
+            turn = self.threads.begin(
+                thread,
+                question,
+                owner,
+                standalone=standalone,
+                options=options,
+                docs=self._docs,
+                replaces=replaces,
+            )
+        except BaseException:
+            lock.release()
+            raise
+        self._locks[turn.run] = lock
+        return turn
+
+    def unfinished(self, thread: str | None = None) -> list[tuple[str, ThreadTurn]]:
+        """Return the questions, of all threads or of one, that were cut off, each with its owner."""
+        found = []
+        for owner, turn in self.threads.unfinished():
+            if thread in (None, turn.thread) and turn.docs == self._docs:
+                with suppress(ThreadBusyError), self.threads.lock(turn.thread):
+                    found.append((owner, turn))
+        return found
+
+    def claim(self, turn: ThreadTurn, owner: str = "") -> None:
+        """Make a question that was cut off this process's to answer.
+
+        Raises `ThreadBusyError` if another process does so, or has done so meanwhile.
+        """
+        if turn.run in self._locks:
+            return
+        lock = self.threads.lock(turn.thread)
+        try:
+            if self.threads.turn(turn.run, owner).state != "unfinished":
+                raise ThreadBusyError
+        except BaseException:
+            lock.release()
+            raise
+        self._locks[turn.run] = lock
+
+    def stream(
+        self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
+    ) -> Generator[Event | NotKept, None, None]:
+        """As `astream`, for synchronous callers. Closing the iterator cancels the question."""
+        return stream_in_background(self.astream(rag, turn, owner, tokens=tokens))
+
+    async def astream(
+        self, rag: SelfRAG, turn: ThreadTurn, owner: str = "", *, tokens: bool = True
+    ) -> AsyncGenerator[Event | NotKept, None]:
+        """Answer a question that was begun, or go on with one that was cut off, event by event.
+
+        The result is kept before `Finished` is yielded; where it cannot be kept, `NotKept` comes first. Closing the
+        generator cancels the question, unless the process is leaving. Raises `ThreadBusyError`, `LeaseLostError` where
+        another process goes on with it, and what `SelfRAG` raises; the turn has failed then.
+        """
+        self.claim(turn, owner)
+        try:
+            finished: Finished | None = None
+            async with aclosing(self._answer(rag, turn, owner, tokens=tokens)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        finished = event
+                    else:
+                        yield event
+            if finished is None:
+                raise RuntimeError("the graph ended without a result")
+            not_kept = await self._keep(turn, finished)
+        except LeaseLostError:
+            raise
+        except Exception as error:
+            if not isinstance(error, SelfRAGError):
+                log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
+            self._end(turn, "failed", str(error) if isinstance(error, SelfRAGError) else INTERNAL)
+            raise
+        except BaseException:  # it was closed, or its task cancelled
+            if not self._leaves(turn.run):
+                self._end(turn, "cancelled")
+            raise
+        finally:
+            self._release(turn)
+        if not_kept:
+            yield not_kept
+        yield finished
+
+    def cancel(self, turn: ThreadTurn) -> None:
+        """End a question that was begun and is not being answered, unless the process is leaving."""
+        if turn.run in self._locks:
+            if not self._leaves(turn.run):
+                self._end(turn, "cancelled")
+            self._release(turn)
+
+    def leave(self, run: str | None = None) -> None:
+        """Leave a question, or all that are closed from now on, unfinished to another process."""
+        if run is None:
+            self._leaving = True
+        elif run in self._locks:
+            self._left.add(run)
+
+    def _leaves(self, run: str) -> bool:
+        return self._leaving or run in self._left
+
+    async def _answer(self, rag: SelfRAG, turn: ThreadTurn, owner: str, *, tokens: bool) -> AsyncGenerator[Event, None]:
+        context = Context.model_validate(turn.options) if turn.options else None
+        conversation = await asyncio.to_thread(self.threads.conversation, turn.thread, owner, before=turn.number)
+        asked: SelfRAGState | None = question_after(turn.question, conversation, turn.given_standalone)
+        if await asyncio.to_thread(self.threads.has_checkpoints, turn.run):
+            async with self.threads.checkpointer(turn) as saver:
+                if saver and await can_resume(rag, saver, turn.run):
+                    asked = None
+            if asked:
+                await asyncio.to_thread(self.threads.remove_checkpoints, turn.run)
+        async with (
+            self.threads.checkpointer(turn) as saver,
+            aclosing(answered(rag, saver, turn.run, asked, context, tokens=tokens)) as events,
+        ):
+            async for event in events:
+                yield event
+
+    async def _keep(self, turn: ThreadTurn, finished: Finished) -> NotKept | None:
+        """Keep the result, or say why that fails; it is then kept before the next question, or at the next start."""
+        answered = (turn, finished.result, numbered_answer(finished.state))
+        try:
+            await asyncio.to_thread(self.threads.finish, *answered)
+        except RequestError as error:
+            log.warning("%s", error)
+            self._not_kept[turn.thread] = answered
+            return NotKept(str(error))
+        return None
+
+    def _end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
+        try:
+            self.threads.end(turn, state, message)
+        except (RequestError, LeaseLostError) as error:
+            log.warning("%s", error)
+
+    def _release(self, turn: ThreadTurn) -> None:
+        self._left.discard(turn.run)
+        if lock := self._locks.pop(turn.run, None):
+            lock.release()

@@ -1,0 +1,130 @@
+"""Checkpoints of questions, by which one that was cut off goes on; what is wrong with them stops no question."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import aiosqlite
+from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from app.results.events import ResumedNodes
+from core.text import one_line, shown
+from retrieval.index.sqlite_files import create_private
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from app.front_door import SelfRAG
+    from app.results.events import Event
+    from graph.builder import SelfRAGGraph
+    from run.context import Context
+    from run.state import SelfRAGState
+
+log = logging.getLogger("selfrag.threads")
+# Plain values only: checkpoints are read without unpickling, and without importing what they name.
+PLAIN = JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None)
+
+
+class ForgivingSaver(BaseCheckpointSaver[str]):
+    """Lets a question go on without checkpoints where one of ``errors`` keeps them from being written.
+
+    To be mixed in before a checkpointer of LangGraph's.
+    """
+
+    errors: ClassVar[tuple[type[Exception], ...]]
+    closed = False  # or of no use any more: nothing is written then
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """As LangGraph's, or nothing."""
+        if not self.closed:
+            try:
+                return await super().aput(config, checkpoint, metadata, new_versions)
+            except self.errors as error:
+                self._fail(error)
+        return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """As LangGraph's, or nothing."""
+        if not self.closed:
+            try:
+                await super().aput_writes(config, writes, task_id, task_path)
+            except self.errors as error:
+                self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        log.warning("checkpoints cannot be written (%s): a crash would now cost what the question has paid", error)
+
+
+class SqliteSaver(ForgivingSaver, AsyncSqliteSaver):
+    """The checkpoints of one question in a file of their own."""
+
+    errors = (sqlite3.Error,)
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncGenerator[SqliteSaver | None, None]:
+    """Open the file of a question's checkpoints; None if that cannot be done."""
+    async with AsyncExitStack() as stack:
+        saver: SqliteSaver | None = None
+        try:
+            create_private(path)
+            saver = SqliteSaver(await stack.enter_async_context(aiosqlite.connect(path)), serde=PLAIN)
+            await saver.setup()
+        except (sqlite3.Error, OSError) as error:
+            log.warning("%s cannot be opened: %s", shown(path), error)
+            saver = None
+        try:
+            yield saver
+        finally:
+            if saver:  # what a cancelled node was writing fails
+                saver.closed = True
+
+
+async def answered(
+    rag: SelfRAG,
+    saver: BaseCheckpointSaver[str] | None,
+    run: str,
+    asked: SelfRAGState | None,
+    context: Context | None,
+    *,
+    tokens: bool,
+) -> AsyncGenerator[Event, None]:
+    """Answer a question event by event with checkpoints; with None go on from the last one of the run."""
+    if saver:
+        config: RunnableConfig = {"configurable": {"thread_id": run}}
+        stream = rag.with_checkpointer(saver).astream_state(asked, context, config, tokens=tokens)
+    else:
+        stream = rag.astream_state(asked, context, tokens=tokens)
+    async with aclosing(stream) as events:
+        async for event in events:
+            yield event
+
+
+async def can_resume(rag: SelfRAG, saver: BaseCheckpointSaver[str], run: str) -> bool:
+    """Tell whether the last checkpoint of a run can be read, and this version's graph leads on from it, or ended."""
+    graph: SelfRAGGraph = rag.with_checkpointer(saver).graph
+    try:
+        snapshot = await graph.aget_state({"configurable": {"thread_id": run}})
+        list(ResumedNodes.of(snapshot).events())
+        return bool(snapshot.tasks or snapshot.values.get("outcome"))
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the question can be begun anew
+        log.warning("a checkpoint cannot be read, and its question is begun anew: %s", one_line(str(error)))
+        return False

@@ -1,0 +1,55 @@
+"""Where threads are kept: in the database that holds the libraries, or else in a folder beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from app.conversations.feedback import FeedbackFolder, FeedbackStore
+from core.errors import RequestError
+from retrieval.library.library import names_database
+
+if TYPE_CHECKING:
+    from app.conversations.tables import ThreadTables
+    from app.settings import Settings
+
+
+def open_threads(settings: Settings, store: str | None = None, *, expire: bool = True) -> ThreadTables:
+    """Open the threads of ``store``, or else of the settings' one; unless ``expire`` is False old ones are deleted.
+
+    Raises `ThreadStorageError`, and for a database `RequestError` and `StoreUnavailable`.
+    """
+    url, keep_days = store or settings.selfrag_store, settings.selfrag_keep_days if expire else None
+    if not names_database(url):
+        from app.conversations.store import Threads
+
+        return Threads(settings.threads_folder, keep_days=keep_days)
+    try:
+        from app.conversations.postgres.threads import SharedThreads
+    except ImportError as error:
+        raise RequestError(
+            f"SELFRAG_STORE names PostgreSQL, which needs {error.name}: run pip install -r requirements-postgres.txt."
+        ) from error
+    return SharedThreads(url, keep_days=keep_days)
+
+
+@contextmanager
+def opened_feedback(settings: Settings) -> Iterator[FeedbackStore]:
+    """Open what people said of answers, without their threads where it is in a folder."""
+    if not names_database(settings.selfrag_store):
+        yield FeedbackFolder(settings.feedback_folder)
+        return
+    with closing(open_threads(settings, expire=False)) as threads:
+        yield open_feedback(settings, threads)
+
+
+def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:
+    """Open what people said of answers: in the database of the threads, or else in a folder."""
+    if threads is not None and names_database(settings.selfrag_store):
+        from app.conversations.postgres.feedback import SharedFeedback
+        from app.conversations.postgres.threads import SharedThreads
+
+        if isinstance(threads, SharedThreads):
+            return SharedFeedback(threads.database)
+    return FeedbackFolder(settings.feedback_folder)

@@ -1,0 +1,130 @@
+"""Who answers what: leases of processes, which others take over when a process was silent for too long."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from typing import Any
+
+from app.conversations.postgres.database import SharedDatabase
+from app.conversations.tables import Writer
+from app.conversations.thread import LeaseLostError, ThreadBusyError
+from core.errors import RequestError
+
+LEASE_SECONDS = 10.0  # of silence after which what a process holds is anybody's
+BEATS = 5  # signs of life in that time
+log = logging.getLogger("selfrag.threads")
+SEEN = """
+INSERT INTO processes VALUES (%s, clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET seen = excluded.seen
+"""
+# Whether the process of a lease is alive; to be completed with the seconds of silence that it may have.
+ALIVE = """
+EXISTS (
+    SELECT 1 FROM processes
+    WHERE processes.name = leases.process AND seen > clock_timestamp() - make_interval(secs => %(silence)s)
+)
+"""
+TAKE = f"""
+INSERT INTO leases VALUES (%(name)s, %(process)s, nextval('lease_tokens'))
+ON CONFLICT (name) DO UPDATE SET process = excluded.process, token = excluded.token WHERE NOT {ALIVE}
+RETURNING token
+"""  # noqa: S608 - of constants
+RELEASE = "DELETE FROM leases WHERE name = %s AND token = %s"
+# A row that is shared cannot be taken over before the transaction ends.
+HELD = "SELECT 1 FROM leases WHERE name = %s AND process = %s AND token = %s FOR SHARE"
+
+
+class Lease:
+    """Something that only this process may do; a context manager that releases it."""
+
+    def __init__(self, leases: Leases, name: str, token: int) -> None:
+        self.name = name
+        self.token = token
+        self._leases = leases
+
+    def require(self, database: Writer) -> None:
+        """Raise `LeaseLostError` if it was taken over; until the transaction ends nobody can."""
+        if database.execute(HELD, (self.name, self._leases.process, self.token)).fetchone() is None:
+            raise LeaseLostError
+
+    def release(self) -> None:
+        """Let others have it at once."""
+        self._leases.release(self)
+
+    def forget(self) -> None:
+        """Hold it no more, without a word to the database: another process has it, or a transaction deleted it."""
+        self._leases.forget(self)
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class Leases:
+    """The leases of this process, which a thread keeps alive while there are any, or until `close`."""
+
+    def __init__(self, database: SharedDatabase, silence: float = LEASE_SECONDS) -> None:
+        self.process = secrets.token_hex(8)
+        self.silence = silence
+        self._database = database
+        self._held: set[int] = set()
+        self._changing = threading.Lock()  # so that a lease just taken is not thought to be forgotten
+        self._closing = threading.Event()
+        self._beating: threading.Thread | None = None
+
+    def take(self, name: str) -> Lease:
+        """Take a lease. Raises `ThreadBusyError` if a process that is alive has it, this one too."""
+        self._start()
+        with self._changing, self._database.transaction() as connection:
+            connection.execute(SEEN, (self.process,))
+            given = {"name": name, "process": self.process, "silence": self.silence}
+            row = connection.execute(TAKE.encode(), given).fetchone()
+            if row is None:
+                raise ThreadBusyError
+            self._held.add(row[0])
+        return Lease(self, name, row[0])
+
+    def release(self, lease: Lease) -> None:
+        """Let others have a lease at once; where the database cannot be reached, as soon as it can."""
+        self.forget(lease)
+        try:
+            with self._database.transaction() as connection:
+                connection.execute(RELEASE, (lease.name, lease.token))
+        except RequestError as error:
+            log.warning("%s", error)
+
+    def forget(self, lease: Lease) -> None:
+        """Hold a lease no more, which is released or lost."""
+        self._held.discard(lease.token)
+
+    def close(self) -> None:
+        """Let others have all that this process holds."""
+        self._closing.set()
+        if self._beating:
+            self._beating.join()
+        try:
+            with self._database.transaction() as connection:
+                connection.execute("DELETE FROM leases WHERE process = %s", (self.process,))
+                connection.execute("DELETE FROM processes WHERE name = %s", (self.process,))
+        except RequestError as error:
+            log.warning("%s", error)
+
+    def _start(self) -> None:
+        with self._changing:
+            if self._beating is None:
+                self._beating = threading.Thread(target=self._beat, name="leases", daemon=True)
+                self._beating.start()
+
+    def _beat(self) -> None:
+        while not self._closing.wait(self.silence / BEATS):
+            try:
+                with self._changing, self._database.transaction() as connection:
+                    connection.execute(SEEN, (self.process,))
+                    given: tuple[Any, ...] = (self.process, list(self._held))
+                    connection.execute("DELETE FROM leases WHERE process = %s AND token <> ALL(%s)", given)
+            except RequestError as error:
+                log.warning("%s", error)

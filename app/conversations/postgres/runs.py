@@ -1,0 +1,189 @@
+"""Runs of all servers over one database, with their events, in tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from psycopg.rows import class_row
+
+from app.conversations.postgres.checkpoints import REMOVE, SharedSaver
+from app.conversations.postgres.database import Marked, SharedDatabase
+from app.conversations.postgres.leases import ALIVE, RELEASE, Lease, Leases
+from core.text import as_json, clean
+
+KEPT_HOURS = 24  # of an ended run of a thread, whose turn keeps its answer
+MOST_KEPT = 100  # ended runs of one owner that are in no thread
+NEW = """
+INSERT INTO runs (id, owner, kind, question, asked, began, outlives) VALUES (%s, %s, %s, %s, %s, %s, %s)
+"""
+ROW = """
+SELECT id, owner, kind, thread, question, asked, began::timestamptz AS began, outlives, state, outcome, message,
+    cancelled, (SELECT count(*) FROM events WHERE run = id) AS events
+FROM runs
+"""
+# A run of a thread whose turn is being begun, or that a chat answers, has the thread's lease alone.
+ORPHANS = f"""
+{ROW} WHERE state = 'unfinished' AND owner = ANY(%(owners)s) AND NOT EXISTS (
+    SELECT 1 FROM leases WHERE name IN ('run ' || runs.id, 'thread ' || runs.thread) AND {ALIVE}
+) ORDER BY runs.began LIMIT %(most)s
+"""  # noqa: S608 - of constants
+EVENTS = """
+SELECT events.run, number, kind, data FROM unnest(%s::text[], %s::bigint[]) AS known (run, last)
+JOIN events ON events.run = known.run AND number > last ORDER BY events.run, number LIMIT 5000
+"""
+STOPPED = """
+SELECT id, leases.name IS NULL FROM unnest(%s::text[], %s::bigint[]) AS held (run, token)
+JOIN runs ON id = run LEFT JOIN leases ON leases.name = 'run ' || id AND leases.token = held.token
+WHERE cancelled OR leases.name IS NULL
+"""
+END = """
+UPDATE runs SET state = %s, outcome = %s, message = %s, ended = clock_timestamp() WHERE id = %s
+"""
+OLD = """
+DELETE FROM runs WHERE state <> 'unfinished' AND id IN (
+    SELECT id FROM (
+        SELECT id, thread, ended, row_number() OVER (PARTITION BY owner, thread IS NULL ORDER BY began DESC) AS place
+        FROM runs
+    ) AS placed
+    WHERE CASE WHEN thread IS NULL THEN place > %s ELSE ended < clock_timestamp() - make_interval(hours => %s) END
+)
+"""
+
+
+class KeptEvent(NamedTuple):
+    """An event as it is kept."""
+
+    run: str
+    number: int
+    kind: str
+    data: dict[str, Any]
+
+
+class Ending(NamedTuple):
+    """How a run ended."""
+
+    state: str
+    outcome: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run as it is kept; ``events`` counts them, and ``asked`` is the JSON that it was asked with."""
+
+    id: str
+    owner: str
+    kind: str
+    thread: str | None
+    question: str
+    asked: str
+    began: datetime
+    outlives: bool
+    state: str = "unfinished"
+    outcome: str | None = None
+    message: str | None = None
+    cancelled: bool = False
+    events: int = 0
+
+
+class RunTable:
+    """The runs of all servers; each is answered by the process that has its lease."""
+
+    def __init__(self, database: SharedDatabase, leases: Leases) -> None:
+        self._database = database
+        self._leases = leases
+
+    def begin(self, run: KeptRun) -> Lease:
+        """Keep a new run, which is then this process's to answer."""
+        lease = self.take(run.id)
+        try:
+            with self._database.transaction() as connection:
+                given = (run.id, run.owner, run.kind, clean(run.question), run.asked, run.began.isoformat())
+                connection.execute(NEW, (*given, run.outlives))
+        except BaseException:
+            lease.release()
+            raise
+        return lease
+
+    def take(self, id_: str) -> Lease:
+        """Take a run. Raises `ThreadBusyError` if a process that is alive has it."""
+        return self._leases.take(f"run {id_}")
+
+    def append(self, id_: str, lease: Lease, events: Sequence[KeptEvent], ending: Ending | None) -> None:
+        """Keep events; with the last, how the run ended, which releases it.
+
+        Raises `LeaseLostError` if another process has it.
+        """
+        with self._database.transaction() as connection:
+            lease.require(Marked(connection))
+            rows = [(id_, one.number, one.kind, as_json(one.data)) for one in events]
+            connection.cursor().executemany("INSERT INTO events VALUES (%s, %s, %s, %s)", rows)
+            if ending:
+                connection.execute(END, (ending.state, ending.outcome, ending.message and clean(ending.message), id_))
+                for statement in REMOVE:
+                    connection.execute(statement.encode(), ([id_],))
+                connection.execute(RELEASE, (lease.name, lease.token))
+        if ending:
+            lease.forget()
+
+    def get(self, id_: str, owner: str) -> KeptRun | None:
+        """Return a run of the owner's."""
+        return next(iter(self._rows(f"{ROW} WHERE id = %s AND owner = %s", (id_, owner))), None)
+
+    def last(self, owner: str) -> list[KeptRun]:
+        """Return the owner's last runs, the newest first."""
+        return self._rows(f"{ROW} WHERE owner = %s ORDER BY runs.began DESC LIMIT %s", (owner, MOST_KEPT))
+
+    def orphans(self, owners: Sequence[str], most: int) -> list[KeptRun]:
+        """Return unfinished runs that no process has, the oldest first."""
+        given = {"owners": list(owners), "most": most, "silence": self._leases.silence}
+        return self._rows(ORPHANS, given)
+
+    def events(self, known: Mapping[str, int]) -> list[KeptEvent]:
+        """Return the events of runs after the number that is known of each, a few thousand at a time."""
+        with self._database.transaction() as connection:
+            rows = connection.execute(EVENTS, (list(known), list(known.values()))).fetchall()
+        return [KeptEvent(run, number, kind, json.loads(data)) for run, number, kind, data in rows]
+
+    def cancel(self, id_: str) -> None:
+        """Ask the process that answers a run to end it."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE runs SET cancelled = true WHERE id = %s AND state = 'unfinished'", (id_,))
+
+    def cancel_thread(self, thread: str) -> bool:
+        """Ask for the end of what runs in a thread; tell whether anything does."""
+        with self._database.transaction() as connection:
+            found = connection.execute(
+                "UPDATE runs SET cancelled = true WHERE thread = %s AND state = 'unfinished' RETURNING id", (thread,)
+            )
+            return found.fetchone() is not None
+
+    def stopped(self, held: Mapping[str, Lease]) -> tuple[list[str], list[str]]:
+        """Return those of the runs that this process has which are to be ended, and those that another has now."""
+        with self._database.transaction() as connection:
+            rows = connection.execute(STOPPED, (list(held), [one.token for one in held.values()])).fetchall()
+        return [id_ for id_, lost in rows if not lost], [id_ for id_, lost in rows if lost]
+
+    def saver(self, lease: Lease) -> SharedSaver:
+        """Return the checkpoints of a run whose lease this process has."""
+        return SharedSaver(self._database, lease)
+
+    def expire(self) -> None:
+        """Forget old runs, and processes that are long dead."""
+        with self._database.transaction() as connection:
+            connection.execute(OLD, (MOST_KEPT, KEPT_HOURS))
+            connection.execute("DELETE FROM processes WHERE seen < clock_timestamp() - make_interval(days => 1)")
+            connection.execute("DELETE FROM leases WHERE process NOT IN (SELECT name FROM processes)")
+
+    def reachable(self) -> None:
+        """Raise `RequestError` if the database cannot be reached."""
+        with self._database.transaction():
+            pass
+
+    def _rows(self, query: str, given: Sequence[Any] | Mapping[str, Any]) -> list[KeptRun]:
+        with self._database.transaction() as connection, connection.cursor(row_factory=class_row(KeptRun)) as cursor:
+            return cursor.execute(query.encode(), given).fetchall()

@@ -1,0 +1,112 @@
+"""Threads that all servers over one database share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+from app.conversations.postgres.checkpoints import REMOVE, SharedSaver
+from app.conversations.postgres.database import Marked, SharedDatabase
+from app.conversations.postgres.leases import LEASE_SECONDS, Lease, Leases
+from app.conversations.tables import Rows, ThreadTables, Writer
+from app.conversations.thread import ThreadTurn
+
+NEW_RUN = """
+INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives)
+VALUES (%s, %s, 'question', %s, %s, '', %s, true)
+"""
+# Of turns that have ended, and of runs that no turn and no client waits for.
+UNUSED = """
+SELECT DISTINCT thread_id FROM checkpoints WHERE NOT EXISTS (
+    SELECT 1 FROM turns WHERE run = thread_id AND state = 'unfinished'
+) AND NOT EXISTS (SELECT 1 FROM runs WHERE id = thread_id AND state = 'unfinished')
+"""
+
+
+class SharedThreads(ThreadTables):
+    """The threads of all owners in PostgreSQL; a process holds what it answers by leases."""
+
+    def __init__(self, url: str, *, keep_days: int | None = None, silence: float = LEASE_SECONDS) -> None:
+        """Connect, and make or migrate the tables; delete what was not changed for ``keep_days``.
+
+        What a process holds is anybody's after ``silence`` seconds without a sign of life. Raises `RequestError` and
+        `StoreUnavailable`.
+        """
+        self.keep_days = keep_days
+        self.database = SharedDatabase(url)
+        self.leases = Leases(self.database, silence)
+        self._leased: dict[str, Lease] = {}  # by thread
+        try:
+            self.expire()
+        except BaseException:
+            self.database.close()
+            raise
+
+    def close(self) -> None:
+        """Let others have what this process held, and close the connections."""
+        self.leases.close()
+        self.database.close()
+
+    def lock(self, id_: str) -> Lease:
+        """Take the lease of a thread. Raises `ThreadBusyError` if a process that is alive has it."""
+        lease = self._leased[id_] = self.leases.take(lease_of(id_))
+        return lease
+
+    def lease(self, id_: str) -> Lease:
+        """Return the lease of a thread that this process took last."""
+        return self._leased[id_]
+
+    def has_checkpoints(self, run: str) -> bool:
+        """Tell whether a run has checkpoints."""
+        with self.database.transaction() as connection:
+            found = connection.execute("SELECT 1 FROM checkpoints WHERE thread_id = %s LIMIT 1", (run,))
+            return found.fetchone() is not None
+
+    @asynccontextmanager
+    async def checkpointer(self, turn: ThreadTurn) -> AsyncGenerator[SharedSaver | None, None]:
+        """Open the checkpoints of a turn whose thread is held."""
+        saver = SharedSaver(self.database, self.lease(turn.thread))
+        try:
+            yield saver
+        finally:
+            saver.closed = True
+
+    def remove_checkpoints(self, run: str) -> None:
+        """Remove the checkpoints of a run, if there are any."""
+        self._remove([run])
+
+    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
+        if lease := self._leased.get(turn.thread):
+            lease.require(database)
+
+    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
+        if not turn.docs:  # which servers do not ask
+            row = (turn.run, owner, turn.thread, turn.question, turn.began.isoformat())
+            database.execute(NEW_RUN, row)
+
+    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+        self._leased.pop(id_, None)
+
+    def _clean_up(self) -> None:
+        with self.database.transaction() as connection:
+            unused = [row[0] for row in connection.execute(UNUSED).fetchall()]
+        self._remove(unused)
+
+    def _remove(self, runs: Sequence[str]) -> None:
+        with self.database.transaction() as connection:
+            for statement in REMOVE:
+                connection.execute(statement.encode(), (list(runs),))
+
+    def _read(self, statement: str, *values: object) -> Rows:
+        with self.database.transaction() as connection:
+            return Marked(connection).execute(statement, values).fetchall()  # type: ignore[no-any-return]
+
+    @contextmanager
+    def _writing(self) -> Iterator[Writer]:
+        with self.database.transaction() as connection:
+            yield Marked(connection)
+
+
+def lease_of(thread: str) -> str:
+    """Return the name of the lease of a thread."""
+    return f"thread {thread}"

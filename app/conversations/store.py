@@ -1,0 +1,208 @@
+"""Keep threads and their turns in one SQLite file, for several threads and processes at once."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from app.conversations.checkpoints import SqliteSaver, opened
+from app.conversations.tables import Lock, Rows, ThreadTables, Writer
+from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
+from core.files import FILE_MODE, make_private_folder
+from core.text import shown
+from retrieval.index.sqlite_files import BUSY_CODES, DAMAGE_CODES, code_of, connect, create_private
+
+FORMAT = 1
+NAME = "threads.sqlite"
+WAIT = 10.0  # seconds for another process that writes
+COMPANIONS = ("", "-wal", "-shm", "-journal")
+TABLES = """
+CREATE TABLE threads (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    title TEXT NOT NULL,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL
+);
+CREATE INDEX threads_of_owner ON threads (owner, updated);
+CREATE TABLE turns (
+    run TEXT PRIMARY KEY,
+    thread TEXT NOT NULL REFERENCES threads (id),
+    number INTEGER NOT NULL,
+    question TEXT NOT NULL,
+    given_standalone TEXT,
+    options TEXT NOT NULL,
+    docs TEXT NOT NULL,
+    began TEXT NOT NULL,
+    state TEXT NOT NULL,
+    message TEXT,
+    replaces TEXT,
+    replaced INTEGER NOT NULL DEFAULT 0,
+    numbered TEXT NOT NULL DEFAULT '',
+    result TEXT,
+    UNIQUE (thread, number)
+);
+CREATE INDEX turns_by_state ON turns (state);
+"""
+
+
+class Threads(ThreadTables):
+    """The threads of all owners, in ``folder``."""
+
+    def __init__(self, folder: Path, *, keep_days: int | None = None) -> None:
+        """Open or create the store; delete what was not changed for ``keep_days``.
+
+        Raises `ThreadStorageError` if it cannot be read or written, is damaged, or is of a newer version.
+        """
+        self._folder = folder
+        self.keep_days = keep_days
+        self._using = threading.RLock()
+        with self._translated():
+            for private in (folder, folder / "checkpoints", folder / "locks"):
+                make_private_folder(private)
+            create_private(folder / NAME)
+            self._connection = connect(folder / NAME, seconds=WAIT)
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+        self.expire()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._using:
+            self._connection.close()
+
+    def delete(self, id_: str, owner: str = "") -> None:
+        """As `ThreadTables.delete`; nothing of it stays in the file's log either."""
+        super().delete(id_, owner)
+        self._truncate_log()
+
+    def expire(self) -> None:
+        """As `ThreadTables.expire`; nothing of it stays in the file's log either."""
+        super().expire()
+        if self.keep_days is not None:
+            self._truncate_log()
+
+    def lock(self, id_: str) -> Lock:
+        """Take the lock of a thread, which this process holds until it is released or ends.
+
+        Raises `ThreadBusyError` if it is taken.
+        """
+        lock = FileLock(self._lock_file(id_), mode=FILE_MODE, thread_local=False)
+        with self._translated():
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise ThreadBusyError from error
+        return lock
+
+    def has_checkpoints(self, run: str) -> bool:
+        """Tell whether a run has checkpoints."""
+        return self.checkpoints(run).exists()
+
+    @asynccontextmanager
+    async def checkpointer(self, turn: ThreadTurn) -> AsyncGenerator[SqliteSaver | None, None]:
+        """Open the file of a turn's checkpoints; None if that cannot be done."""
+        async with opened(self.checkpoints(turn.run)) as saver:
+            yield saver
+
+    def checkpoints(self, run: str) -> Path:
+        """Return the path of the file of a run's checkpoints."""
+        return self._folder / "checkpoints" / f"{run}.sqlite"
+
+    def remove_checkpoints(self, run: str) -> None:
+        """Remove the checkpoints of a run, if there are any."""
+        path = self.checkpoints(run)
+        for suffix in COMPANIONS:
+            with suppress(OSError):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+    def _prepare(self) -> None:
+        """Create the tables of a new file. Raises `ThreadStorageError` for one of a newer version."""
+        database = self._connection
+        database.row_factory = sqlite3.Row
+        database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA secure_delete = ON")
+        with self._writing():
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            if version > FORMAT:
+                raise ThreadStorageError(
+                    f"The threads in {shown(self._folder)} are of a newer version: install that one, or set "
+                    "SELFRAG_HOME to another folder."
+                )
+            if version == 0:
+                for statement in TABLES.split(";"):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version = {FORMAT}")
+        database.execute("SELECT count(*) FROM threads JOIN turns ON turns.thread = threads.id LIMIT 1").fetchone()
+
+    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
+        """A file's lock is not lost."""
+
+    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
+        """All of it is in the turn."""
+
+    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+        with suppress(OSError):
+            self._lock_file(id_).unlink(missing_ok=True)
+
+    def _clean_up(self) -> None:
+        files = list((self._folder / "checkpoints").glob("*.sqlite"))  # listed first: a turn is there before its file
+        unfinished = self._unfinished_runs()
+        for path in files:
+            if path.stem not in unfinished:  # a kill came before it could be removed
+                self.remove_checkpoints(path.stem)
+
+    def _lock_file(self, id_: str) -> Path:
+        return self._folder / "locks" / f"{id_}.lock"
+
+    def _truncate_log(self) -> None:
+        """Empty the write-ahead log, which holds what was written before it was deleted."""
+        with self._using, self._translated():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _read(self, statement: str, *values: object) -> Rows:
+        with self._using, self._translated():
+            return [dict(row) for row in self._connection.execute(statement, values)]
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a transaction: committed at the end, rolled back on an exception."""
+        with self._using, self._translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a disk that is full has ended the transaction already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Raise the errors of SQLite and of the system as `ThreadStorageError`."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, OSError) as error:
+            if isinstance(error, sqlite3.ProgrammingError):
+                raise
+            code = code_of(error) if isinstance(error, sqlite3.Error) else 0
+            reason = getattr(error, "strerror", None) or str(error)
+            remedy = "make room on its disk, or make the folder writable"
+            if code in BUSY_CODES:
+                remedy = "another process writes them, so try again"
+            damaged = isinstance(error, sqlite3.Error) and (code in DAMAGE_CODES or code == sqlite3.SQLITE_ERROR)
+            if damaged:
+                remedy = f"move {NAME} away to begin without any"
+            raise ThreadStorageError(
+                f"The threads in {shown(self._folder)} {'are damaged' if damaged else 'cannot be kept or read'} "
+                f"({reason}): {remedy}."
+            ) from error

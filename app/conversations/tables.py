@@ -1,0 +1,328 @@
+"""Threads and their turns in two SQL tables, whatever database holds them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import ValidationError
+
+from app.conversations.thread import NotLastTurnError, State, Thread, ThreadBusyError, ThreadTurn, UnknownThreadError
+from app.results.result import Result
+from core.errors import RequestError
+from core.text import as_json, clean, shortened
+from core.types import Turn
+from run.initial_state import MOST_TURNS
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+LONGEST_TITLE = 80
+UNREADABLE = "The answer was kept by another version, or is damaged, and cannot be read: ask again."
+THREADS = """
+SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND replaced = 0) AS turns
+FROM threads
+"""
+THREAD_COLUMNS = ("id", "owner", "title", "created", "updated")
+TURN_COLUMNS = (
+    *("run", "thread", "number", "question", "given_standalone", "options", "docs", "began", "state", "message"),
+    *("replaces", "replaced", "numbered", "result"),
+)
+NEW_TURN = """
+INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unfinished')
+"""
+LAST = "SELECT run, number, state FROM turns WHERE thread = ? ORDER BY number DESC LIMIT 1"
+OF_OWNER = "SELECT turns.* FROM turns JOIN threads ON threads.id = turns.thread WHERE threads.owner = ?"
+# The turns that a turn replaces: the one that it corrects, and what that one was to correct.
+CORRECTED = """
+WITH RECURSIVE corrected (run) AS (
+    SELECT replaces FROM turns WHERE run = ?
+    UNION SELECT turns.replaces FROM turns JOIN corrected ON turns.run = corrected.run
+)
+"""
+BEFORE = """
+SELECT * FROM turns WHERE thread = ? AND number < ? AND state = 'finished' AND replaced = 0
+AND run NOT IN (SELECT run FROM corrected WHERE run IS NOT NULL) ORDER BY number DESC LIMIT ?
+"""
+
+# In `ThreadTables` the name ``list`` is a method's.
+AllThreads = list[Thread]
+AllTurns = list[ThreadTurn]
+OwnedTurns = list[tuple[str, ThreadTurn]]
+Conversation = list[Turn]
+Rows = list[dict[str, Any]]
+
+
+class Lock(Protocol):
+    """A thread that only its holder may answer or delete; a context manager that releases it."""
+
+    def release(self) -> None:
+        """Let others have it."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *error: Any) -> None: ...
+
+
+class Writer(Protocol):
+    """A transaction that writes."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Execute a statement with ``?`` for each value; return a cursor whose rows are read by name."""
+
+
+class ThreadTables(ABC):
+    """The threads of all owners; safe to use from several threads and processes."""
+
+    keep_days: int | None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the store."""
+
+    @abstractmethod
+    def lock(self, id_: str) -> Lock:
+        """Take a thread, which this process holds until it is released or ends. Raises `ThreadBusyError`."""
+
+    @abstractmethod
+    def has_checkpoints(self, run: str) -> bool:
+        """Tell whether a run has checkpoints."""
+
+    @abstractmethod
+    def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[BaseCheckpointSaver[str] | None]:
+        """Open the checkpoints of a turn whose thread is held; None if that cannot be done."""
+
+    @abstractmethod
+    def remove_checkpoints(self, run: str) -> None:
+        """Remove the checkpoints of a run, if there are any."""
+
+    @abstractmethod
+    def _read(self, statement: str, *values: object) -> Rows:
+        """Return the rows of a query that has ``?`` for each value."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[Writer]:
+        """Return a transaction: committed at the end, rolled back on an exception."""
+
+    @abstractmethod
+    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
+        """Raise if another process has taken the turn's thread over."""
+
+    @abstractmethod
+    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
+        """Keep what else is to be known of a turn that begins."""
+
+    @abstractmethod
+    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+        """Remove what else was kept of a thread that was deleted."""
+
+    @abstractmethod
+    def _clean_up(self) -> None:
+        """Remove the checkpoints of runs that are not unfinished, and whatever else is of no use any more."""
+
+    def create(self, owner: str = "", title: str | None = None) -> Thread:
+        """Begin a thread; one without a title gets its first question for a title."""
+        now, id_ = _now(), secrets.token_hex(8)
+        with self._writing() as database:
+            row = (id_, owner, _title(title or ""), now, now)
+            database.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
+        return self.get(id_, owner)
+
+    def list(self, owner: str = "") -> AllThreads:
+        """Return the owner's threads, the last changed first."""
+        rows = self._read(f"{THREADS} WHERE owner = ? ORDER BY updated DESC, created DESC", owner)
+        return [Thread(**row) for row in rows]
+
+    def get(self, id_: str, owner: str = "") -> Thread:
+        """Return a thread of the owner's. Raises `UnknownThreadError`."""
+        for row in self._read(f"{THREADS} WHERE id = ? AND owner = ?", id_, owner):
+            return Thread(**row)
+        raise UnknownThreadError
+
+    def turns(self, id_: str, owner: str = "") -> AllTurns:
+        """Return a thread's turns with their results, the first one first. Raises `UnknownThreadError`."""
+        return list(self.each_turn(id_, owner))
+
+    def each_turn(self, id_: str, owner: str = "") -> Iterator[ThreadTurn]:
+        """Yield a thread's turns one by one, for threads whose results are many. Raises `UnknownThreadError`."""
+        self.get(id_, owner)
+        for row in self._read("SELECT run FROM turns WHERE thread = ? ORDER BY number", id_):
+            with suppress(UnknownThreadError):  # deleted meanwhile
+                yield self.turn(row["run"], owner)
+
+    def turn(self, run: str, owner: str = "") -> ThreadTurn:
+        """Return the turn of a run. Raises `UnknownThreadError`."""
+        for row in self._read(f"{OF_OWNER} AND turns.run = ?", owner, run):
+            return _turn_of(row)
+        raise UnknownThreadError
+
+    def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Conversation:
+        """Return the turns that a question is asked after, oldest first: the last that are finished and not replaced.
+
+        ``before`` is the question's number, if it is in the thread already: what it corrects does not count.
+        """
+        self.get(id_, owner)
+        asked = self._read("SELECT run FROM turns WHERE thread = ? AND number = ?", id_, before)
+        run = asked[0]["run"] if asked else None
+        rows = self._read(CORRECTED + BEFORE, run, id_, before or sys.maxsize, MOST_TURNS)
+        return [turn.result.turn() for turn in map(_turn_of, reversed(rows)) if turn.result]
+
+    def rename(self, id_: str, title: str, owner: str = "") -> Thread:
+        """Give a thread another title, of which the first 80 characters are kept. Raises `UnknownThreadError`."""
+        if not (title := _title(title)):
+            raise RequestError("The title is empty: give the thread a name.")
+        self.get(id_, owner)
+        with self._writing() as database:
+            database.execute("UPDATE threads SET title = ?, updated = ? WHERE id = ?", (title, _now(), id_))
+        return self.get(id_, owner)
+
+    def delete(self, id_: str, owner: str = "") -> None:
+        """Delete a thread for good, with its checkpoints.
+
+        Raises `UnknownThreadError`, and `ThreadBusyError` while it is being answered.
+        """
+        self.get(id_, owner)
+        with self.lock(id_):
+            self._delete(id_)
+
+    def expire(self) -> None:
+        """Delete for good what was not changed for ``keep_days``, but nothing that is being answered."""
+        if self.keep_days is not None:
+            last = (datetime.now(UTC) - timedelta(days=self.keep_days)).isoformat()
+            for row in self._read("SELECT id FROM threads WHERE updated < ?", last):
+                with suppress(ThreadBusyError), self.lock(row["id"]):
+                    self._delete(row["id"])
+        self._clean_up()
+
+    def begin(
+        self,
+        id_: str,
+        question: str,
+        owner: str = "",
+        *,
+        standalone: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        docs: Sequence[str] = (),
+        replaces: str | None = None,
+    ) -> ThreadTurn:
+        """Add an unfinished turn to a thread whose lock is held; one that a crash had left unfinished is cancelled.
+
+        Raises `UnknownThreadError`, and `NotLastTurnError` if ``replaces`` is not the run of the last turn.
+        """
+        thread, run, now = self.get(id_, owner), secrets.token_urlsafe(16), _now()
+        question, standalone = clean(question), standalone and clean(standalone)
+        with self._writing() as database:
+            last = database.execute(LAST, (id_,)).fetchone()
+            if replaces and (last is None or last["run"] != replaces):
+                raise NotLastTurnError
+            if last and last["state"] == "unfinished":
+                database.execute("UPDATE turns SET state = 'cancelled' WHERE run = ?", (last["run"],))
+            number = last["number"] + 1 if last else 1
+            given = (as_json(dict(options or {})), as_json(list(docs)))
+            database.execute(NEW_TURN, (run, id_, number, question, standalone, *given, now, replaces))
+            title = thread.title or _title(question)
+            database.execute("UPDATE threads SET title = ?, updated = ? WHERE id = ?", (title, now, id_))
+            turn = _turn_of(database.execute("SELECT * FROM turns WHERE run = ?", (run,)).fetchone())
+            self._begun(database, turn, owner)
+        if last:
+            self.remove_checkpoints(last["run"])
+        return turn
+
+    def finish(self, turn: ThreadTurn, result: Result, numbered: str) -> None:
+        """Keep the result of a turn, and mark what it corrects as replaced. Raises `ThreadStorageError`."""
+        with self._writing() as database:
+            self._require_held(database, turn)
+            database.execute(
+                "UPDATE turns SET state = 'finished', numbered = ?, result = ? WHERE run = ?",
+                (clean(numbered), as_json(result.model_dump(mode="json")), turn.run),
+            )
+            replaced = "UPDATE turns SET replaced = 1 WHERE run IN (SELECT run FROM corrected)"
+            database.execute(CORRECTED + replaced, (turn.run,))
+            database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
+        self.remove_checkpoints(turn.run)
+
+    def end(self, turn: ThreadTurn, state: State, message: str | None = None) -> None:
+        """End a turn, unless it has a result. Raises `ThreadStorageError`."""
+        with self._writing() as database:
+            self._require_held(database, turn)
+            ended = "UPDATE turns SET state = ?, message = ? WHERE run = ? AND state = 'unfinished'"
+            database.execute(ended, (state, message and clean(message), turn.run))
+            database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
+        self.remove_checkpoints(turn.run)
+
+    def unfinished(self) -> OwnedTurns:
+        """Return the turns that are being answered or were cut off, each with its owner, the oldest first."""
+        rows = self._read(
+            "SELECT turns.*, threads.owner FROM turns JOIN threads ON threads.id = turns.thread "
+            "WHERE state = 'unfinished' ORDER BY began"
+        )
+        return [(row.pop("owner"), _turn_of(row)) for row in rows]
+
+    def exported(self) -> Iterator[dict[str, Any]]:
+        """Yield every thread of all owners as JSON, with its turns; what is not answered yet counts as cancelled."""
+        for thread in self._read("SELECT * FROM threads ORDER BY created, id"):
+            turns = self._read("SELECT * FROM turns WHERE thread = ? ORDER BY number", thread["id"])
+            for turn in turns:
+                turn["state"] = "cancelled" if turn["state"] == "unfinished" else turn["state"]
+            yield {"thread": thread, "turns": turns}
+
+    def restore(self, exported: Mapping[str, Any]) -> bool:
+        """Put back a thread as it was exported, and return True; False if it is there, and stays as it is.
+
+        Raises `ThreadStorageError`, and ``KeyError`` or a database's error for what is none.
+        """
+        thread, turns = exported["thread"], exported["turns"]
+        if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):
+            return False
+        with self._writing() as database:
+            _insert(database, "threads", THREAD_COLUMNS, [thread])
+            _insert(database, "turns", TURN_COLUMNS, turns)
+        return True
+
+    def _unfinished_runs(self) -> set[str]:
+        return {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
+
+    def _delete(self, id_: str) -> None:
+        runs = [row["run"] for row in self._read("SELECT run FROM turns WHERE thread = ?", id_)]
+        with self._writing() as database:
+            database.execute("DELETE FROM turns WHERE thread = ?", (id_,))
+            database.execute("DELETE FROM threads WHERE id = ?", (id_,))
+        for run in runs:
+            self.remove_checkpoints(run)
+        self._deleted(id_, runs)
+
+
+def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:
+    """Return a turn as it was kept; one that this version cannot read has failed."""
+    kept = dict(row)
+    try:
+        kept["options"], kept["docs"] = json.loads(kept["options"]), json.loads(kept["docs"])
+        kept["result"] = json.loads(kept["result"]) if kept["result"] else None
+        turn = ThreadTurn(**kept)
+        if (turn.state == "finished") == (turn.result is not None):
+            return turn
+    except (ValidationError, ValueError, TypeError, RecursionError):
+        pass
+    return ThreadTurn(**{**kept, "options": {}, "docs": [], "state": "failed", "message": UNREADABLE, "result": None})
+
+
+def _title(title: str) -> str:
+    return shortened(title[: 50 * LONGEST_TITLE], LONGEST_TITLE)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _insert(database: Writer, table: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    marks = ", ".join("?" * len(columns))
+    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - both are constants
+    for row in rows:
+        database.execute(statement, [row[name] for name in columns])

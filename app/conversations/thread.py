@@ -1,0 +1,84 @@
+"""A thread, which is a conversation that is kept, and its turns; what can be wrong with one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from app.results.result import Result
+from core.errors import RequestError, SelfRAGError
+
+State = Literal["unfinished", "finished", "failed", "cancelled"]
+
+
+class Thread(BaseModel):
+    """A conversation that is kept; ``turns`` counts those that were not replaced."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    title: str
+    created: datetime
+    updated: datetime
+    turns: int
+
+
+class ThreadTurn(BaseModel):
+    """A question of a thread, and its result once it is finished; ``number`` counts from 1, and ``run`` is its id.
+
+    ``given_standalone`` is a person's correction of what the question means, and ``options`` are the fields of
+    `Context` that were given, as JSON; ``docs`` are the files and folders that are asked instead of the library. A turn
+    that corrects another ``replaces`` its run; the other is then ``replaced``: it is kept, and no part of the
+    conversation. ``message`` says why a turn failed, and ``numbered`` is the answer with the numbers of its citations.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run: str
+    thread: str
+    number: int
+    question: str
+    given_standalone: str | None = None
+    options: dict[str, Any] = {}
+    docs: list[str] = []
+    began: datetime
+    state: State
+    message: str | None = None
+    replaces: str | None = None
+    replaced: bool = False
+    numbered: str = ""
+    result: Result | None = None
+
+
+class UnknownThreadError(RequestError):
+    """There is no such thread or turn, or it is another owner's."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such thread, or it was deleted: list those that there are.")
+
+
+class ThreadBusyError(RequestError):
+    """A question of the thread is being answered, here or in another process."""
+
+    def __init__(self) -> None:
+        super().__init__("A question of this thread is being answered: wait for its end, or end it.")
+
+
+class NotLastTurnError(RequestError):
+    """A turn that is not the last one was to be corrected."""
+
+    def __init__(self) -> None:
+        super().__init__("Only the last question of a thread can be corrected: ask this one again instead.")
+
+
+class ThreadStorageError(RequestError):
+    """Threads cannot be read or written."""
+
+
+class LeaseLostError(SelfRAGError):
+    """Another process has taken over what this one was doing, and nothing more of it is kept."""
+
+    def __init__(self) -> None:
+        super().__init__("Another server has gone on with this question, because this one was silent for too long.")

@@ -1,0 +1,87 @@
+"""The events of a run: what `SelfRAG.stream` yields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from app.results.result import Result
+from core.types import Step
+from run.state import SelfRAGState
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+    from langgraph.types import StateSnapshot
+
+
+@dataclass(frozen=True)
+class NodeStarted:
+    """A node of the graph begins."""
+
+    node: str
+
+
+@dataclass(frozen=True)
+class NodeFinished:
+    """A node of the graph has ended; ``decided`` is what it decided, as the result's ``path`` has it."""
+
+    node: str
+    seconds: float
+    decided: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class DraftToken:
+    """A part of a draft, which is not checked yet."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The result, and the graph's final state; the last event."""
+
+    result: Result
+    state: SelfRAGState
+
+
+Event = NodeStarted | NodeFinished | DraftToken | Finished
+
+
+@dataclass
+class ResumedNodes:
+    """What a checkpoint tells of the nodes that finished: their steps, and those whose neighbours did not finish."""
+
+    steps: Sequence[Step] = ()
+    beside_unfinished: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, snapshot: StateSnapshot) -> Self:
+        """Read a checkpoint with the writes that followed it."""
+        return cls(snapshot.values.get("path", ()), [task.name for task in snapshot.tasks if task.result is not None])
+
+    def events(self) -> Iterator[NodeStarted | NodeFinished]:
+        """Yield the events of the nodes again."""
+        for step in self.steps:
+            yield NodeStarted(step["node"])
+            yield finished_node(step)
+
+    def has_finished(self, node: str) -> bool:
+        """Tell whether a task that the resumed graph names has run already; each is named once."""
+        if node not in self.beside_unfinished:
+            return False
+        self.beside_unfinished.remove(node)
+        return True
+
+
+def finished_node(step: Step) -> NodeFinished:
+    """Return the event of a step of the path."""
+    return NodeFinished(step["node"], step["seconds"], step["decided"])
+
+
+def draft_text(message: BaseMessage, metadata: dict[str, Any]) -> str:
+    """Return the text of a streamed message, if it is a part of a draft."""
+    from models.generator import ANSWER_TAG
+
+    return message.text if ANSWER_TAG in (metadata.get("tags") or ()) else ""

@@ -1,0 +1,259 @@
+"""The result of a question: what ``ask`` returns and what ``--json`` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from app.results.stamp import Stamp, bare_stamp
+from core.errors import RequestError
+from core.types import (
+    UNKNOWN,
+    Candidate,
+    CandidateRecord,
+    Citation,
+    Claim,
+    Conflict,
+    Outcome,
+    Passage,
+    Quote,
+    Step,
+    StopReason,
+    SupportLevel,
+    Turn,
+    Usage,
+    Verdict,
+)
+from nodes.finish import quotes_of
+from run.candidates import confidence, is_supported, lowest_support
+from run.state import SelfRAGState, standalone_question
+
+if TYPE_CHECKING:
+    import pandas
+
+    from app.drawing.picture import Picture
+
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
+TABLED = (
+    *("question", "answer", "outcome", "stop_reason", "used_retrieval", "queries", "retrieved", "relevant"),
+    *("support", "support_level", "usefulness", "usefulness_rating", "confidence"),
+)
+
+
+class JudgedClaim(BaseModel):
+    """A statement and its verdict."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    label: str
+    probabilities: dict[str, float] | None
+    reason: str | None
+
+
+class ResultClaim(JudgedClaim):
+    """A statement of the answer, its verdict, and the ids of the citations that carry it."""
+
+    citations: list[int]
+
+
+class CandidateClaim(JudgedClaim):
+    """A statement of a candidate, its verdict, and the quote that supports it, if any."""
+
+    quote: Quote | None
+
+
+class ResultCandidate(BaseModel):
+    """A draft that was ranked, its scores, and why it was chosen or not; ``round`` counts from 1."""
+
+    model_config = ConfigDict(frozen=True)
+
+    round: int
+    text: str
+    passages: list[str]
+    relevance: float | None
+    support: float | None
+    usefulness: float | None
+    score: float
+    claims: list[CandidateClaim]
+    chosen: bool
+    reason: str
+
+
+class FoundPassage(BaseModel):
+    """A passage that a search found."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    source: str
+    title: str | None
+    heading: str | None
+    page: int | None
+    row: int | None
+    text: str
+    similarity: float | None
+
+
+class ResultPassage(FoundPassage):
+    """A passage that a search of the question found, and its relevance verdict if it was graded."""
+
+    verdict: Verdict | None
+
+
+class ResultUsage(Usage):
+    """What the question cost, and how long it took."""
+
+    seconds: float
+
+
+class Result(BaseModel):
+    """The answer with its evidence, its cost and the path that led to it; docs/architecture.md explains each field.
+
+    ``model_dump(mode="json")`` is what ``--json`` prints.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    standalone: str
+    answer: str
+    outcome: Outcome | None
+    stop_reason: StopReason | None
+    queries: list[str]
+    decision: Verdict | None
+    retrieved: int
+    relevant: int
+    support: float | None
+    usefulness: float | None
+    used_retrieval: bool
+    support_level: SupportLevel | None
+    usefulness_rating: int | None
+    confidence: float | None
+    claims: list[ResultClaim]
+    citations: list[Citation]
+    conflicts: list[Conflict]
+    passages: list[ResultPassage]
+    candidates: list[ResultCandidate]
+    path: list[dict[str, Any]]
+    usage: ResultUsage
+    stamp: Stamp
+    calibration: str | None
+
+    def turn(self) -> Turn:
+        """Return what to append to the conversation that the next question is asked in."""
+        return Turn(question=self.question, standalone=self.standalone, answer=self.answer, outcome=self.outcome)
+
+    def picture(self) -> Picture:
+        """Draw the way that the run took; a notebook shows the picture, and its ``save(path)`` writes it."""
+        from app.drawing.picture import run_picture
+
+        return run_picture(self.model_dump())
+
+
+class Results(list[Result]):
+    """The results of several questions, in the order of the questions."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each question; lists of texts stay lists. Raises `RequestError` without pandas.
+
+        ``contexts`` are the passages that the answer was written from, ``quotes`` those of its citations.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise RequestError("to_pandas() needs pandas, which is not installed: pip install pandas.") from error
+        return pandas.DataFrame(
+            [_row(result) for result in self], columns=[*TABLED, "contexts", "quotes", *SPENT, "seconds", "estimated"]
+        )
+
+
+def _row(result: Result) -> dict[str, Any]:
+    """Return what stands in a table of results."""
+    texts = {passage.id: passage.text for passage in result.passages}
+    lists = {
+        "contexts": [texts[identity] for one in result.candidates if one.chosen for identity in one.passages],
+        "quotes": [citation["quote"] for citation in result.citations],
+    }
+    return {name: getattr(result, name) for name in TABLED} | lists | dict(result.usage)
+
+
+def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str | None = None) -> Result:
+    """Make the result of the graph's final state; without a ``stamp`` its models and documents are unknown."""
+    best = state["best"] if state["outcome"] in ("grounded", "partially_grounded", "direct", "abstained") else None
+    cited = bool(best and best["draft"]["passages"])
+    use = best["use"] if best else None
+    kept = set(state.get("kept", []))
+    return Result.model_construct(
+        question=state["question"],
+        standalone=standalone_question(state),
+        answer=state["answer"],
+        outcome=state["outcome"],
+        stop_reason=state["stop_reason"],
+        queries=state["queries"],
+        decision=state["decision"],
+        retrieved=len({one["id"] for one in state["passages"]} - kept),
+        relevant=len(set(state["relevant"]) - kept),
+        support=best["support"] if best and cited and best["claims"] else None,
+        usefulness=best["usefulness"] if best and use else None,
+        used_retrieval=state["outcome"] in ("grounded", "partially_grounded"),
+        support_level=lowest_support(best["claims"]) if best else None,
+        usefulness_rating=int(use["label"]) if use and use["label"] != UNKNOWN else None,
+        confidence=confidence(best) if best else None,
+        claims=_claims(best, state["citations"]) if best else [],
+        citations=state["citations"],
+        conflicts=state.get("conflicts", []),
+        passages=[_passage(one, state["verdicts"].get(one["id"])) for one in state.get("found", state["passages"])],
+        candidates=[_candidate(one) for one in state.get("candidates", [])],
+        path=[_step(step) for step in state["path"]],
+        usage=ResultUsage(**state["usage"], seconds=round(state["seconds"], 3)),
+        stamp=stamp or bare_stamp(),
+        calibration=calibration,
+    )
+
+
+def numbers_of(claim: Claim, best: Candidate, citations: list[Citation]) -> list[int]:
+    """Return the ids of the citations that carry the claim; none for a claim that is not supported."""
+    if not is_supported(claim):
+        return []
+    texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
+    places = [(texts[one["passage"]], one["start"], one["end"]) for one in quotes_of(claim)]
+    return [one["id"] for one in citations if (one["passage"], one["start"], one["end"]) in places]
+
+
+def _claims(best: Candidate, citations: list[Citation]) -> list[ResultClaim]:
+    return [
+        ResultClaim(text=claim["text"], **claim["verdict"], citations=numbers_of(claim, best, citations))
+        for claim in best["claims"]
+    ]
+
+
+def _step(step: Step) -> dict[str, Any]:
+    spent = {name: step.get(name, 0) for name in SPENT}
+    return {"node": step["node"], "seconds": step["seconds"], **spent, **step["decided"]}
+
+
+def _passage(found: Passage, verdict: Verdict | None) -> ResultPassage:
+    known: dict[str, Any] = {name: found.get(name) for name in FoundPassage.model_fields}
+    return ResultPassage.model_construct(**known, verdict=verdict)
+
+
+def _candidate(one: CandidateRecord) -> ResultCandidate:
+    return ResultCandidate(
+        round=one["round"],
+        text=one["text"],
+        passages=one["passages"],
+        relevance=one["relevance"] if one["passages"] else None,
+        support=one["support"] if one["claims"] else None,
+        usefulness=one["usefulness"] if one["use"] else None,
+        score=one["score"],
+        claims=[
+            CandidateClaim(
+                text=claim["text"], **claim["verdict"], quote=claim["quote"] if is_supported(claim) else None
+            )
+            for claim in one["claims"]
+        ],
+        chosen=one["chosen"],
+        reason=one["reason"],
+    )

@@ -1,0 +1,99 @@
+"""What an answer was made with: the version, the models, the prompts and the index."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from app.settings import EMBEDDED, Settings
+from app.version import VERSION
+from core.errors import SelfRAGError
+from core.fingerprint import digest, digest_of_code
+from evaluation.records import Provenance
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from retrieval.library.library import Library
+
+HASH_LENGTH = 12
+
+
+class Stamp(BaseModel):
+    """The version, the names of the models, and short hashes of the prompts and of what is indexed.
+
+    None is what is not known, as the embedding model and the index of a retriever of the caller's own.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    version: str
+    chat_model: str | None = None
+    critic_model: str | None = None
+    embedding_model: str | None = None
+    prompts: str
+    index: str | None = None
+
+
+def stamp_of(settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None) -> Stamp:
+    """Return the stamp of what `compose.services_of` binds, which is not loaded for it; no name shows a secret."""
+    from app.compose import critic_name, name_of
+
+    writes = name_of(model) if model else _named(settings.chat_model, settings)
+    judges = writes if model else _named(critic_name(settings), settings)
+    if critic:
+        judges = name_of(critic)
+    return bare_stamp().model_copy(
+        update={"chat_model": without_secrets(writes, settings), "critic_model": without_secrets(judges, settings)}
+    )
+
+
+@cache
+def bare_stamp() -> Stamp:
+    """Return the stamp of a run of which neither models nor documents are known."""
+    return Stamp(version=VERSION, prompts=digest_of_code(("prompts",))[:HASH_LENGTH])
+
+
+def with_library(stamp: Stamp, library: Library, settings: Settings) -> Stamp:
+    """Add the embedding model and the index of ``library``; of one damaged meanwhile the index stays unknown."""
+    known = {"embedding_model": without_secrets(library.store.model.name, settings)}
+    with suppress(SelfRAGError):  # the answer is paid for
+        known["index"] = library.content_hash()[:HASH_LENGTH]
+    return stamp.model_copy(update=known)
+
+
+def provenance_of(settings: Settings, library: Library) -> Provenance:
+    """Return the stamp and the calibration for an evaluation's records, of the models that the settings name."""
+    stamp = with_library(stamp_of(settings), library, settings)
+    return Provenance(stamp=stamp.model_dump(), calibration=calibration_name(settings))
+
+
+def calibration_name(
+    settings: Settings, model: BaseChatModel | None = None, critic: BaseChatModel | None = None
+) -> str | None:
+    """Return the name and short hash of the critic's calibration; None for a critic that has none."""
+    from app.compose import calibration_of, critic_name
+
+    calibration = None if model or critic else calibration_of(critic_name(settings), settings)
+    return f"{EMBEDDED}-{digest(calibration.model_dump_json())[:HASH_LENGTH]}" if calibration else None
+
+
+def without_secrets(name: str, settings: Settings) -> str:
+    """Return a model's name without the key, credentials, or anything that looks like one."""
+    from models.redaction import Secrets
+
+    for url in (settings.openai_base_url, settings.openai_api_base, name):
+        name = Secrets(settings.key, url).redacted(name)
+    return name
+
+
+def _named(name: str, settings: Settings) -> str:
+    """The model's name; of the embedded model also its file's."""
+    from models.model_files import CHAT_MODEL
+
+    if name != EMBEDDED:
+        return name
+    return f"{EMBEDDED}:{settings.selfrag_model_path.name if settings.selfrag_model_path else CHAT_MODEL.name}"

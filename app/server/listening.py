@@ -1,0 +1,90 @@
+"""A server on a port, with limits on connections, heads and the time that it takes to end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from core.errors import RequestError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    import uvicorn
+    from fastapi import FastAPI
+
+    from app.server.runs import Runs
+
+MOST_CONNECTIONS = 4_000
+SPARE_FILES = 256  # descriptors for all but connections
+DRAIN_SECONDS = 60  # for which questions that are being answered hold up the end
+KEEP_ALIVE_SECONDS = 15
+
+
+def server_of(app: FastAPI, on_start: Callable[[], None], runs: Runs | None = None) -> uvicorn.Server:
+    """A server with limits on connections, heads and the time that it takes to end; ``runs`` close at a signal."""
+    import uvicorn
+
+    from app.server.protocol import TimedProtocol
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            on_start()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if runs:
+                runs.closing = True
+            super().handle_exit(sig, frame)
+
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    config = uvicorn.Config(
+        app,
+        http=TimedProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=most_connections(),
+        backlog=MOST_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        h11_max_incomplete_event_size=64_000,
+    )
+    return Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port before any model is loaded. Raises `RequestError` where it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
+    except (OSError, UnicodeError) as error:
+        errno = getattr(error, "errno", None)
+        reason = os.strerror(errno) if errno and errno > 0 else "no such address"
+        raise RequestError(f"--host {host} --port {port} cannot be listened on ({reason}): choose another.") from error
+    # Its connections inherit this; asyncio does not set it, and each answer would wait 40 ms for an acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def most_connections() -> int:
+    """As many as there may be files open, which is raised as far as the system lets it."""
+    try:
+        import resource
+    except ImportError:  # not on Windows, which has no such limit
+        return MOST_CONNECTIONS
+    most, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + SPARE_FILES
+    if most < wanted:
+        most = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, highest))
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return max(SPARE_FILES, min(MOST_CONNECTIONS, most - SPARE_FILES))

@@ -1,0 +1,137 @@
+"""The tools' backend on stdio: the person's own library or the documents named, opened when first asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from app.compose import questions_at_once
+from app.front_door import SelfRAG
+from app.libraries import open_docs, open_served, sync
+from app.server.runs import Run, Runs
+from app.server.uploads import INDEX_SECONDS
+from core.files import is_below
+from run.initial_state import require_question
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from app.terminal.screen import Screen
+    from retrieval.library.library import Library
+    from retrieval.sync_report import Source
+    from run.context import Context
+
+T = TypeVar("T")
+
+
+class LocalBackend:
+    """One person's documents and models, both loaded when a tool first needs them.
+
+    The documents are ``docs`` if there are any, else the library, or the sample while that is empty. They are brought
+    in step with the disk before each call.
+    """
+
+    keeps_runs = False
+    visible = None
+
+    def __init__(self, settings: Settings, docs: Sequence[Path], screen: Screen) -> None:
+        self.runs = Runs(at_once=questions_at_once(settings), queue=settings.selfrag_server_queue)
+        self._settings = settings
+        self._docs = docs
+        self._screen = screen
+        self._opened: tuple[Library, Library | None] | None = None
+        self._rag: SelfRAG | None = None
+        self._disk = Lock()
+        self._tasks: dict[object, asyncio.Task[Any]] = {}
+
+    def attended(self) -> AbstractContextManager[None]:
+        """Do nothing: when the client leaves, the whole process ends."""
+        return nullcontext()
+
+    async def library(self) -> Library:
+        """Return the documents to ask, in step with the disk."""
+        return await self._in_thread(self._asked, "library")
+
+    async def rag(self) -> SelfRAG:
+        """Return the models over the documents, loaded if need be."""
+        library = await self.library()
+        rag: SelfRAG | None = self._rag
+        if rag is None:
+            rag = await self._in_thread(partial(self._load, library), "models")
+        if rag.library is not library:  # the sample is asked no more
+            rag = self._rag = rag.over(library, library.store.as_retriever())
+        return rag
+
+    def count_verified(self, label: str) -> None:
+        """Do nothing: nobody reads counters of this process."""
+
+    async def start(self, question: str, context: Context | None) -> Run:
+        """Start a run."""
+        require_question(question)
+        library = await self.library()
+        await asyncio.to_thread(library.require_passages, context.filter if context else None)
+        rag = await self.rag()
+        return self.runs.start(question, lambda: rag.astream(question, context, tokens=False))
+
+    async def add(self, paths: Sequence[Path]) -> list[Source]:
+        """Add files and folders to the library, and return the documents that are theirs."""
+        await self.library()
+        return await self._in_thread(partial(self._add, paths))
+
+    async def aclose(self) -> None:
+        """End what is running, and close what was opened, unless a thread still works with it."""
+        await self.runs.aclose()
+        if self._rag:
+            await self._rag.services.aclose()
+        if not self._tasks:
+            for library in self._opened or ():
+                if library:
+                    library.close()
+
+    async def _in_thread(self, work: Callable[[], T], name: str = "") -> T:
+        """Do work in a thread; a caller that leaves does not end it, and who asks for its name waits for the same."""
+        key = name or work
+
+        def forget(done: asyncio.Task[T]) -> None:
+            del self._tasks[key]
+            done.cancelled() or done.exception()  # retrieved, if nobody waits for it
+
+        if key not in self._tasks:
+            task = self._tasks[key] = asyncio.create_task(asyncio.to_thread(work))
+            task.add_done_callback(forget)
+        return cast("T", await asyncio.shield(self._tasks[key]))
+
+    def _asked(self) -> Library:
+        with self._disk:
+            if self._opened is None:
+                self._opened = self._open()
+            else:
+                sync(self._opened[0], self._screen, complete=False)
+            library, sample = self._opened
+            return sample if sample and not library.sources() else library
+
+    def _open(self) -> tuple[Library, Library | None]:
+        if not self._docs:
+            return open_served(self._settings, self._screen, self._settings.uploads_folder)
+        library = open_docs(self._docs, self._settings, self._screen)
+        sync(library, self._screen, complete=False)
+        return library, None
+
+    def _load(self, library: Library) -> SelfRAG:
+        rag = SelfRAG(retriever=library.store.as_retriever(), settings=self._settings, screen=self._screen)
+        rag.library = library
+        self._rag = rag
+        return rag
+
+    def _add(self, paths: Sequence[Path]) -> list[Source]:
+        with self._disk:
+            library, _ = self._opened or self._open()
+            library.add(paths)
+            library.sync(seconds=INDEX_SECONDS)
+            roots = [os.fsencode(path.resolve()) for path in paths]
+            return [one for one in library.sources() if any(is_below(os.fsencode(one.path), root) for root in roots)]

@@ -1,0 +1,137 @@
+"""How far long work is: a bar on a terminal, a line now and then otherwise; and the tables at its end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from app.terminal.pace import NowAndThen, duration
+from app.terminal.screen import Part, Screen
+from core.text import one_line
+
+if TYPE_CHECKING:
+    from evaluation.reporting.routes import Routed
+    from evaluation.run import Tally
+
+WIDE = 100  # columns in which a question and its path fit
+MOST_ROUTES = 100
+LONGEST_QUESTION = 60
+
+
+@contextmanager
+def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
+    """Show each tally that the run gives: a bar, or a line at the start, at the end and every ten seconds."""
+    if not screen.live:
+        tell = NowAndThen(screen.line)
+        yield lambda tally: tell(
+            f"{tally.done} of {tally.total} answers · {described(tally)}", last=tally.done == tally.total
+        )
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("asking"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=screen.err, transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def advance(tally: Tally) -> None:
+            bars.update(task, completed=tally.done, total=tally.total, description=described(tally))
+
+        yield advance
+
+
+@contextmanager
+def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
+    """Show how many judgements are done; a line at the end where there is no terminal."""
+
+    def tell(done: int, total: int) -> None:
+        if done == total:
+            screen.line(f"{done} of {total} judgements")
+
+    with _counter(screen, "judging", tell) as count:
+        yield count
+
+
+@contextmanager
+def checking_claims(screen: Screen) -> Iterator[Callable[[int, int], None]]:
+    """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
+    tell, began = NowAndThen(screen.line), time.monotonic()
+
+    def say(done: int, total: int) -> None:
+        left = (time.monotonic() - began) / done * (total - done)
+        tell(f"{done} of {total} claims" + (f" · {duration(left)} left" if left else ""), last=done == total)
+
+    with _counter(screen, "checking", say) as count:
+        yield count
+
+
+@contextmanager
+def _counter(screen: Screen, doing: str, say: Callable[[int, int], None]) -> Iterator[Callable[[int, int], None]]:
+    """A bar that takes how many are done, and of how many; ``say`` where there is no terminal."""
+    if not screen.live:
+        yield say
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen.err, transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+def described(tally: Tally) -> str:
+    """What was kept, failed and spent, the rate, and the time that is left."""
+    usage = tally.usage
+    parts = [f"{tally.kept} kept from before"] if tally.kept else []
+    parts += [f"{tally.failed} failed"] if tally.failed else []
+    if tally.rate:
+        parts.append(f"{60 * tally.rate:.1f} a minute")
+    if tally.seconds_left:
+        parts.append(f"{duration(tally.seconds_left)} left")
+    about = "about " if usage["estimated"] else ""
+    tokens = usage["input_tokens"] + usage["output_tokens"]
+    return " · ".join([*parts, f"{usage['model_calls']:,} calls, {about}{tokens:,} tokens"])
+
+
+def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
+    """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    if screen.out.is_terminal:
+        from rich.table import Table
+        from rich.text import Text
+
+        framed = Table()
+        for cell in rows[0]:
+            framed.add_column(Text(cell), overflow="fold")
+        for row in rows[1:]:
+            framed.add_row(*(Text(cell) for cell in row))
+        screen.out.print(framed, soft_wrap=False)
+        return
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
+    for row in rows:
+        screen.result(*((f"{{:<{width}}}  ", cell, "") for cell, width in zip(row, widths, strict=False)))
+
+
+def show_routes(systems: Mapping[str, Sequence[Routed]], screen: Screen) -> None:
+    """Print to stdout whether each question took its expected route, and its path: below it where that is narrow."""
+    from core.text import shortened
+    from evaluation.reporting.routes import count_line
+
+    readable = (sys.stdout.encoding or "").lower().startswith("utf")
+    wide = not screen.out.is_terminal or screen.out.width >= WIDE
+    for name, lines in systems.items():
+        screen.result()
+        screen.result(count_line(name, lines))
+        questions = [shortened(line.question, LONGEST_QUESTION) for line in lines[:MOST_ROUTES]]
+        width = max(map(len, questions))
+        for line, question in zip(lines, questions, strict=False):
+            mark = line.mark if readable else "right" if line.right else "WRONG"
+            path: Part = ("{}" if wide else "    {}", line.path if readable else line.path.replace("→", "->"), "dim")
+            first: Part = ("{} ", mark, "green" if line.right else "bold red")
+            screen.result(first, (f"{{:<{width}}}  ", question, ""), *([path] if wide else []))
+            if not wide:
+                screen.result(path)
+        if len(lines) > MOST_ROUTES:
+            screen.result(f"{len(lines) - MOST_ROUTES:,} more are in report.html")

@@ -1,0 +1,259 @@
+"""Where things are printed: results to stdout, all else to stderr, colour and bars on a terminal only.
+
+All that a command prints passes here, and leaves without hidden characters and, unless it is an answer, on one line:
+the names of files, what models write and what servers say are others' words.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from app.terminal.pace import NowAndThen, rate_and_time_left
+from core.text import as_json, clean, one_line, path_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from models.model_files import Progress as FileProgress
+    from retrieval.sync_report import Advance
+    from retrieval.sync_report import Progress as IndexProgress
+
+
+# A format, the value in it, and its style: the layout is ours, whatever the value holds.
+Part = tuple[str, str | float, str]
+
+
+LONGEST_ERROR = 1_000  # characters: what was given may be a path or an argument of any length
+
+
+def print_error(text: str) -> None:
+    """What went wrong, on stderr, also in quiet: one line that can be read, without secrets."""
+    from models.redaction import Secrets
+
+    line = Secrets().redacted(one_line(text))
+    if len(line) > LONGEST_ERROR:
+        line = f"{line[: LONGEST_ERROR // 2]} … {line[-LONGEST_ERROR // 2 :]}"
+    print(f"error: {line}", file=sys.stderr)
+
+
+class Screen:
+    """Two consoles. ``quiet`` silences stderr but for errors."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        class Pipe(Console):
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError  # for app.cli, which knows what it means; rich would exit with 1
+
+        def console(stream: TextIO | None, quiet: bool = False) -> Console:
+            # Whether it is a terminal is not for FORCE_COLOR to say: scripts read what comes through a pipe.
+            on_terminal = stream is not None and stream.isatty()
+            file = stream or io.StringIO()  # none where the caller closed it: rich would take stdout for stderr
+            return Pipe(
+                file=file,
+                force_terminal=on_terminal,
+                markup=False,
+                emoji=False,
+                highlight=False,
+                soft_wrap=True,
+                quiet=quiet,
+            )
+
+        self.out: Console = console(sys.stdout)
+        self.err: Console = console(sys.stderr, quiet)
+        self.live = self.err.is_terminal and not quiet
+
+    def note(self, text: str) -> None:
+        """Something that a person should know, on stderr."""
+        self.line(("note: {}", text, "yellow"))
+
+    def remark(self, text: str, indent: str = "") -> None:
+        """What was done, in passing, on stderr."""
+        self.line((indent + "{}", text, "dim"))
+
+    def line(self, *parts: Part | str) -> None:
+        """A line on stderr."""
+        self.err.print(_line(parts))
+
+    def paragraph(self, text: str) -> None:
+        """An indented line on stderr; on a terminal it is wrapped, and the lines that follow are indented too."""
+        from rich.padding import Padding
+
+        if not self.err.is_terminal:
+            self.line(("    {}", text, ""))
+            return
+        self.err.print(Padding(_line([text]), (0, 0, 0, 4), expand=False), soft_wrap=False)
+
+    def result(self, *parts: Part | str) -> None:
+        """A line on stdout."""
+        self.out.print(_line(parts))
+
+    def text(self, text: str) -> None:
+        """A text of any number of lines on stdout."""
+        if self.out.is_terminal:
+            from rich.text import Text
+
+            self.out.print(Text(clean(text)))
+        else:  # as it is: rich would turn the tabs of code into spaces
+            self.out.file.write(clean(text) + "\n")
+            self.out.file.flush()
+
+    def styled(self, parts: Iterable[tuple[str, str]]) -> None:
+        """Pieces of one text on stdout, each with its style."""
+        from rich.text import Text
+
+        self.out.print(Text.assemble(*((clean(piece), style) for piece, style in parts)), soft_wrap=False)
+
+    def wrapped(self, text: str, style: str = "", indent: int = 0) -> None:
+        """A text on stdout, every line of it indented; a terminal wraps it between words."""
+        if not self.out.is_terminal:
+            self.text("\n".join(f"{'':{indent}}{line}".rstrip() for line in clean(text).split("\n")))
+            return
+        from rich.padding import Padding
+        from rich.text import Text
+
+        self.out.print(
+            Padding(Text(clean(text), style, overflow="fold"), (0, 0, 0, indent), expand=False), soft_wrap=False
+        )
+
+    def columns(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A framed table on stdout: a narrow column of labels, and texts of any number of lines side by side."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(show_lines=True, expand=True)
+        table.add_column(Text(one_line(header[0])), no_wrap=True, style="bold")
+        for name in header[1:]:
+            table.add_column(Text(one_line(name)), ratio=1, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(clean(cell)) for cell in row))
+        self.out.print(table, soft_wrap=False)
+
+    def json(self, value: object, *, indent: int | None = 2) -> None:
+        """One JSON object on stdout, in characters that its encoding has; without ``indent`` it is one line."""
+        readable = (sys.stdout.encoding or "").lower().startswith("utf")
+        print(as_json(value, ensure_ascii=not readable, indent=indent), flush=True)
+
+    @property
+    def reads_terminal(self) -> bool:
+        """True if a person writes to stdin."""
+        return sys.stdin is not None and sys.stdin.isatty()
+
+    def read_line(self, prompt: str) -> str | None:
+        """A line of stdin without its end, None at the end of input; on a terminal after a prompt, and with a history.
+
+        The history is that of the process: no file has it.
+        """
+        if self.reads_terminal and self.out.is_terminal:
+            with suppress(ImportError):
+                import readline  # noqa: F401 - input() then edits lines
+            try:
+                return input(prompt)
+            except (EOFError, KeyboardInterrupt) as end:
+                self.result("")
+                if isinstance(end, EOFError):
+                    return None
+                raise
+        if self.reads_terminal:
+            self.err.print(prompt, end="")
+        line = sys.stdin.readline() if sys.stdin else ""
+        return line.rstrip("\r\n") if line else None
+
+    @contextmanager
+    def downloads(self) -> Iterator[FileProgress]:
+        """A progress bar for each file that is fetched; one line a file where there is no terminal."""
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        if not self.live:
+            announced: set[str] = set()
+
+            def announce(label: str, done: int, total: int) -> None:
+                if label not in announced:
+                    announced.add(label)
+                    self.line(f"fetching {label} ({total / 1e6:,.0f} MB) …")
+
+            yield announce
+            return
+        name = TextColumn("{task.description}", markup=False)
+        columns = (name, BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self.err, transient=True) as bars:
+            tasks = {}
+
+            def advance(label: str, done: int, total: int) -> None:
+                if label not in tasks:
+                    tasks[label] = bars.add_task(one_line(f"fetching {label}"), total=total)
+                bars.update(tasks[label], completed=done)
+
+            yield advance
+
+    def indexing(self) -> AbstractContextManager[IndexProgress]:
+        """How far it is with the files that are indexed."""
+        return self._working("indexing", "files")
+
+    def copying(self) -> AbstractContextManager[IndexProgress]:
+        """How far it is with the documents that are copied, saved or restored."""
+        return self._working("copying", "documents")
+
+    def checking(self) -> AbstractContextManager[IndexProgress]:
+        """How far it is with a check of the index."""
+        return self._working("checking", "")
+
+    @contextmanager
+    def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
+        """A bar, or a line now and then where there is no terminal; nothing until there is work."""
+        if not self.live:
+            tell = NowAndThen(self.line)
+
+            def say(now: Advance) -> None:
+                parts = [f"{what}: {now.files:,} of {now.total:,} {unit}".rstrip(), *rate_and_time_left(now)]
+                tell(" · ".join(parts), last=now.files == now.total)
+
+            yield say
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
+
+        columns = (
+            TextColumn(what),
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}", markup=False),
+            # The name has what room the others leave.
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+        )
+        bars = Progress(*columns, console=self.err, transient=True, expand=True)
+
+        def advance(now: Advance) -> None:
+            if not bars.tasks:
+                bars.add_task("", pace="")
+                bars.start()
+            bars.update(
+                bars.tasks[0].id,
+                completed=now.files,
+                total=now.total,
+                description=path_text(now.path.name),
+                pace=" · ".join(rate_and_time_left(now)),
+            )
+
+        try:
+            yield advance
+        finally:
+            if bars.tasks:
+                bars.stop()
+
+
+def _line(parts: Sequence[Part | str]) -> Text:
+    from rich.text import Text
+
+    made = Text()
+    for part in parts:
+        form, value, style = ("{}", part, "") if isinstance(part, str) else part
+        made.append(form.format(value if isinstance(value, float | int) else one_line(str(value))), style)
+    made.rstrip()
+    return made

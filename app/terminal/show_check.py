@@ -1,0 +1,128 @@
+"""How a checked text looks: with its marks on the terminal, or as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from app.checking.verification import CONTRADICTED, NO_CLAIM
+from app.terminal.show import show_citations
+from core.markup import Html, joined, tag
+from core.passages import place_of
+from core.step_wording import spent
+from core.text import shortened
+from nodes.finish import wording_of
+
+if TYPE_CHECKING:
+    from app.checking.checked_text import CheckedClaim, CheckedText
+    from app.terminal.screen import Screen
+
+COLOURS = {
+    "fully supported": "green",
+    "partially supported": "yellow",
+    "no support": "red",
+    CONTRADICTED: "bold red",
+    "unknown": "magenta",
+    NO_CLAIM: "dim",
+}
+STYLE = Html(
+    "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;"
+    "background:#fff}.text{white-space:pre-wrap}blockquote{border-left:3px solid #888;margin:.5rem 0;"
+    "padding:.2rem 1rem;white-space:pre-wrap}"
+    "mark{color:inherit;border-bottom:2px solid;border-radius:2px;padding:0 .1em}"
+    ".answer{white-space:pre-wrap}svg{max-width:100%;height:auto}"
+    ".fully-supported{background:#e3f4e5;border-color:#2e7d32}.partially-supported{background:#fdf3d1;"
+    "border-color:#9a6b00}.no-support{background:#fde4e1;border-color:#b3261e}.contradicted{background:#f7c9c4;"
+    "border-color:#8c1d18}.unknown{background:#eee;border-color:#666}small{color:#555}sup{font-size:.75em}"
+    "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;"
+    "border-bottom:1px solid #ddd}"
+)
+
+
+def show_check(checked: CheckedText, screen: Screen) -> None:
+    """Print the text with a mark after each claim, then the quotes, and how many claims have which label."""
+    if screen.out.is_terminal:
+        screen.styled(_coloured(checked))
+    else:
+        screen.text(marked_text(checked))
+    show_citations(checked.citations, screen.result)
+    screen.line(("{}", f"{counts_of(checked)} · {spent(checked.usage, checked.usage['seconds'])}", "dim"))
+
+
+def parts_of(checked: CheckedText) -> Iterator[tuple[str, CheckedClaim | None]]:
+    """Yield the pieces of the text in order, each with its claim, or None between claims."""
+    position = 0
+    for claim in checked.claims:
+        yield checked.text[position : claim.start], None
+        yield checked.text[claim.start : claim.end], claim
+        position = claim.end
+    yield checked.text[position:], None
+
+
+def _coloured(checked: CheckedText) -> Iterator[tuple[str, str]]:
+    for part, claim in parts_of(checked):
+        yield part, COLOURS.get(claim.label, "") if claim else ""
+        yield mark_of(claim, checked.text) if claim else "", "bold"
+
+
+def marked_text(checked: CheckedText) -> str:
+    """Return the text with a mark after each claim."""
+    return "".join(part + (mark_of(claim, checked.text) if claim else "") for part, claim in parts_of(checked))
+
+
+def mark_of(claim: CheckedClaim, text: str) -> str:
+    """Return the numbers of the claim's citations and its mark, in the language of the text."""
+    numbers = "".join(f" [{number}]" for number in claim.citations)
+    return numbers + wording_of(text).marks.get(claim.label, "")
+
+
+def counts_of(checked: CheckedText) -> str:
+    """Return how many claims have which label, in a line."""
+    claims = len(checked.claims) - checked.count(NO_CLAIM)
+    labels = [f"{count} {label}" for label in COLOURS if (count := checked.count(label))]
+    return f"{claims} claim{'' if claims == 1 else 's'}: {', '.join(labels)}"
+
+
+def as_page(checked: CheckedText, name: str) -> str:
+    """Return one HTML page that needs no other file: the text with its marks, each claim's reason, and the quotes."""
+    title = f"Claims of {shortened(name, 100)}"
+    text = [_marked(part, claim) if claim else part for part, claim in parts_of(checked)]
+    rows = [
+        tag("tr", tag("td", claim.text), tag("td", _verdict(claim)), tag("td", claim.reason or ""))
+        for claim in checked.claims
+        if claim.label != NO_CLAIM
+    ]
+    head = tag("tr", *(tag("th", column, scope="col") for column in ("Claim", "Verdict", "Reason")))
+    evidence = [
+        joined(tag("p", f"[{one['id']}] ", place_of(one), id=f"c{one['id']}"), tag("blockquote", one["quote"]))
+        for one in checked.citations
+    ]
+    return page(
+        title,
+        tag("h1", title),
+        tag("p", tag("small", f"{counts_of(checked)} · {spent(checked.usage, checked.usage['seconds'])}")),
+        tag("div", *text, class_="text"),
+        *((tag("h2", "Evidence"), *evidence) if evidence else ()),
+        *((tag("h2", "Claims"), tag("table", head, *rows)) if rows else ()),
+    )
+
+
+def page(title: str, *parts: Html) -> str:
+    """Return an HTML page that needs no other file."""
+    head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("style", STYLE))
+    return "<!doctype html>\n" + tag("html", head, tag("body", *parts), lang="en") + "\n"
+
+
+def _marked(part: str, claim: CheckedClaim) -> Html:
+    if claim.label == NO_CLAIM:
+        return joined(part)
+    links = [tag("sup", tag("a", f"[{number}]", href=f"#c{number}")) for number in claim.citations]
+    label = "" if claim.label == "fully supported" else f" [{claim.label}]"
+    return joined(
+        tag("mark", part, class_=claim.label.replace(" ", "-"), title=_verdict(claim)), *links, tag("small", label)
+    )
+
+
+def _verdict(claim: CheckedClaim) -> str:
+    probable = (claim.probabilities or {}).get(claim.label)
+    return claim.label + ("" if probable is None else f" {probable:.2f}")

@@ -1,0 +1,87 @@
+"""How a run looks while it goes on: a line for each node as it ends, and on a terminal the draft as it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from app.results.events import DraftToken, NodeFinished, NodeStarted
+from app.terminal.screen import Screen
+from core.step_wording import describe, drafts_of, headline, verdicts_of
+from core.text import one_line, shortened
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.status import Status
+
+    from retrieval.filters import Filter
+
+DRAFT_LINES = 6  # of the draft that is being written
+
+
+class Trace:
+    """One line for each node as it ends; on a terminal also the draft as it is written, dim, and a spinner.
+
+    Each of several drafts has a paragraph below that line and, with ``explain``, so has each verdict, with its reason.
+    """
+
+    def __init__(self, screen: Screen, within: Filter | None = None, *, explain: bool = False) -> None:
+        self._screen = screen
+        self._within = within
+        self._explain = explain
+        self._status: Status | None = screen.err.status("thinking …") if screen.live else None
+        self._draft = ""
+
+    def __enter__(self) -> Trace:
+        if self._status:
+            self._status.start()
+        return self
+
+    def show(self, event: NodeStarted | DraftToken | NodeFinished) -> None:
+        """Show an event of a run."""
+        if isinstance(event, NodeStarted):
+            self.node(event)
+        elif isinstance(event, DraftToken):
+            self.token(event)
+        else:
+            self.step(event)
+
+    def node(self, begun: NodeStarted) -> None:
+        """Clear the draft when another one, or the end, begins: until then it is not checked."""
+        if begun.node in ("generate", "direct_generate", "finish"):
+            self._draft = ""
+            self._show_draft()
+
+    def token(self, written: DraftToken) -> None:
+        """Add to the draft that is shown."""
+        self._draft += written.text
+        self._show_draft()
+
+    def _show_draft(self) -> None:
+        if self._status:
+            room = self._screen.err.width * DRAFT_LINES
+            draft = one_line(self._draft)
+            draft = draft if len(draft) <= room else "…" + draft[1 - room :]
+            self._status.update(Text.assemble("thinking …", (f"  {draft}" if draft else "", "dim")))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def step(self, ended: NodeFinished) -> None:
+        """Print what the node decided."""
+        within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
+        parts = verdicts_of(ended.node, ended.decided) if self._explain else []
+        parts = parts or drafts_of(ended.node, ended.decided)
+        self._screen.line(
+            ("{:20}", ended.node, "bold"),
+            ("{:6.1f} s  ", ended.seconds, "dim"),
+            headline(ended.node, ended.decided) if parts else describe(ended.node, ended.decided),
+            (" {}", within, "dim"),
+        )
+        for part in parts:
+            self._screen.paragraph(part)

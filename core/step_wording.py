@@ -1,0 +1,160 @@
+"""What the nodes of a run decided, and what it cost, in words for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.text import location, one_line, shortened
+from core.types import Usage, Verdict
+
+MOST_CHANGES = 4  # of a redraft that are shown
+
+
+def describe(node: str, decided: dict[str, Any]) -> str:
+    """What a node decided, in a few words on one line."""
+    return one_line(_described(node, decided))
+
+
+def _described(node: str, decided: dict[str, Any]) -> str:
+    if decided.get("stop"):
+        return f"stopped: {decided['stop']}" + (f": {decided['failure']}" if decided.get("failure") else "")
+    match node:
+        case "contextualize":
+            leaning = decided["leans"] or decided["rewritten"]
+            return f"taken as “{shortened(decided['standalone'], 90)}”" if leaning else "stands alone"
+        case "decide":
+            if "mode" in decided:
+                return f"{decided['route']} (mode {decided['mode']})"
+            return f"{decided['route']}  {said(decided['verdict'])}"
+        case "retrieve":
+            return f"{decided['retrieved']} passages for “{shortened(decided['query'], 70)}”"
+        case "grade_documents":
+            marks = ", ".join(f"{place(grade)} {said(grade['verdict'])}" for grade in decided["grades"])
+            return f"{decided['relevant']} relevant: {marks}" if marks else "nothing to grade"
+        case "rewrite_query":
+            return f"“{decided['query']}”" if decided["query"] else "no other query found"
+        case "generate":
+            if decided["declined"]:
+                return "the draft declines"
+            return _drafted(decided)
+        case "hallucination_check":
+            return (
+                "; ".join(
+                    f"{claim['verdict']['label']}{_sure(claim['verdict'])}: {shortened(claim['text'], 50)}"
+                    for claim in decided["claims"]
+                )
+                or "nothing to check"
+            )
+        case "answer_check":
+            return "usefulness " + ", ".join(said(verdict) for verdict in decided["usefulness"])
+        case "direct_generate":
+            return f"draft: {shortened(decided['text'], 90)}"
+        case "select":
+            if decided.get("reconsidered"):
+                return "not accepted: the documents are searched after all"
+            return "accepted" if decided["accepted"] else "not accepted"
+        case "compare_answers":
+            return _compared(decided)
+        case _:
+            return f"{decided['outcome']} ({decided['stop_reason']})"
+
+
+def _compared(decided: dict[str, Any]) -> str:
+    """What documents answer that differ, and how many were asked by themselves."""
+    answers = " | ".join(f"“{shortened(one['answer'], 60)}”" for one in decided["answers"])
+    if answers:
+        return f"{len(decided['answers'])} answers differ: {answers}"
+    return f"no other answer in {decided['asked']} documents" if decided["asked"] else "the documents agree"
+
+
+def _drafted(decided: dict[str, Any]) -> str:
+    """What was drafted: of a redraft what it changed, of several drafts the beginning of each."""
+    if decided["redraft"]:
+        changes = decided.get("changes") or []
+        return "redraft: " + (
+            "; ".join(map(_change, changes[:MOST_CHANGES])) or shortened(decided["text"] or "the same as before", 90)
+        )
+    texts = decided.get("texts") or [decided["text"] or "none that is new"]
+    if len(texts) == 1:
+        return f"draft: {shortened(texts[0], 90)}"
+    return f"{len(texts)} drafts: " + " | ".join(shortened(text, 60) for text in texts)
+
+
+def _change(one: dict[str, str]) -> str:
+    removed, added = (f"“{shortened(one[key], 60)}”" if one[key] else "" for key in ("removed", "added"))
+    if removed and added:
+        return f"{added} instead of {removed}"
+    return f"without {removed}" if removed else f"with {added}"
+
+
+def drafts_of(node: str, decided: dict[str, Any]) -> list[str]:
+    """Each draft of a round that wrote several, uncut."""
+    texts = decided.get("texts") or []
+    return texts if node == "generate" and len(texts) > 1 else []
+
+
+def verdicts_of(node: str, decided: dict[str, Any]) -> list[str]:
+    """Each verdict of a node, uncut: its label, how sure, what it judges, and why."""
+    match node:
+        case "decide":
+            if "verdict" in decided:
+                return [_explained(decided["verdict"])]
+            return [f"{decided['route']} · {decided['reason']}"] if "reason" in decided else []
+        case "grade_documents":
+            return [_explained(grade["verdict"], place(grade)) for grade in decided.get("grades", [])]
+        case "hallucination_check":
+            return [_explained(claim["verdict"], f"“{claim['text']}”") for claim in decided.get("claims", [])]
+        case "answer_check":
+            return [_explained(verdict) for verdict in decided.get("usefulness", [])]
+        case _:
+            return []
+
+
+def headline(node: str, decided: dict[str, Any]) -> str:
+    """What a node decided, without the verdicts that follow."""
+    if decided.get("stop"):
+        return describe(node, decided)
+    match node:
+        case "grade_documents":
+            return f"{decided['relevant']} of {len(decided['grades'])} relevant"
+        case "hallucination_check":
+            supported = [one for one in decided["claims"] if one["verdict"]["label"] == "fully supported"]
+            return f"{len(supported)} of {len(decided['claims'])} claims fully supported"
+        case "answer_check":
+            return "usefulness"
+        case "generate":
+            return f"{len(decided['texts'])} drafts"
+        case _:
+            return f"{decided['route']} (mode {decided['mode']})" if "mode" in decided else str(decided["route"])
+
+
+def _explained(verdict: Verdict, judged: str = "") -> str:
+    parts = (f"{verdict['label']}{_sure(verdict)}", judged, verdict["reason"] or "")
+    return " · ".join(part for part in parts if part)
+
+
+def said(verdict: Verdict) -> str:
+    """A verdict in a few words: its label, how sure, and why."""
+    why = f" ({verdict['reason']})" if verdict["reason"] else ""
+    return f"{verdict['label']}{_sure(verdict)}{why}"
+
+
+def _sure(verdict: Verdict) -> str:
+    if not verdict["probabilities"]:
+        return ""
+    return f" {verdict['probabilities'].get(verdict['label'], 0):.2f}"
+
+
+def place(found: Any) -> str:
+    """Where a passage stands: its file, and its page or row."""
+    return location(found["source"], found["page"], found["row"])
+
+
+def spent(usage: Usage, seconds: float) -> str:
+    """What a run cost, in a line."""
+    about = "about " if usage["estimated"] else ""
+    cached = f" ({usage['cached_input_tokens']:,} from the cache)" if usage["cached_input_tokens"] else ""
+    return (
+        f"{usage['model_calls']} model calls · {about}{usage['input_tokens']:,} tokens read{cached}, "
+        f"{usage['output_tokens']:,} written · {seconds:.1f} s"
+    )

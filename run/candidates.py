@@ -1,0 +1,240 @@
+"""Candidates: how they are scored, ranked and accepted, which outcome the best deserves, and why the others lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.text import shortened
+from core.types import Candidate, CandidateRecord, Claim, Draft, Outcome, StopReason, SupportLevel, Verdict
+from prompts.answer_check import USEFULNESS
+from prompts.grade_documents import RELEVANCE
+from prompts.hallucination_check import SUPPORT
+from run.context import Constraints, Context, Scoring, Weights
+from run.state import SelfRAGState
+
+ANSWERED: tuple[Outcome, ...] = ("grounded", "partially_grounded", "direct")
+LEVELS: dict[str, SupportLevel] = {"fully supported": "fully", "partially supported": "partially"}
+DESCENDING: tuple[SupportLevel, ...] = ("fully", "partially", "no")
+SUPPORT_FIRST: dict[SupportLevel | None, int] = {"fully": 3, "partially": 1}
+HARD_TIER = 4
+LONGEST_CLAIM_SHOWN = 200
+
+
+def round_of(state: SelfRAGState, context: Context) -> list[Candidate]:
+    """Return the present round's drafts with what the checks found; a check that did not run found nothing."""
+    return [
+        candidate(draft, _at(state["claims"], i) or [], _at(state["uses"], i), context.weights, context.scoring)
+        for i, draft in enumerate(state["drafts"])
+    ]
+
+
+def candidate(
+    draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights, scoring: Scoring = "paper"
+) -> Candidate:
+    """Score a draft as the paper does: f = w_rel · ISREL + w_sup · ISSUP + w_use · ISUSE.
+
+    ISREL is the mean over the draft's passages, ISSUP over its claims, and 0 where there are none. Each is
+    Σ weight · probability over the labels of its verdict; none is a log-probability. With scoring ``support-first``
+    f = 5 · support + rating: 3 if every claim is fully supported, 1 if the lowest is partially, else 0; and the label
+    of ISUSE, or 0 where there is none.
+    """
+    scores = [SUPPORT.score(claim["verdict"]) for claim in claims]
+    support = sum(scores) / len(scores) if scores else 0.0
+    usefulness = USEFULNESS.score(use) if use else 0.0
+    if scoring == "support-first":
+        rating = int(USEFULNESS.leaning(use)) if use else 0
+        score = float(5 * SUPPORT_FIRST.get(lowest_support(claims), 0) + rating)
+    else:
+        score = weights.relevance * draft["relevance"] + weights.support * support + weights.usefulness * usefulness
+    return Candidate(draft=draft, claims=claims, support=support, usefulness=usefulness, use=use, score=score)
+
+
+def best_of(candidates: Sequence[Candidate], constraints: Constraints = "soft") -> Candidate | None:
+    """Return the candidate of the highest rank, the earlier of equals."""
+    return max(candidates, key=lambda one: rank(one, constraints), default=None)
+
+
+def rank(one: Candidate, constraints: Constraints = "soft") -> tuple[int, float]:
+    """Rank by support first and by score second; a draft that declines comes last.
+
+    With hard constraints a candidate that is supported and useful comes before all others. A direct answer that
+    declines or is rated useless stands until documents support a draft at least in part.
+    """
+    if not one["draft"]["passages"] and not useful(one):
+        return (2, one["score"])
+    if one["draft"]["declined"]:
+        return (0, one["score"])
+    if supported(one):
+        return (HARD_TIER if constraints == "hard" and useful(one) else 3, one["score"])
+    return (2 if any(is_supported(claim) for claim in one["claims"]) else 1, one["score"])
+
+
+def supported(one: Candidate) -> bool:
+    """Whether every claim is fully supported; a direct answer has none to support."""
+    if not one["draft"]["passages"]:
+        return True
+    return bool(one["claims"]) and all(claim["verdict"]["label"] == "fully supported" for claim in one["claims"])
+
+
+def useful(one: Candidate | CandidateRecord) -> bool:
+    """Whether ISUSE is at least 3; a candidate that was not rated counts as 3."""
+    return one["use"] is None or int(USEFULNESS.leaning(one["use"])) >= 3
+
+
+def is_supported(claim: Claim) -> bool:
+    """Whether the passages support the claim at least in part."""
+    return claim["verdict"]["label"] in ("fully supported", "partially supported")
+
+
+def lowest_support(claims: Sequence[Claim]) -> SupportLevel | None:
+    """Return the lowest support of the claims, None without any."""
+    return max((support_level(claim) for claim in claims), key=DESCENDING.index, default=None)
+
+
+def confidence(one: Candidate) -> float | None:
+    """Return the probability that the draft is right, the least P(full) + P(partial) of its claims, as calibrated.
+
+    A claim that a rule refuses has 0. None without claims, or where the critic gives no probabilities.
+    """
+    found = []
+    for claim in one["claims"]:
+        probabilities = claim["verdict"]["probabilities"]
+        if not probabilities and claim["verdict"]["label"] != "no support":
+            return None
+        found.append(1 - probabilities["no support"] if probabilities else 0.0)
+    return min(found, default=None)
+
+
+def weakest(claims: Sequence[Claim]) -> Claim:
+    """Return the first of the claims with the lowest support."""
+    return max(claims, key=lambda claim: DESCENDING.index(support_level(claim)))
+
+
+def support_level(claim: Claim) -> SupportLevel:
+    """Return the claim's support; one that could not be checked has none."""
+    return LEVELS.get(claim["verdict"]["label"], "no")
+
+
+def _at(values: list[Any], index: int) -> Any:
+    return values[index] if index < len(values) else None
+
+
+def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReason]:
+    """Return the outcome that the best candidate deserves, and why the run ended: the table in docs/architecture.md.
+
+    With hard constraints a candidate with an unsupported claim, or rated below 3, is no answer.
+    """
+    best = state["best"]
+    stop = state["stops"][0]["reason"] if state["stops"] else None
+    if best is None:
+        return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
+    if from_irrelevant(best["draft"], state):
+        stop = stop or "fallback"
+    no_answer = best["draft"]["declined"] and bool(best["draft"]["passages"])
+    if context.constraints == "hard" and not no_answer and not (supported(best) and useful(best)):
+        return "abstained", stop or ("not_useful" if supported(best) else "claims_unsupported")
+    if not best["draft"]["passages"]:
+        if context.mode == "never":
+            return "direct", stop or "mode_never"
+        return "direct", stop or ("fallback" if state["route"] == "fallback" else "not_needed")
+    if no_answer:
+        return "abstained", stop or "declined"
+    if supported(best):
+        return "grounded", stop or ("accepted" if useful(best) else "not_useful")
+    if any(is_supported(claim) for claim in best["claims"]):
+        return "partially_grounded", stop or "claims_unsupported"
+    return "abstained", stop or "claims_unsupported"
+
+
+def from_irrelevant(draft: Draft, state: SelfRAGState) -> bool:
+    """Whether the draft is from passages of which none was judged relevant, as with fallback ``passages``."""
+    verdicts = [state["verdicts"].get(passage["id"]) for passage in draft["passages"]]
+    return bool(verdicts) and all(one and not RELEVANCE.is_positive(one) for one in verdicts)
+
+
+def with_round(
+    records: Sequence[CandidateRecord], candidates: Sequence[Candidate], constraints: Constraints
+) -> list[CandidateRecord]:
+    """Return the records and, as one more round, those candidates that are not among them yet."""
+    number = records[-1]["round"] + 1 if records else 1
+    new = [one for one in candidates if not any(_is_record_of(record, one) for record in records)]
+    return [*records, *(_recorded(one, number, constraints) for one in new)]
+
+
+def explained(
+    records: Sequence[CandidateRecord], best: Candidate | None, outcome: Outcome, constraints: Constraints
+) -> list[CandidateRecord]:
+    """Return the records with ``chosen``, which none is for an abstention, and the reason in one sentence."""
+    if best is None:
+        return list(records)
+    updated = []
+    for one in records:
+        chosen = outcome in ANSWERED and _is_record_of(one, best)
+        reason = _why_chosen(one) if chosen else _why_not(one, best, outcome, constraints)
+        updated.append(CandidateRecord(**{**one, "chosen": chosen, "reason": reason}))
+    return updated
+
+
+def _recorded(one: Candidate, number: int, constraints: Constraints) -> CandidateRecord:
+    return CandidateRecord(
+        round=number,
+        text=one["draft"]["text"],
+        passages=_ids(one),
+        relevance=one["draft"]["relevance"],
+        claims=one["claims"],
+        support=one["support"],
+        usefulness=one["usefulness"],
+        use=one["use"],
+        score=one["score"],
+        declined=one["draft"]["declined"],
+        tier=rank(one, constraints)[0],
+        chosen=False,
+        reason="",
+    )
+
+
+def _is_record_of(record: CandidateRecord, one: Candidate) -> bool:
+    """Whether the record is of this candidate: no two drafts of a question have the same text and passages."""
+    return (record["text"], record["passages"]) == (one["draft"]["text"], _ids(one))
+
+
+def _ids(one: Candidate) -> list[str]:
+    return [passage["id"] for passage in one["draft"]["passages"]]
+
+
+def _why_chosen(one: CandidateRecord) -> str:
+    if not one["passages"]:
+        return "It is the answer without documents."
+    score = f"of such candidates it has the best score, {one['score']:.3f}."
+    if lowest_support(one["claims"]) != "fully":
+        return f"No candidate has all its claims fully supported, but some; {score}"
+    useful_too = ", it is not rated below 3" if one["tier"] == HARD_TIER else ""
+    return f"All its claims are fully supported{useful_too}, and {score}"
+
+
+def _why_not(one: CandidateRecord, best: Candidate, outcome: Outcome, constraints: Constraints) -> str:
+    fault = _fault(one, constraints)
+    if fault and not (outcome in ANSWERED and one["tier"] == rank(best, constraints)[0]):
+        return fault
+    tie = ", which came first" if one["score"] == best["score"] else ""
+    return f"It ranks below another candidate by score: {one['score']:.3f} against {best['score']:.3f}{tie}."
+
+
+def _fault(one: CandidateRecord, constraints: Constraints) -> str | None:
+    """Return what keeps a candidate from being an answer without marks, whatever the others are."""
+    if not one["passages"] and (one["declined"] or not useful(one)):
+        return "It was written without documents, and does not give what is asked."
+    if one["declined"]:
+        return "It says that the passages do not give the answer."
+    if one["passages"] and not one["claims"]:
+        return "Its claims were not checked."
+    if lowest_support(one["claims"]) in ("no", "partially"):
+        worst = weakest(one["claims"])
+        label = worst["verdict"]["label"]
+        found = {"partially supported": "is only partly supported", "unknown": "could not be checked"}
+        text = shortened(worst["text"], LONGEST_CLAIM_SHOWN).rstrip(".")
+        return f"One of its claims {found.get(label, 'is not supported')}: “{text}”."
+    if constraints == "hard" and one["use"] and not useful(one):
+        return f"It is rated {one['use']['label']}, and hard constraints require 3."
+    return None

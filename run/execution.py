@@ -1,0 +1,115 @@
+"""One execution of the graph: the question's budget, its caches, and its running nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.background import background_loop, in_background
+from core.types import no_usage
+from models.telemetry import recording
+from models.usage import Budget, NodeBudget
+from run.context import Context, RetrieverLike, Services
+from run.critic_cache import CachedCritic, VerdictCache
+from run.prefetch import PrefetchingRetriever
+from run.state import SelfRAGState
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+T = TypeVar("T")
+
+
+@dataclass
+class Run:
+    """What the nodes of one question share."""
+
+    budget: Budget
+    retriever: PrefetchingRetriever
+    verdicts: VerdictCache = field(default_factory=VerdictCache)
+
+    def services_for(self, services: Services, budget: NodeBudget) -> Services:
+        """Return the services for one node of this question, whose calls are charged to ``budget``."""
+        charged = services.with_budget(budget)
+        return replace(charged, critic=CachedCritic(charged.critic, self.verdicts), retriever=self.retriever)
+
+
+class Execution:
+    """One call of ``invoke``, ``stream`` or the like: what its nodes share, and which of them are running."""
+
+    def __init__(self, span: Span | None = None) -> None:
+        """Record nodes and model calls as children of ``span``, if there is one, which ends with the execution."""
+        self.run: Run | None = None
+        self._span = span
+        self._nodes: set[Future[Any]] = set()
+        self._cancelled = False
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make this the execution of all nodes that are called within."""
+        token = _current.set(self)
+        try:
+            with recording(self._span):
+                yield
+        finally:
+            _current.reset(token)
+
+    def run_of(self, state: SelfRAGState, context: Context, retriever: RetrieverLike) -> Run:
+        """Return what the question's nodes share; the first of them creates it from the state, perhaps a checkpoint."""
+        if self.run is None:
+            self.run = Run(budget_of(state, context), PrefetchingRetriever(retriever))
+        self.run.budget.adopt_checkpointed_usage(state.get("usage") or no_usage())
+        return self.run
+
+    def wait_for(self, node: Coroutine[Any, Any, T]) -> T:
+        """Run a node on the background loop and return its update. Raises `CancelledError` after `cancel`."""
+        return in_background(node, self._started)
+
+    def cancel(self) -> None:
+        """Cancel the nodes that are running on the background loop; from any thread."""
+        self._cancelled = True
+        for future in list(self._nodes):
+            future.cancel()
+        background_loop().call_soon_threadsafe(self.close)
+
+    def close(self) -> None:
+        """Cancel an unused prefetch, release the run and end the span; on the event loop that runs the nodes.
+
+        A pooled connection keeps the context in which it was opened, and with it this object.
+        """
+        run, self.run = self.run, None
+        if run:
+            run.retriever.cancel()
+        if self._span:
+            self._span.end()
+
+    def _started(self, future: Future[Any]) -> None:
+        self._nodes.add(future)
+        future.add_done_callback(self._nodes.discard)
+        if self._cancelled:
+            future.cancel()
+
+
+_current: ContextVar[Execution] = ContextVar("selfrag_execution")
+
+
+def current_execution() -> Execution:
+    """Return the execution of the calling node; a new one for a node that is called outside the graph."""
+    return _current.get(None) or Execution()
+
+
+def budget_of(state: SelfRAGState, context: Context) -> Budget:
+    """Return the question's budget, less what the state says its finished nodes used."""
+    limits = context.effective_limits
+    budget = Budget(
+        calls=limits.model_calls,
+        tokens=limits.tokens,
+        seconds=limits.seconds,
+        spent=state.get("usage") or no_usage(),
+    )
+    budget.began -= sum(step["seconds"] for step in state.get("path") or [])
+    return budget

@@ -1,0 +1,115 @@
+"""How a question begins: what is given is checked, and all that an earlier question of the thread left is reset."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.errors import RequestError
+from core.text import clean, is_blank
+from core.types import Turn, no_usage
+from retrieval.filters import Filter
+from run.context import Context
+from run.state import SelfRAGState
+
+LONGEST_QUESTION = 8_000  # characters
+MOST_TURNS = 20  # of a conversation that count, the last ones
+LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
+TURNS = TypeAdapter(list[Turn])
+
+
+def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
+    """Return every key of the state as it is before the first node.
+
+    Raises `RequestError` for a question that is empty or too long, and for a conversation that is none.
+    """
+    question = require_question(state.get("question"))
+    return {
+        "conversation": require_conversation(state.get("conversation") or ()),
+        "given_standalone": require_standalone(state.get("given_standalone")),
+        "standalone": question,
+        "rewritten": False,
+        "run": uuid.uuid4().hex,
+        "decision": None,
+        "queries": [question.strip()],
+        "route": "retrieve",
+        "searched": 0,
+        "filter": context.filter.model_dump(mode="json") if context.filter else None,
+        "rewrites_left": context.effective_limits.rewrites,
+        "drafts_left": context.effective_limits.drafts,
+        "fallback": context.fallback,
+        "passages": [],
+        "kept": [],
+        "found": [],
+        "verdicts": {},
+        "relevant": [],
+        "drafts": [],
+        "drafted": [],
+        "claims": [],
+        "uses": [],
+        "rates": context.rates_drafts,
+        "candidates": [],
+        "best": None,
+        "accepted": False,
+        "compares": context.conflicts,
+        "differing": [],
+        "answer": "",
+        "outcome": None,
+        "stop_reason": None,
+        "citations": [],
+        "conflicts": [],
+        "usage": no_usage(),
+        "path": [],
+        "stops": [],
+    }
+
+
+def with_checkpointed_filter(context: Context, state: SelfRAGState) -> Context:
+    """Return the context with the filter that the question began with, whatever its resumption names."""
+    kept = state.get("filter")
+    return context.model_copy(update={"filter": Filter.model_validate(kept) if kept else None})
+
+
+def require_question(question: object, name: str = "question") -> str:
+    """Return the question, if it can be asked. Raises `RequestError` for one that is empty or too long."""
+    if not isinstance(question, str) or is_blank(question):
+        raise RequestError(f"The {name} is empty: ask something.")
+    if len(question) > LONGEST_QUESTION:
+        raise RequestError(
+            f"The {name} has {len(question):,} characters: shorten it to {LONGEST_QUESTION:,}, "
+            "and put long texts into documents."
+        )
+    return question
+
+
+def require_standalone(standalone: object) -> str | None:
+    """Return what a person says that the question means, if anything. Raises `RequestError` as `require_question`."""
+    return None if standalone is None else require_question(standalone, "standalone question").strip()
+
+
+def require_conversation(conversation: object) -> list[Turn]:
+    """Return the last turns, without characters that cannot be seen, and no longer than what is read of them.
+
+    Raises `RequestError` for what is no list of turns.
+    """
+    last = list(conversation)[-MOST_TURNS:] if isinstance(conversation, Sequence) else conversation
+    try:
+        turns = TURNS.validate_python(last, strict=True)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise RequestError(
+            f"The conversation is wrong{' at ' if place else ''}{place}: give a list of turns, each with its question, "
+            "standalone, answer and outcome."
+        ) from None
+    return [
+        Turn(
+            question=clean(turn["question"][:LONGEST_QUESTION]).strip(),
+            standalone=clean(turn["standalone"][:LONGEST_QUESTION]).strip(),
+            answer=clean(turn["answer"][:LONGEST_ANSWER]).strip(),
+            outcome=turn["outcome"],
+        )
+        for turn in turns
+    ]

@@ -1,0 +1,65 @@
+"""Search before it is known that a search is needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+from langchain_core.documents import Document
+
+from retrieval.filters import Filter
+from run.context import FilteringRetriever, RetrieverLike
+
+
+class PrefetchingRetriever:
+    """The retriever of one question, whose first search runs while ``decide`` is asked whether it is needed."""
+
+    def __init__(self, retriever: RetrieverLike) -> None:
+        self._retriever = retriever
+        self._tasks: dict[tuple[str, int, Filter | None], asyncio.Task[Sequence[Document]]] = {}
+
+    def prefetch(self, query: str, k: int, within: Filter | None = None) -> None:
+        """Start a search; `ainvoke` with the same arguments then awaits its result."""
+        task = asyncio.ensure_future(self._search(query, k, within))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, if nobody awaits it
+        self._tasks[query, k, within or None] = task
+
+    async def prefetched(self, query: str, k: int, within: Filter | None = None) -> Sequence[Document] | None:
+        """Return what a search found that `prefetch` started, which `ainvoke` still returns; None if it failed."""
+        task = self._tasks.get((query, k, within or None))
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            return None
+        await asyncio.wait([task])
+        return None if task.cancelled() or task.exception() else task.result()
+
+    async def ainvoke(self, input: str, *, k: int, filter: Filter | None = None) -> Sequence[Document]:  # noqa: A002
+        """As the retriever's."""
+        task = self._tasks.pop((input, k, filter or None), None)
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            return await self._search(input, k, filter)
+        return await task
+
+    def cancel(self) -> None:
+        """Cancel the searches that nobody awaited."""
+        while self._tasks:
+            self._tasks.popitem()[1].cancel()
+
+    async def _search(self, query: str, k: int, within: Filter | None) -> Sequence[Document]:
+        """Ask the retriever, which need not know filters where none is set."""
+        if within:
+            return await cast("FilteringRetriever", self._retriever).ainvoke(query, k=k, filter=within)
+        return await self._retriever.ainvoke(query, k=k)
+
+
+def prefetch(retriever: RetrieverLike, query: str, k: int, within: Filter | None) -> None:
+    """Start the search, if the retriever can; a node that is run by itself may have any."""
+    if isinstance(retriever, PrefetchingRetriever):
+        retriever.prefetch(query, k, within)
+
+
+async def prefetched(retriever: RetrieverLike, query: str, k: int, within: Filter | None) -> Sequence[Document] | None:
+    """Return what the search found that `prefetch` started; None if it failed, or there is none."""
+    if isinstance(retriever, PrefetchingRetriever):
+        return await retriever.prefetched(query, k, within)
+    return None

@@ -1,0 +1,162 @@
+"""How one sentence is searched for, judged, and given its quotes."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.checking.verification import passages_for, require_claim, verify
+from core.errors import ModelError, RequestError
+from grounding.checkable import Checkable
+from grounding.claims import LONGEST_CLAIM, Statement
+from nodes.hallucination_check import hallucination_check
+from run.context import Context, Limits, Thresholds
+from tests.scripted import (
+    ScriptedCritic,
+    ScriptedRetriever,
+    draft,
+    roomy_budget,
+    runtime,
+    services,
+    state,
+    verdict,
+)
+
+RENT = "The rent is 900 euros a month."
+SEINE = "The Seine flows through Paris."
+DOGS = "Dogs are allowed in the garden."
+
+
+def sentence(text: str, *, subject: str = "", no_claim: str = "", context: str = "") -> Checkable:
+    return Checkable(Statement(text, context, 0), subject, no_claim)
+
+
+async def test_a_supported_claim_has_its_quote_and_its_cost() -> None:
+    critic = ScriptedCritic({"Dogs may go into the garden.": verdict("fully supported", {"fully supported": 0.9})})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
+    found, spent = await verify(sentence("Dogs may go into the garden."), bound, Context())
+    assert (found.label, found.probabilities) == ("fully supported", {"fully supported": 0.9})
+    assert [(one["id"], one["quote"], one["source"]) for one in found.citations] == [(1, DOGS, "notes.txt")]
+    assert spent["model_calls"] == 1
+
+
+async def test_a_fact_that_stands_nowhere_costs_no_call_and_cites_nothing() -> None:
+    bound = services(retriever=ScriptedRetriever(always=[SEINE]))
+    found, spent = await verify(sentence("The museum opened in 1999."), bound, Context())
+    assert (found.label, found.citations, spent["model_calls"]) == ("no support", [], 0)
+    assert found.reason == "1999 stands in no passage."
+
+
+async def test_what_the_critic_does_not_find_supported_cites_nothing() -> None:
+    critic = ScriptedCritic({"Dogs are allowed in the house.": "no support"})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
+    found, _ = await verify(sentence("Dogs are allowed in the house."), bound, Context())
+    assert (found.label, found.citations) == ("no support", [])
+
+
+async def test_the_thresholds_that_come_with_the_model_hold() -> None:
+    probable = verdict("partially supported", {"fully supported": 0.1, "partially supported": 0.4, "no support": 0.5})
+    critic = ScriptedCritic({"Dogs may go into the garden.": probable})
+    for least, label in ((0.6, "no support"), (0.4, "partially supported")):
+        bound = services(
+            critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=Thresholds(verified=least)
+        )
+        found, _ = await verify(sentence("Dogs may go into the garden."), bound, Context())
+        assert found.label == label
+
+
+async def test_a_changed_figure_is_contradicted_by_the_sentence_that_has_the_right_one() -> None:
+    bound = services(retriever=ScriptedRetriever(always=[SEINE, RENT]))
+    found, _ = await verify(sentence("The rent is 950 euros a month."), bound, Context())
+    assert (found.label, [one["quote"] for one in found.citations]) == ("contradicted", [RENT])
+
+
+async def test_a_date_of_another_sentence_does_not_carry_the_claim() -> None:
+    lease = "The tenant paid in May 2029. The lease ends in 2040. The rent is reviewed on 1 April 2030."
+    critic = ScriptedCritic(otherwise={"support": "fully supported"})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[lease]))
+    found, _ = await verify(sentence("The rent is reviewed on 1 April 2029."), bound, Context())
+    assert (found.label, [one["quote"] for one in found.citations]) == (
+        "contradicted",
+        ["The rent is reviewed on 1 April 2030."],
+    )
+    right, _ = await verify(sentence("The rent is reviewed on 1 April 2030."), bound, Context())
+    assert right.label == "fully supported"
+
+
+async def test_a_question_is_no_claim_and_is_not_searched_for() -> None:
+    retriever = ScriptedRetriever()
+    found, spent = await verify(
+        sentence("Why?", no_claim="It is a question."), services(retriever=retriever), Context()
+    )
+    assert (found.label, found.reason, spent["model_calls"]) == ("no claim", "It is a question.", 0)
+    assert retriever.queries == []
+
+
+async def test_the_sentence_is_searched_for_by_itself_and_with_its_subject() -> None:
+    retriever = ScriptedRetriever({"It is 900.": [SEINE, DOGS], "Rent: It is 900.": [RENT, DOGS]})
+    passages = await passages_for(sentence("It is 900.", subject="Rent"), services(retriever=retriever), Context(k=3))
+    assert [one["text"] for one in passages] == [DOGS, SEINE, RENT]  # found twice; then the sentence's own search
+    few = await passages_for(sentence("It is 900.", subject="Rent"), services(retriever=retriever), Context(k=1))
+    assert [one["text"] for one in few] == [DOGS]
+
+
+async def test_the_sentence_that_a_pronoun_refers_to_is_searched_for_too() -> None:
+    retriever = ScriptedRetriever({"The rent is due. It is 900 euros.": [RENT]})
+    one = sentence("It is 900 euros.", context="The rent is due.")
+    assert [found["text"] for found in await passages_for(one, services(retriever=retriever), Context())] == [RENT]
+
+
+async def test_the_critic_reads_the_passage_that_shares_most_words_as_an_answer_to_a_question() -> None:
+    critic = ScriptedCritic({"Dogs may go into the garden.": "fully supported"})
+    others = [f"Number {number} is odd." for number in ("seven", "nine", "eleven")]
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[*others, DOGS]))
+    await verify(sentence("Dogs may go into the garden."), bound, Context())
+    (read,) = critic.inputs
+    assert DOGS in read["passages"]
+    assert read["passages"].count("<passage") == 1
+    assert read["question"] == "Is it true that Dogs may go into the garden?"
+
+
+async def test_an_answer_is_judged_as_the_graph_judges_it() -> None:
+    question, answer = "Where are dogs allowed?", "In the garden."
+    script = {DOGS: "relevant", SEINE: "irrelevant", answer: "fully supported"}
+    by_graph, by_verify = ScriptedCritic(script), ScriptedCritic(script)
+    retriever = ScriptedRetriever({answer: [SEINE], question: [DOGS]})
+    found, spent = await verify(sentence(answer), services(critic=by_verify, retriever=retriever), Context(), question)
+    begun = state(question, drafts=[draft(answer, [DOGS])], drafts_left=0)
+    update = await hallucination_check(begun, services(critic=by_graph, budget=roomy_budget()), runtime())
+    assert by_verify.inputs[-1] == by_graph.inputs[-1]
+    assert (found.label, found.question) == (update["claims"][0][0]["verdict"]["label"], question)
+    assert [one["quote"] for one in found.citations] == [DOGS]
+    assert spent["model_calls"] == 3
+
+
+async def test_the_threshold_of_an_answer_is_that_of_the_graph() -> None:
+    probable = verdict("partially supported", {"fully supported": 0.1, "partially supported": 0.4, "no support": 0.5})
+    critic = ScriptedCritic({DOGS: "relevant", "In the garden.": probable})
+    for least, label in ((0.6, "no support"), (0.4, "partially supported")):
+        thresholds = Thresholds(supported=least, verified=1 - least)
+        bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]), thresholds=thresholds)
+        found, _ = await verify(sentence("In the garden."), bound, Context(), "Where are dogs allowed?")
+        assert found.label == label
+
+
+async def test_a_wrong_answer_is_contradicted_and_one_without_relevant_passages_reads_all() -> None:
+    critic = ScriptedCritic(otherwise={"relevance": "irrelevant", "support": "no support"})
+    bound = services(critic=critic, retriever=ScriptedRetriever(always=[SEINE, RENT]))
+    wrong, _ = await verify(sentence("The rent is 950 euros a month."), bound, Context(), "What is the rent?")
+    assert (wrong.label, [one["quote"] for one in wrong.citations]) == ("contradicted", [RENT])
+    await verify(sentence("The rent is due each month."), bound, Context(), "When is the rent due?")
+    assert critic.inputs[-1]["passages"].count("<passage") == 2
+
+
+async def test_a_limit_is_an_error_and_no_verdict() -> None:
+    bound = services(retriever=ScriptedRetriever(always=[DOGS]))
+    with pytest.raises(ModelError, match="could not be checked within SELFRAG_LIMIT_TOKENS"):
+        await verify(sentence("Dogs may go into the garden."), bound, Context(limits=Limits(tokens=5)))
+
+
+@pytest.mark.parametrize(("claim", "said"), [(" \u200b\n", "is empty"), ("a" * (LONGEST_CLAIM + 1), "is longer than")])
+def test_a_claim_that_is_none_is_refused(claim: str, said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        require_claim(claim)

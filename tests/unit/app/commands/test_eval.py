@@ -1,0 +1,404 @@
+"""``eval`` in this process, over scripted models."""
+
+import argparse
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import compose, libraries
+from app.cli import main, parse
+from app.commands.eval import evaluate, surroundings_of
+from app.results import stamp
+from app.results.stamp import HASH_LENGTH, bare_stamp
+from app.settings import load_settings
+from app.terminal.screen import Screen
+from core.errors import ModelError, RequestError
+from core.fingerprint import digest
+from evaluation.folder import MARKER
+from evaluation.judgements import Judgements
+from evaluation.judging import judge
+from evaluation.measures import metrics
+from evaluation.records import Record, System
+from run.context import Context, Services
+from tests.scripted import ScriptedGenerator
+from tests.unit.app.scripted_commands import enter_folder
+from tests.unit.evaluation.sample_records import ScriptedSystem
+from tests.unit.retrieval.fakes import BagOfWords
+
+ROWS = [
+    {"id": "alpha", "question": "Is alpha a letter?", "answer": "Alpha is a letter."},
+    {"id": "omega", "question": "Is omega a dog?", "answerable": False},
+]
+
+
+@pytest.fixture
+def writer() -> ScriptedGenerator:
+    return ScriptedGenerator(forever=lambda name, turn: "Alpha is a letter.")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: ScriptedGenerator) -> Path:
+    """A working folder with a document and questions; models that say one thing; a report without its page."""
+    enter_folder(tmp_path, monkeypatch, ROWS, writer, "fully supported")
+    return tmp_path
+
+
+def options(*words: str) -> argparse.Namespace:
+    return parse(["eval", "letters.jsonl", "--docs", "docs", *words])
+
+
+def written(name: str = "letters") -> list[Record]:
+    lines = (Path("eval") / name / "records.jsonl").read_text().splitlines()
+    return [json.loads(line)["record"] for line in lines]
+
+
+def test_the_defaults() -> None:
+    given = parse(["eval", "letters.jsonl"])
+    assert (given.command, given.dataset, given.systems) == ("eval", Path("letters.jsonl"), ("self-rag", "plain"))
+    assert (given.docs, given.variant, given.paragraphs, given.most, given.seed) == (None, [], None, None, None)
+    assert (given.balanced, given.judge, given.out, given.concurrency) == (False, False, None, None)
+
+
+def test_every_option() -> None:
+    words = "s.json --docs a --docs b --systems plain,closed-book --variant w:k=8 --variant x:k=1 --paragraphs 25-48"
+    more = "--most 9 --balanced --seed 3 --out here --concurrency 2 --judge --quiet"
+    given = parse(["eval", *words.split(), *more.split()])
+    assert given.docs == [Path("a"), Path("b")]
+    assert (given.systems, given.variant) == (("plain", "closed-book"), ["w:k=8", "x:k=1"])
+    assert (given.paragraphs, given.most, given.seed, given.concurrency) == ((25, 48), 9, 3, 2)
+    assert (given.balanced, given.judge, given.out, given.quiet) == (True, True, Path("here"), True)
+
+
+def test_the_table_goes_to_stdout_and_all_else_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(options()) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].split() == ["self-rag", "plain"]
+    assert "4 of 4 answers" in err
+    assert "written into eval/letters: records.jsonl, report.html" in err
+    assert sorted(record["system"] for record in written()) == ["plain", "plain", "self-rag", "self-rag"]
+    assert all((Path("eval") / "letters" / name).is_file() for name in ("report.html", "records.csv", "metrics.csv"))
+
+
+def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(options())
+    with libraries.open_docs([Path("docs")], load_settings(), Screen(quiet=True)) as library:
+        library.sync()
+        index = library.content_hash()[:HASH_LENGTH]
+    named = {"chat_model": "scripted", "critic_model": "scripted", "embedding_model": "words", "index": index}
+    for record in written():
+        assert record["stamp"] == {**bare_stamp().model_dump(), **named}
+        assert record["calibration"] is None
+    monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "embedded")
+    monkeypatch.delenv("SELFRAG_MODEL_PATH", raising=False)
+    evaluate(options("--systems", "plain", "--out", "other"))
+    (line, _) = (Path("other") / "records.jsonl").read_text().splitlines()
+    assert json.loads(line)["record"]["calibration"].startswith("embedded-")
+
+
+def test_what_it_was_made_with_is_no_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(options())
+    monkeypatch.setattr(stamp, "VERSION", "9.9.9")
+    bare_stamp.cache_clear()
+    evaluate(options())
+    bare_stamp.cache_clear()
+    assert len(written()) == 4
+
+
+def test_a_judge_that_gave_no_verdict_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def judge_records(*given: Any, **_: Any) -> Judgements:
+        return Judgements(asked=11, unanswered=11, reason="The server refused\x1b[2J the request.")
+
+    monkeypatch.setattr(judge, "judge_records", judge_records)
+    evaluate(options("--judge"))
+    err = " ".join(capsys.readouterr().err.split())
+    assert "The judge gave no verdict on 11 of 11 questions: The server refused the request." in err
+
+
+def test_extra_systems_are_compared_too(capsys: pytest.CaptureFixture[str]) -> None:
+    given: list[tuple[Services, Context]] = []
+    peer = ScriptedSystem("peer")
+
+    def extra(made: Services, context: Context) -> list[System]:
+        given.append((made, context))
+        return [peer]
+
+    assert evaluate(options("--systems", "plain"), extra) == 0
+    assert given[0][1] == Context()
+    assert capsys.readouterr().out.splitlines()[0].split() == ["plain", "peer"]
+    evaluate(options("--systems", "plain"), extra)
+    assert peer.asked == ["alpha", "omega"]
+    (Path("docs") / "more.txt").write_text("Beta is a letter.")
+    evaluate(options("--systems", "plain"), extra)
+    assert peer.asked == ["alpha", "omega"] * 2
+
+
+def test_an_extra_system_has_its_own_name() -> None:
+    with pytest.raises(RequestError, match="Two systems are named plain"):
+        evaluate(options(), lambda *_: [ScriptedSystem("plain")])
+
+
+@pytest.mark.parametrize("setting", ["SELFRAG_CHAT_MODEL", "SELFRAG_CRITIC_MODEL"])
+def test_another_model_is_asked_anew(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFRAG_CRITIC_MODEL", "critic")
+    evaluate(options("--systems", "plain"))
+    monkeypatch.setenv(setting, "other")
+    evaluate(options("--systems", "plain"))
+    evaluate(options("--systems", "plain"))
+    assert len(written()) == 4
+
+
+def test_a_draw_and_another_folder(folder: Path) -> None:
+    evaluate(options("--systems", "plain", "--most", "1", "--out", "here"))
+    assert len((folder / "here" / "records.jsonl").read_text().splitlines()) == 1
+    assert not (folder / "eval").exists()
+
+
+def test_the_judge_reads_the_records_and_its_judgements_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Any] = []
+    judged = Judgements(faithfulness={("plain", "alpha"): 0.5})
+
+    async def judge_records(
+        made: Services, embed: Any, examples: Any, records: Any, path: Path, tell: Any, **_: Any
+    ) -> Any:
+        heard.append((embed(["alpha"]), [example.id for example in examples], len(records), path))
+        tell(1, 1)
+        return judged
+
+    summarise = metrics.summarise
+
+    def summarised(*given: Any, judgements: Judgements | None) -> Any:
+        heard.append(judgements)
+        return summarise(*given, judgements=judgements)
+
+    monkeypatch.setattr(judge, "judge_records", judge_records)
+    monkeypatch.setattr(metrics, "summarise", summarised)
+    evaluate(options("--judge"))
+    assert heard[0] == (
+        BagOfWords().embed_documents(["alpha"]),
+        ["alpha", "omega"],
+        4,
+        Path("eval/letters/judgements.jsonl"),
+    )
+    assert heard[1] is judged
+    evaluate(options())
+    assert heard[2] is None
+
+
+def test_no_model_is_loaded_where_all_answers_are_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(options())
+    first = capsys.readouterr().out
+    monkeypatch.setattr(compose, "services_of", None)
+    assert evaluate(options()) == 0
+    assert capsys.readouterr().out == first
+    with pytest.raises(TypeError):
+        evaluate(options("--variant", "one:k=1"))
+
+
+def test_a_model_that_is_gone_is_one_sentence(writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]) -> None:
+    writer.drafts = [ModelError("Gone.")] * 4
+    with pytest.raises(ModelError, match=r"^(No question was answered: )?Gone\.$"):
+        evaluate(options("--concurrency", "1"))
+    assert capsys.readouterr().out == ""
+    writer.drafts = []
+    assert evaluate(options()) == 0
+
+
+def test_wrong_variants_are_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compose, "services_of", None)
+    monkeypatch.setattr(libraries, "embeddings_of", None)
+    with pytest.raises(RequestError, match="wide sets heat"):
+        evaluate(options("--variant", "wide:heat=1"))
+
+
+def test_damaged_lines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(options("--systems", "plain"))
+    path = Path("eval/letters/records.jsonl")
+    path.write_text("oops\n" + path.read_text())
+    capsys.readouterr()
+    evaluate(options("--systems", "plain"))
+    assert "1 damaged lines" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_set_names_its_documents_and_docs_overrides_them(folder: Path) -> None:
+    (folder / "other").mkdir()
+    (folder / "other" / "dogs.txt").write_text("Omega is a dog.")
+    (folder / "sets").mkdir()
+    (folder / "sets" / "own.jsonl").write_text(json.dumps({**ROWS[0], "docs": ["../docs"]}))
+    for words, source in ([], "letters.txt"), (["--docs", "other"], "dogs.txt"):
+        assert evaluate(parse(["eval", "sets/own.jsonl", "--systems", "plain", *words])) == 0
+        assert [Path(seen["source"]).name for seen in written("own")[-1]["seen"]] == [source]
+
+
+def test_a_set_that_names_missing_documents_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own.jsonl").write_text(json.dumps({**ROWS[0], "docs": "none.pdf"}))
+    assert main(["eval", "own.jsonl"]) == 2
+    error = "error: none.pdf does not exist: check the documents that own.jsonl names, or give --docs.\n"
+    assert capsys.readouterr().err == error
+
+
+def test_each_question_with_a_route_is_listed_with_its_path(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{**ROWS[0], "route": "retrieve"}, {**ROWS[1], "route": "direct"}]
+    Path("routes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert main(["eval", "routes.jsonl", "--docs", "docs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    title = lines.index("self-rag: 1 of 2 questions routed as expected")
+    assert lines[title + 1] == "✓ Is alpha a letter?  decide→retrieve → grade 1/1 → generate → supported"
+    assert lines[title + 2].startswith("✗ Is omega a dog?     decide→retrieve")
+    assert "plain:" not in "\n".join(lines[title:])
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def squad(folder: Path, paragraphs: int = 2) -> str:
+    texts = [f"Letter {number} is a letter." for number in range(paragraphs)]
+    question = {"question": "Is alpha a letter?", "id": "a", "answers": [{"text": "letter"}], "is_impossible": False}
+    loaded = {"data": [{"paragraphs": [{"context": text, "qas": [question]} for text in texts]}]}
+    (folder / "article.json").write_text(json.dumps(loaded))
+    return "article.json"
+
+
+def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compose, "services_of", None)
+    monkeypatch.setattr(libraries, "embeddings_of", None)
+    foreign = folder / "foreign"
+    (foreign / "documents").mkdir(parents=True)
+    (foreign / "documents" / "paragraph-1.txt").write_text("Mine.")
+    (foreign / "records.jsonl").write_text('{"question": "mine"}\na last line without an end')
+    (foreign / "summary.json").symlink_to(folder / "docs" / "letters.txt")
+    foreign.chmod(0o755)
+    before = tree(folder)
+    for words in (["letters.jsonl", "--docs", "docs"], [squad(folder)]):
+        with pytest.raises(RequestError, match="foreign holds files that eval did not write: name a new folder"):
+            evaluate(parse(["eval", *words, "--out", "foreign"]))
+    (folder / "article.json").unlink()
+    assert tree(folder) == before
+    assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
+
+
+def test_answers_of_an_earlier_version_are_used_and_closed_to_others(
+    folder: Path, writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["eval", squad(folder), "--systems", "plain"]
+    assert evaluate(parse(words)) == 0
+    old = folder / "eval" / "article"
+    (old / MARKER).unlink()
+    for path in (old, old / "documents", *(old / "documents").iterdir()):
+        path.chmod(0o755)
+        for one in path.iterdir():
+            one.chmod(0o755 if one.is_dir() else 0o644)
+    (old / "notes.md").write_text("Mine.")
+    writer.forever = None
+    squad(folder, 1)
+    squad(folder)
+    assert evaluate(parse(words)) == 0
+    assert "2 of 2 answers · 2 kept from before" in capsys.readouterr().err
+    assert (old / "notes.md").read_text() == "Mine."
+    (old / "notes.md").unlink()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in old.rglob("*") if path.is_file()} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (old, *old.rglob("*")) if path.is_dir()} == {0o700}
+
+
+def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        (folder / "eval" / "letters").mkdir(parents=True)
+        evaluate(options("--systems", "plain"))
+        (folder / "eval" / "letters" / "judgements.jsonl").touch()
+        evaluate(options("--systems", "plain"))
+        evaluate(parse(["eval", squad(folder), "--systems", "plain"]))
+    finally:
+        os.umask(before)
+    written = list((folder / "eval").rglob("*"))
+    assert {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in written} == {
+        path.name: "0o700" if path.is_dir() else "0o600" for path in written
+    }
+    assert {"judgements.jsonl", "records.jsonl", "report.html", "paragraph-01.txt"} <= {path.name for path in written}
+
+
+def test_a_set_with_a_strange_name_stays_below_eval(folder: Path) -> None:
+    (folder / "work").mkdir()
+    os.chdir(folder / "work")
+    (folder / "...jsonl").write_text(json.dumps(ROWS[0]))
+    assert evaluate(parse(["eval", "../...jsonl", "--docs", "../docs", "--systems", "plain"])) == 0
+    assert [path.name for path in (folder / "work").iterdir()] == ["eval"]
+    (results,) = (folder / "work" / "eval").iterdir()
+    assert (results / "records.jsonl").is_file()
+
+
+def test_a_wrong_set_leaves_no_folder(folder: Path) -> None:
+    (folder / "bad.jsonl").write_text("{}")
+    with pytest.raises(RequestError, match="question is missing"):
+        evaluate(parse(["eval", "bad.jsonl", "--docs", "docs"]))
+    assert not (folder / "eval").exists()
+
+
+def test_the_documents_of_a_fingerprint_are_those_that_are_indexed(folder: Path) -> None:
+    with libraries.open_docs([Path("docs")], load_settings(), Screen(quiet=True)) as library:
+        library.sync()
+        (source,) = library.sources()
+        assert source.sha256 == hashlib.sha256((folder / "docs" / "letters.txt").read_bytes()).hexdigest()
+        known = surroundings_of(load_settings(), library)["documents"]
+        assert known == digest(f"letters.txt\0{source.sha256}")
+
+
+def test_a_library_whose_folder_is_away_is_asked_as_it_was(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "docs"]) == 0
+    (folder / "docs").rename(folder / "moved")
+    for words in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl", "--systems", "plain"]):
+        assert main(words) == 0, words
+        assert "cannot be found: its documents are kept as they were" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({}, ["--docs", "nosuch"]),
+        ({}, ["--docs", "n" * 300]),
+        ({"SELFRAG_HOME": "~nosuchuser/x"}, ["--docs", "docs"]),
+        ({"SELFRAG_MODEL_PATH": "~nosuchuser/x"}, ["--docs", "docs"]),
+        ({"SELFRAG_HOME": "n" * 5000}, ["--docs", "docs"]),
+        ({"SELFRAG_K": "51"}, ["--docs", "docs"]),
+        ({"SELFRAG_STORE": "redis://here"}, ["--docs", "docs"]),
+        ({"SELFRAG_CHUNK_OVERLAP": "9000"}, ["--docs", "docs"]),
+        ({"SELFRAG_STORE": "sqlite:////dev/null/library"}, ["--docs", "docs"]),
+    ],
+)
+def test_what_is_wrong_ends_eval_as_it_ends_ask(
+    environment: dict[str, str], words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    said = []
+    for command in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl"]):
+        assert main([*command, *words]) == 2
+        said.append(capsys.readouterr().err.strip().splitlines()[-1])
+    assert said[0] == said[1]
+    assert said[0].startswith("error: ")
+
+
+def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) -> None:
+    (folder / "long.jsonl").write_text(json.dumps({"question": "x" * 9000}))
+    with pytest.raises(RequestError, match=r"No question was answered: .*9,000 characters"):
+        evaluate(parse(["eval", "long.jsonl", "--docs", "docs", "--systems", "self-rag"]))
+
+
+def test_a_report_that_cannot_be_written_is_named(folder: Path) -> None:
+    evaluate(options("--systems", "plain"))
+    (folder / "eval" / "letters" / "report.html").unlink()
+    (folder / "eval" / "letters" / "report.html").symlink_to(folder / "letters.jsonl")
+    with pytest.raises(RequestError, match=r"report\.html cannot be written \(it is a link\).*--out"):
+        evaluate(options("--systems", "plain"))
+    assert (folder / "letters.jsonl").read_text() == "\n".join(map(json.dumps, ROWS))

@@ -1,0 +1,209 @@
+"""How far an evaluation is, in a pipe and on a terminal."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from app.terminal.pace import duration, rate_and_time_left
+from app.terminal.progress import asking, described, judging, show_routes, table
+from app.terminal.screen import Screen
+from core.types import Usage
+from evaluation.reporting.routes import Routed
+from evaluation.run import Tally
+from retrieval.sync_report import Advance
+
+
+def tally(asked: int, **changes: Any) -> Tally:
+    usage = Usage(
+        model_calls=7 * asked, input_tokens=1000 * asked, cached_input_tokens=0, output_tokens=asked, estimated=False
+    )
+    return Tally(**{"total": 100, "kept": 10, "asked": asked, "usage": usage, "started": 0.0, **changes})
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> Any:
+    clock = {"seconds": 1000.0}
+    monkeypatch.setattr("time.monotonic", lambda: clock["seconds"])
+    return clock
+
+
+def test_in_a_pipe_a_line_comes_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with asking(Screen()) as show:
+        for asked in range(91):
+            now["seconds"] += 1
+            show(tally(asked, started=1000.0))
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert lines[0] == "10 of 100 answers · 10 kept from before · 0 calls, 0 tokens"
+    assert lines[-1].startswith("100 of 100 answers · 10 kept from before · 59.3 a minute · 630 calls, 90,090 tokens")
+    assert len(lines) == 10
+    assert "left" in lines[1]
+    assert "left" not in lines[-1]
+
+
+def test_what_is_described(now: Any) -> None:
+    now["seconds"] = 600.0
+    assert described(tally(30, failed=2, kept=0)) == "2 failed · 3.0 a minute · 23 min left · 210 calls, 30,030 tokens"
+    estimated = Usage(model_calls=1, input_tokens=5, cached_input_tokens=0, output_tokens=5, estimated=True)
+    assert described(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min"), (3540, "59 min"), (3599, "1 h 0 min"), (9000, "2 h 30 min")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_judgements_in_a_pipe_are_told_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with judging(Screen()) as tell:
+        for done in range(4):
+            tell(done, 3)
+    assert capsys.readouterr().err == "3 of 3 judgements\n"
+
+
+def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    screen.live = True
+    screen.err = Console(stderr=True, force_terminal=True, width=120)
+    with asking(screen) as show:
+        show(tally(30))
+    with judging(screen) as tell:
+        tell(1, 3)
+    shown = capsys.readouterr().err
+    assert "40/100" in shown
+    assert "210 calls" in shown
+    assert "1/3" in shown
+
+
+def at(files: int, total: int = 100, **changes: Any) -> Advance:
+    given = {"passages": 20 * files, "seconds": 0.5 * files, "seconds_left": 0.5 * (total - files) if files else None}
+    return Advance(files, total, **{"path": Path("/docs/lease.md"), **given, **changes})
+
+
+def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen().indexing() as advance:
+        for files in range(101):
+            now["seconds"] += 0.5
+            advance(at(files))
+        advance(at(100))
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert lines[0] == "indexing: 0 of 100 files"
+    assert lines[1] == "indexing: 20 of 100 files · 400 passages · 40/s · 40 s left"
+    assert lines[-1] == "indexing: 100 of 100 files · 2,000 passages · 40/s"
+    assert len(lines) == 6
+
+
+def test_a_check_does_not_say_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen().checking() as advance:
+        advance(at(50))
+    assert capsys.readouterr().err == "checking: 50 of 100 · 1,000 passages · 40/s · 25 s left\n"
+
+
+def live(width: int) -> Screen:
+    screen = Screen()
+    screen.live = True
+    screen.err = Console(stderr=True, force_terminal=True, width=width)
+    return screen
+
+
+def plain(text: str) -> list[str]:
+    return [line.rstrip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)) if line.strip()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_indexing_on_a_terminal_has_a_bar_of_one_line(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with live(width).indexing() as advance:
+        advance(at(3, 1000, path=Path("/docs") / ("a long name " * 12 + ".pdf"), passages=4_321, seconds_left=500))
+    shown = plain(capsys.readouterr().err)
+    assert shown
+    assert all(len(line) <= width for line in shown)
+    for part in ("indexing", "━", "3/1000", "4,321 passages · 2,881/s · 8 min left", " a long", "…"):
+        assert part in shown[-1]
+
+
+@pytest.mark.parametrize("screen", [Screen(), live(80)])
+def test_nothing_to_index_shows_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    with screen.indexing():
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_indexing_in_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen(quiet=True).indexing() as advance:
+        advance(at(0))
+        advance(at(100))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        with live(80).indexing() as advance:
+            advance(at(1))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+    assert capsys.readouterr().err.endswith("\x1b[2K")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ["200 passages", "40/s", "45 s left"]),
+        ({"passages": 6}, ["6 passages", "1.2/s", "45 s left"]),
+        ({"passages": 0}, ["45 s left"]),
+        ({"seconds": 0.0, "seconds_left": None}, ["200 passages"]),
+        ({"seconds_left": 0.0}, ["200 passages", "40/s"]),
+    ],
+)
+def test_a_pace(changes: dict[str, Any], words: list[str]) -> None:
+    assert rate_and_time_left(at(10, **changes)) == words
+
+
+def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    table([["", "self-rag", "plain"], ["Answer F1 [x]", "0.5", "–"], ["Coverage", "0.25"]], Screen())
+    assert capsys.readouterr().out == (
+        "               self-rag  plain\nAnswer F1 [x]  0.5       –\nCoverage       0.25\n"
+    )
+
+
+def test_a_table_is_framed_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    screen.out = Console(force_terminal=True, width=60)
+    table([["", "[plain]"], ["F1", "0.5"]], screen)
+    out = capsys.readouterr().out
+    assert "[plain]" in out
+    assert "┃" in out
+
+
+@pytest.mark.parametrize("width", [120, 40, 0])
+def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int) -> None:
+    file = io.StringIO()
+    screen = Screen()
+    screen.out = Console(file=file, width=width or 80, force_terminal=bool(width), color_system=None, soft_wrap=True)
+    path = "decide→retrieve → grade 2/4 → generate → supported"
+    lines = [Routed("Why is the sky blue?", True, path), Routed("a\x1b[2J\nself-rag: 9 of 9", False, path)]
+    show_routes({"self-rag": [*lines, *lines * 50]}, screen)
+    printed = file.getvalue().splitlines()
+    assert printed[1] == "self-rag: 51 of 102 questions routed as expected"
+    assert printed[2] == "✓ Why is the sky blue?" + (f"  {path}" if width != 40 else "")
+    assert (printed[3] == f"    {path}") == (width == 40)
+    assert "\x1b" not in file.getvalue()
+    assert not any(line.startswith("self-rag: 9") for line in printed)
+    assert printed[-1] == "2 more are in report.html"
+
+
+def test_marks_that_stdout_has_no_character_for_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), "ascii", errors="replace", write_through=True)
+    monkeypatch.setattr("sys.stdout", out)
+    show_routes({"self-rag": [Routed("Why?", True, "decide→direct"), Routed("Who?", False, "")]}, Screen())
+    assert out.detach().getvalue().decode().splitlines()[2:] == ["right Why?  decide->direct", "WRONG Who?"]

@@ -1,0 +1,99 @@
+"""With ``--explain`` the trace shows every verdict with its whole reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.results.events import NodeFinished
+from app.terminal.screen import Screen
+from app.terminal.trace import Trace
+from core.step_wording import describe
+from tests.scripted import verdict
+from tests.unit.app.terminal.test_display import on_terminal
+
+LONG = "It says: “" + " ".join(f"word{number}" for number in range(80)) + "”"
+CLAIM = "A claim that is much longer than the fifty characters to which the trace cuts it without reasons."
+GRADE = {"id": "a", "source": "/docs/lease.txt", "page": None, "row": None}
+STEPS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "decide": (
+        {"route": "retrieve", "verdict": verdict("retrieve", {"retrieve": 0.9, "direct": 0.1}, LONG)},
+        "retrieve",
+        [f"retrieve 0.90 · {LONG}"],
+    ),
+    "grade_documents": (
+        {
+            "relevant": 1,
+            "grades": [{**GRADE, "verdict": verdict(label, None, LONG)} for label in ("relevant", "unknown")],
+        },
+        "1 of 2 relevant",
+        [f"relevant · lease.txt · {LONG}", f"unknown · lease.txt · {LONG}"],
+    ),
+    "hallucination_check": (
+        {"claims": [{"text": CLAIM, "verdict": verdict("no support", None, LONG), "quoted": False}]},
+        "0 of 1 claims fully supported",
+        [f"no support · “{CLAIM}” · {LONG}"],
+    ),
+    "answer_check": ({"usefulness": [verdict("5", None, LONG)]}, "usefulness", [f"5 · {LONG}"]),
+}
+
+
+def shown(node: str, screen: Screen, decided: dict[str, Any] | None = None) -> None:
+    with Trace(screen, explain=True) as trace:
+        trace.step(NodeFinished(node, 0.1, STEPS[node][0] if decided is None else decided))
+
+
+@pytest.mark.parametrize("node", STEPS)
+def test_each_verdict_has_a_line_with_its_whole_reason(node: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown(node, Screen())
+    head, *lines = capsys.readouterr().err.splitlines()
+    assert head.split(" s  ")[1] == STEPS[node][1]
+    assert lines == [f"    {line}" for line in STEPS[node][2]]
+
+
+@pytest.mark.parametrize("node", STEPS)
+def test_on_a_narrow_terminal_reasons_are_wrapped_and_not_cut(node: str, capsys: pytest.CaptureFixture[str]) -> None:
+    screen = on_terminal(width=40)
+    screen.live = False
+    shown(node, screen)
+    lines = capsys.readouterr().err.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("    "))
+    assert all(line.startswith("    ") and len(line) <= 40 for line in lines[first:])
+    assert " ".join(" ".join(lines[first:]).split()) == " ".join(STEPS[node][2])
+
+
+@pytest.mark.parametrize("mode", ["always", "never"])
+def test_a_route_that_the_mode_chose_has_its_reason(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown("decide", Screen(), {"route": "direct", "mode": mode, "reason": f"Mode {mode} decides."})
+    assert capsys.readouterr().err.splitlines()[1] == f"    direct · Mode {mode} decides."
+
+
+def test_a_node_that_was_stopped_shows_the_verdicts_that_it_made(capsys: pytest.CaptureFixture[str]) -> None:
+    decided = {"usefulness": [verdict("5", None, "It is so.")], "stop": "limit_calls", "failure": None}
+    shown("answer_check", Screen(), decided)
+    shown("answer_check", Screen(), {"stop": "limit_calls", "failure": None})
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()][1:] == [
+        "5 · It is so.",
+        "answer_check           0.1 s  stopped: limit_calls",
+    ]
+
+
+def test_without_explain_a_node_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Trace(Screen()) as trace:
+        for node, (decided, _, _) in STEPS.items():
+            trace.step(NodeFinished(node, 0.1, decided))
+    assert len(capsys.readouterr().err.splitlines()) == len(STEPS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answers", "told"),
+    [
+        (0, [], "the documents agree"),
+        (2, [], "no other answer in 2 documents"),
+        (1, ["85 pounds", "95\npounds"], "2 answers differ: “85 pounds” | “95 pounds”"),
+    ],
+)
+def test_a_comparison_says_what_documents_answer(asked: int, answers: list[str], told: str) -> None:
+    decided = {"asked": asked, "answers": [{"answer": one, "documents": 1} for one in answers]}
+    assert describe("compare_answers", decided) == told
