@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from app.version import VERSION as VERSION
+
 if TYPE_CHECKING:
     from app.front_door import SelfRAG
     from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
@@ -14,10 +16,9 @@ if TYPE_CHECKING:
     from retrieval.filters import Filter
     from run.context import Context, Limits, Thresholds, Weights
 
-from app.version import VERSION as VERSION
-
 PUBLIC = {
-    "app.front_door": ("SelfRAG", "Event", "NodeStarted", "NodeFinished", "DraftToken", "Finished"),
+    "app.front_door": ("SelfRAG",),
+    "app.results.events": ("Event", "NodeStarted", "NodeFinished", "DraftToken", "Finished"),
     "app.results.result": ("Result", "Results"),
     "app.settings": ("Settings",),
     "core.types": ("Turn",),

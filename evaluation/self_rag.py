@@ -18,7 +18,7 @@ from run.candidates import ANSWERED, confidence
 from run.context import Context, Services
 from run.state import SelfRAGState
 
-CODE = ("core", "prompts", "nodes", "grounding", "graph", "models", "retrieval", "evaluation/self_rag.py")
+CODE = ("core", "prompts", "nodes", "grounding", "graph", "run", "models", "retrieval", "evaluation/self_rag.py")
 
 
 @dataclass

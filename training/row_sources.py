@@ -22,8 +22,8 @@ from benchmarks.conflicts import chosen, disagree
 from benchmarks.conflicts import read as ramdocs_half
 from core.errors import RequestError
 from evaluation.measures.scores import contains
+from training.asked import Asked, Claim, Family, K, holds
 from training.row_words import Kinds
-from training.rows import Asked, Claim, Family, K, holds
 
 PROMPT = re.compile(r"Passage: (.*?)\s*Question: (.*?)\s*Answer:\s*$", re.DOTALL)
 PARAGRAPH = re.compile(r"\s*Paragraph \d+: ")

@@ -17,12 +17,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from app.compose import embeddings_of
 from app.settings import load_settings
@@ -30,66 +29,22 @@ from benchmarks.documents import load
 from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
 from evaluation.measures.scores import contains, tokens
 from grounding.sentences import sentences
-from grounding.stems import figures, stems
+from grounding.stems import stems
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings, split
+from training.asked import Asked, Claim, Family, K, holds
+from training.row_sources import CONFLICTS, FAMILIES, Sources, apart_from, conflicts
 from training.row_words import Kinds, best_sentence, joined, mentions, wanted_kinds
 
 ROWS = Path("training") / "rows"
 MIRROR, RAMDOCS = Path("mirror"), Path("RAMDocs_test.jsonl")
 ARTICLE = Path("../shared/data/squad2_computational_complexity.json")  # which reports are on
-K = 4
 CONFLICTING = 200  # rows of documents that disagree
 PARTIAL = 0.6  # of the rows that could have a partly supported claim have one
 LISTED = re.compile(r"\b(?:an?|one|any|another|some|name|example)\b", re.IGNORECASE)  # asks for one of several
 PLENTY = 0.6  # share of a question's stems with which a passage may answer what nobody labelled
 STEP = 0.3  # the share with which one of several paragraphs may be a step to the answer
 UNSURE = 0.75  # of the best passage's share, from which another of the same document that holds the answer has it too
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement, how far the row's passages support it as an answer, and how it was made."""
-
-    text: str
-    label: Literal["full", "partial", "none"]
-    kind: str
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question, its gold answers, and the names of its own documents; ``gold`` is what its passages must hold.
-
-    ``instead`` is the answer of the question that this one was made from by changing a word.
-    """
-
-    id: str
-    question: str
-    answers: tuple[str, ...]
-    kind: str
-    documents: tuple[str, ...]
-    language: str = "en"
-    gold: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    instead: str = ""
-
-
-@dataclass(frozen=True)
-class Family:
-    """Documents by file name and the questions on them."""
-
-    name: str
-    documents: Mapping[str, str]
-    asked: Sequence[Asked]
-
-    @cached_property
-    def siblings(self) -> dict[str, list[Asked]]:
-        """The questions on each document."""
-        found: dict[str, list[Asked]] = {}
-        for one in self.asked:
-            for name in one.documents:
-                found.setdefault(name, []).append(one)
-        return found
 
 
 class Passages:
@@ -132,15 +87,6 @@ def shingles(text: str, size: int = 5) -> Iterator[tuple[str, ...]]:
     """Yield each run of so many words."""
     words = tokens(text)
     return zip(*(words[at:] for at in range(size)), strict=False)
-
-
-def holds(text: str, answer: str, question: str) -> bool:
-    """Whether the text has the answer, or of a long one nearly all the stems that the question has not."""
-    if contains(text, answer):
-        return True
-    wanted = stems(answer) - stems(question)
-    close = len(wanted & stems(text)) >= 0.8 * len(wanted)
-    return len(wanted) >= 4 and close and figures(answer) <= figures(text)
 
 
 def share(question: str, passage: str) -> float:
@@ -292,7 +238,6 @@ def make(family: Family, home: Path) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Make the families named, or all."""
-    from training.row_sources import CONFLICTS, FAMILIES, Sources, apart_from, conflicts
 
     parser = option_parser(__doc__, mirror=MIRROR, article=ARTICLE, ramdocs=RAMDOCS)
     parser.add_argument("families", nargs="*", metavar="family", help=", ".join([*FAMILIES, CONFLICTS]))

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.documents import Document
 
 from core.errors import RequestError
-from retrieval.index import migration as module
+from retrieval.index import database as module
 from retrieval.index.database import Database
 from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import create, expected_objects, objects_of

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from training.asked import Asked, Family
 from training.row_sources import tables
 from training.row_words import Kinds, mentions
-from training.rows import Asked, Family, Passages, row_of, write
+from training.rows import Passages, row_of, write
 
 BRIDGE = "The Alder Bridge was opened by Mary Holt in 1911. It carries 4200 cars a day over the river in Prague."
 FERRY = "The ferry at Alder was opened in 1931. It carries 3100 cars a day, and Anna Weiss was its first captain."
