@@ -45,7 +45,7 @@ def digest(*parts: str) -> str:
 
 
 def _content(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace("selfrag.", "")  # the same installed as in a checkout
     if path.suffix != ".py":
         return text
     try:

@@ -22,10 +22,11 @@ from retrieval.sandbox.child import NO_MEMORY, Rules, Task, as_request, needs_me
 from retrieval.sandbox.confinement import reading_calls
 from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_page, read_start
 
-_CHECKOUT = str(Path(__file__).resolve().parents[2])
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from retrieval.sandbox.child import main; main()"
+_PACKAGE = __name__.rpartition(".")[0]  # installed it is one of selfrag's
+_ROOT = str(Path(__file__).resolve().parents[_PACKAGE.count(".") + 1])
+_PROGRAM = f"import sys; sys.path.insert(0, sys.argv[1]); from {_PACKAGE}.child import main; main()"
 # -I keeps the environment and the working directory from adding modules.
-_COMMAND = ("-I", "-B", "-X", "utf8", "-c", _PROGRAM, _CHECKOUT)
+_COMMAND = ("-I", "-B", "-X", "utf8", "-c", _PROGRAM, _ROOT)
 _ENVIRONMENT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # without which Python may not start
 _START = 60.0  # seconds until a new process must be ready
 _EXIT = 1.0  # seconds for a process that has closed its pipe to exit by itself, with a telling exit code

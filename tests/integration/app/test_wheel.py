@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from app.libraries import SAMPLE
 from app.version import VERSION
 from tests.command_line import ROOT, Program
 
-PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "training"}
+PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "training", "selfrag"}
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -25,9 +27,9 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a wheel is built from: the build leaves files where it runs."""
     folder = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "requirements.txt"):
+    for name in ("pyproject.toml", "requirements.txt", "setup.py"):
         shutil.copy(ROOT / name, folder)
-    for name in (*PACKAGES, "data/library"):
+    for name in (*PACKAGES, "selfrag", "data/library"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
@@ -48,14 +50,36 @@ def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wheel_holds_the_product_the_sample_and_nothing_else(source: Path, installed: Path) -> None:
-    assert {path.name for path in installed.iterdir()} == {*PACKAGES, "bin", f"self_rag-{VERSION}.dist-info"}
-    held, expected = (
-        {f"{name}/{path}": content for name in PACKAGES for path, content in files_of(folder / name).items()}
-        for folder in (installed, source)
+    assert {path.name for path in installed.iterdir()} == {"selfrag", "bin", f"self_rag-{VERSION}.dist-info"}
+    expected = {f"{name}/{path}" for name in PACKAGES for path in files_of(source / name)}
+    expected |= {f"app/sample/{path}" for path in files_of(SAMPLE)} | set(files_of(source / "selfrag"))
+    assert set(files_of(installed / "selfrag")) == expected
+
+
+def test_a_wheel_takes_no_name_but_selfrag(installed: Path, tmp_path: Path) -> None:
+    for name in PACKAGES:
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('a module of another project')")
+    program = """
+import importlib, pkgutil, selfrag
+for module in pkgutil.walk_packages(selfrag.__path__, "selfrag."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(selfrag.SelfRAG.__module__)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    expected |= {f"app/sample/{path}": content for path, content in files_of(SAMPLE).items()}
-    assert set(held) == set(expected)
-    assert held == expected
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "selfrag.app.front_door\n", "")
+
+
+def test_a_checkout_has_each_module_once() -> None:
+    assert import_module("selfrag.graph.builder") is import_module("graph.builder")
+    assert import_module("selfrag").SelfRAG is import_module("app").SelfRAG
 
 
 def test_a_wheel_answers_from_its_sample(installed: Path, program: Program) -> None:
@@ -71,5 +95,5 @@ def test_a_wheel_answers_from_its_sample(installed: Path, program: Program) -> N
     result = json.loads(ended.stdout)
     assert result["outcome"] == "grounded"
     assert [citation["source"] for citation in result["citations"]] == [
-        str(installed / "app" / "sample" / "mortgage-guide.html")
+        str(installed / "selfrag" / "app" / "sample" / "mortgage-guide.html")
     ]
