@@ -116,8 +116,9 @@ def tests_by_line(data: Path) -> dict[tuple[str, int], list[str]]:
     The README's tests are run where ``data`` does not say yet.
     """
     if not data.exists():
-        packages = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
-        measured = [f"--cov={one}" for one in sorted({name.split(".")[0] for name in packages})]
+        tools = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]
+        folders = set(tools["importlinter"]["root_packages"]) - {"benchmarks", "training"}
+        measured = [f"--cov={one}" for one in sorted(folders)]
         ran = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", "--cov-report=", "--cov-context=test"]
         subprocess.run([*ran, *measured], env=os.environ | {"COVERAGE_FILE": str(data.absolute())}, check=True)
     collected = subprocess.run(
