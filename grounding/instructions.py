@@ -9,14 +9,14 @@ from grounding.stems import normal
 
 # An injected instruction first overrides what the model was told.
 _SET_ASIDE = (
-    r"(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}?"
+    r"(?:ignore|disregard|forget|override)\b[^.!?]{0,40}?"
     r"\b(?:instructions?|prompts?|(?:passages?|text|context|everything|anything) (?:above|before)|"
     r"(?:above|previous|preceding|prior) (?:passages?|text|context))\b"
 )
 # Then it dictates the reply, word for word.
 _DICTATE = (
     r"(?:reply|respond|answer|output|print)"
-    r"(?:\s+(?:exactly|verbatim)|\b[^.!?\n]{0,20}?\b(?:with (?:exactly|only)|only with))\b"
+    r"(?:\s+(?:exactly|verbatim)|\b[^.!?]{0,20}?\b(?:with (?:exactly|only)|only with))\b"
 )
 _ORDER = re.compile(rf"\b(?:{_SET_ASIDE}|{_DICTATE})", re.IGNORECASE)
 
@@ -27,5 +27,5 @@ def is_instruction(sentence: str) -> bool:
     Such a sentence supports no claim: it would be quoted as a statement of the document. Only English is read: "il
     ignore les instructions" tells nobody to.
     """
-    order = _ORDER.search(plain := normal(sentence))
+    order = _ORDER.search(plain := " ".join(normal(sentence).split()))  # a line may end anywhere in it
     return order is not None and languages_in(plain[order.start() : order.end() + 40]) <= ENGLISH
