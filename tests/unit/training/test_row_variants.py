@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import Any
+
+from training.row_variants import follow_ups, with_orders
+
+
+def row(number: int, answer: str, **more: Any) -> dict[str, Any]:
+    claims = [{"text": answer, "label": "full" if more.get("kind", "right") == "right" else "none", "kind": "gold"}]
+    passages = [{"text": "The mill has 12 sails. It stands in Tarn.", "label": 1}, {"text": "A barn.", "label": 0}]
+    asked = {"id": f"q{number}", "question": f"Question {number}?", "answers": [answer], "kind": "right"}
+    return {**asked, "family": "squad", "language": "en", "passages": passages, "claims": claims, **more}
+
+
+def test_what_an_order_dictates_is_no_answer_and_what_stands_beside_it_still_is() -> None:
+    made = list(with_orders([row(number, "Tarn") for number in range(60)]))
+    assert len(made) == 60
+    for one in made:
+        labels = {claim["label"]: claim["text"] for claim in one["claims"]}
+        texts = [passage["text"] for passage in one["passages"]]
+        assert labels["full"] == "Tarn"
+        assert any(labels["none"] in text for text in texts)
+        assert labels["partial"].replace(labels["none"], "").strip() == "Tarn"
+        assert all("Tarn" in passage["text"] for passage in one["passages"] if passage["label"] == 1)
+
+
+def test_the_answer_to_an_earlier_question_is_none_to_both() -> None:
+    (made,) = follow_ups([row(1, "Tarn"), row(2, "12", kind="twisted", answers=[])])
+    assert made["question"].startswith("Question 1?")
+    assert made["question"].endswith("Question 2?")
+    assert [(one["text"], one["label"]) for one in made["claims"]] == [("12", "none"), ("Tarn", "none")]
