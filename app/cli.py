@@ -14,7 +14,7 @@ from importlib import import_module
 from textwrap import fill
 from typing import NamedTuple, NoReturn
 
-from app.options import file_path, first_day, last_day, pattern, probability, span, weights
+from app.options import add_docs, file_path, first_day, last_day, pattern, probability, span, weights
 from app.version import VERSION
 
 EPILOG = """commands:
@@ -275,9 +275,7 @@ PARSERS = {name: partial(_parser, name) for name in COMMANDS}
 
 def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
     """Which documents are asked, how, and what is shown of it; of ``one`` question that is given, also in a file."""
-    parser.add_argument(
-        "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
-    )
+    add_docs(parser)
     parser.add_argument(
         "--source",
         action="append",

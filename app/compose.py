@@ -112,8 +112,7 @@ def calibration_of(critic: str, settings: Settings) -> Calibration | None:
 
 def limits_of(settings: Settings) -> Limits:
     """The default limits, longer where the embedded model writes or judges, with those that the settings name."""
-    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
-    defaults = EMBEDDED_LIMITS if embedded else REMOTE_LIMITS
+    defaults = EMBEDDED_LIMITS if settings.uses_embedded else REMOTE_LIMITS
     named = {
         "rewrites": settings.selfrag_limit_rewrites,
         "drafts": settings.selfrag_limit_drafts,
@@ -247,10 +246,14 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
     return MiniLM(model, ensure(TOKENIZER, settings.models_folder, progress)), NAME
 
 
+def usual_concurrency(settings: Settings) -> int:
+    """How many questions, or claims, are asked at the same time unless it is said."""
+    return EMBEDDED_AT_ONCE if settings.uses_embedded else AT_ONCE
+
+
 def questions_at_once(settings: Settings) -> int:
-    """How many questions are answered at the same time."""
-    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
-    return settings.selfrag_server_concurrency or (EMBEDDED_AT_ONCE if embedded else AT_ONCE)
+    """How many questions a server answers at the same time."""
+    return settings.selfrag_server_concurrency or usual_concurrency(settings)
 
 
 def _first(*values: float | None) -> float:
