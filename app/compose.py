@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.settings import EMBEDDED, Settings
+from app.settings import EMBEDDED, OF_A_QUESTION, Settings
 from core.errors import RequestError
 from models.calibration import Fits
 from run.context import Context, Limits, Services, Thresholds, Weights
@@ -127,15 +127,7 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
     """The run's context as the settings say; limits and thresholds are the services'."""
     relevance, support, usefulness = settings.selfrag_weights
     return Context(
-        mode=settings.selfrag_mode,
-        strategy=settings.selfrag_strategy,
-        fallback=settings.selfrag_fallback,
-        k=settings.selfrag_k,
-        temperature=settings.selfrag_temperature,
-        answer_tokens=settings.selfrag_answer_tokens,
-        constraints=settings.selfrag_constraints,
-        caution=settings.selfrag_caution,
-        scoring=settings.selfrag_scoring,
+        **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,
         filter=within,

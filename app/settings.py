@@ -20,6 +20,8 @@ from core.types import Fallback, FollowUps, Ratings, Rewriting
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
+# The settings that a question's context has under the same names, and an option for each.
+OF_A_QUESTION = tuple("mode strategy k temperature answer_tokens fallback scoring constraints caution".split())
 LARGEST_ENV = 64_000  # bytes: what is longer could not be handed to a child process as its environment
 
 
