@@ -240,7 +240,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     if name in ("ask", "chat"):
         _add_asking(parser, one=name == "ask")
     if name not in ("ask", "pull"):
-        import_module(f"app.commands.{name}").add_options(parser)
+        import_module(f".commands.{name}", __package__).add_options(parser)
     if name == "compare":
         _add_settings(parser)
     parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
@@ -335,6 +335,6 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
     """Import the function of a command, and no other's."""
-    module = import_module(f"app.commands.{name}")
+    module = import_module(f".commands.{name}", __package__)
     found: Callable[[argparse.Namespace], int] = getattr(module, "evaluate" if name == "eval" else name)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -146,22 +147,17 @@ def ask_systems(
     concurrency = options.concurrency or usual_concurrency(settings)
 
     async def ask() -> tuple[list[Record], T]:
-        try:
-            return await ask_all()
-        finally:
-            await services.aclose()
+        async with aclosing(services):
+            with asking(screen) as show:
 
-    async def ask_all() -> tuple[list[Record], T]:
-        with asking(screen) as show:
+                def progress(tally: Tally) -> None:
+                    nonlocal last
+                    last = tally
+                    show(tally)
 
-            def progress(tally: Tally) -> None:
-                nonlocal last
-                last = tally
-                show(tally)
-
-            by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
-        records = [record for records in by_system.values() for record in records]
-        return records, await then(records, concurrency)
+                by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
+            records = [record for records in by_system.values() for record in records]
+            return records, await then(records, concurrency)
 
     if store.damaged:
         screen.note(f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again.")
