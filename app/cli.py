@@ -14,7 +14,7 @@ from importlib import import_module
 from textwrap import fill
 from typing import NamedTuple, NoReturn
 
-from app.options import file_path, first_day, last_day, pattern, probability, span, weights
+from app.options import add_docs, file_path, first_day, last_day, pattern, probability, span, weights
 from app.version import VERSION
 
 EPILOG = """commands:
@@ -152,94 +152,74 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Command(NamedTuple):
-    """A command: the function that runs it, as module:name, and its help."""
+    """The help of a command of the module of its name; ``usage`` where it takes more than options."""
 
-    function: str
-    usage: str
     description: str
     example: str
+    usage: str = ""
 
 
 COMMANDS = {
     "ask": Command(
-        "app.commands.ask:ask",
-        '[ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
         "Ask your documents a question: an answer with its evidence, or an honest no.",
         '"How long is the notice period?" --docs lease.pdf',
+        usage='[ask] "QUESTION" [options]\n       python -m app COMMAND [options]',
     ),
     "chat": Command(
-        "app.commands.chat:chat",
-        "chat [options]",
         "Ask questions that follow each other, a line each. The thread is kept; /help lists its commands.",
         "chat --docs lease.pdf",
     ),
     "threads": Command(
-        "app.commands.threads:threads",
-        "threads [ACTION] [options]",
         "The threads that are kept, of chat and of the page of a server without tokens.",
         "threads export 3f2a answers.md",
+        usage="threads [ACTION] [options]",
     ),
     "index": Command(
-        "app.commands.index:index",
-        "index [PATH ...] [options]",
         "Add files or folders to the library, and bring everything in it in step with the disk.",
         "index ~/contracts notes.md --exclude '*draft*'",
+        usage="index [PATH ...] [options]",
     ),
     "worker": Command(
-        "app.commands.worker:worker",
-        "worker [options]",
         "Read the files that wait to be indexed into a library in PostgreSQL, beside other machines, until a signal.",
         "worker --once",
     ),
     "check": Command(
-        "app.commands.check:check",
-        "check FILE [options]",
         "Hold a text that somebody wrote against the documents: each claim with its verdict, quote and source. "
         "What was checked before is not checked again.",
         "check draft.md --docs contracts/ --strict",
+        usage="check FILE [options]",
     ),
     "serve": Command(
-        "app.commands.serve:serve",
-        "serve [options]",
         "Serve a page, a JSON API, OpenAI's API and MCP over your library. Only this machine reaches them, unless "
         "SELFRAG_TOKENS_FILE names the tokens of those who may.",
         "serve --open",
     ),
     "mcp": Command(
-        "app.commands.mcp:mcp",
-        "mcp [options]",
         "Serve the Model Context Protocol on stdin and stdout: an agent starts this command and asks your documents.",
         "mcp --docs lease.pdf",
     ),
     "eval": Command(
-        "app.commands.eval:evaluate",
-        "eval DATASET [options]",
         "Ask a question set through several systems, score what they say, and write tables and a report. "
         "What was asked before is not asked again.",
         "eval questions.jsonl --docs contracts/ --most 50",
+        usage="eval DATASET [options]",
     ),
     "compare": Command(
-        "app.commands.compare:compare",
-        'compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
         "Show the answers of Self-RAG and of plain retrieve-and-generate side by side, what each read and cost, and "
         "which the chat model prefers. What was asked before is not asked again.",
         'compare "How long is the notice period?" --docs lease.pdf',
+        usage='compare "QUESTION" [options]\n       python -m app compare --set FILE [options]',
     ),
     "library": Command(
-        "app.commands.library:library",
-        "library ACTION [options]",
         "Copy, save and restore a library and what is kept beside it.",
         "library backup selfrag.zip",
+        usage="library ACTION [options]",
     ),
     "pull": Command(
-        "app.commands.pull:pull",
-        "pull [options]",
         "Fetch the embedded models, for a machine without a network.",
         "pull",
     ),
     "graph": Command(
-        "app.commands.graph:graph",
-        "graph [options]",
         "Print the compiled graph as Mermaid text, or draw it.",
         "graph --output graph.svg",
     ),
@@ -248,10 +228,10 @@ COMMANDS = {
 
 def _parser(name: str) -> argparse.ArgumentParser:
     """Make the parser of a command. Its options are beside its function, unless importing that is slow."""
-    function, usage, description, example = COMMANDS[name]
+    description, example, usage = COMMANDS[name]
     parser = _Parser(
         prog="python -m app",
-        usage=f"python -m app {usage}",
+        usage=f"python -m app {usage or f'{name} [options]'}",
         description=description,
         epilog=f"{EPILOG if name == 'ask' else ''}example:\n  python -m app {example}",
         formatter_class=_Formatter,
@@ -260,7 +240,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     if name in ("ask", "chat"):
         _add_asking(parser, one=name == "ask")
     if name not in ("ask", "pull"):
-        import_module(function.partition(":")[0]).add_options(parser)
+        import_module(f".commands.{name}", __package__).add_options(parser)
     if name == "compare":
         _add_settings(parser)
     parser.add_argument("--quiet", action="store_true", help="print no trace, no notes, only the result")
@@ -275,9 +255,7 @@ PARSERS = {name: partial(_parser, name) for name in COMMANDS}
 
 def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
     """Which documents are asked, how, and what is shown of it; of ``one`` question that is given, also in a file."""
-    parser.add_argument(
-        "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
-    )
+    add_docs(parser)
     parser.add_argument(
         "--source",
         action="append",
@@ -357,6 +335,6 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
     """Import the function of a command, and no other's."""
-    module, _, function = COMMANDS[name].function.partition(":")
-    found: Callable[[argparse.Namespace], int] = getattr(import_module(module), function)
+    module = import_module(f".commands.{name}", __package__)
+    found: Callable[[argparse.Namespace], int] = getattr(module, "evaluate" if name == "eval" else name)
     return found

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.settings import EMBEDDED, Settings
+from app.settings import EMBEDDED, OF_A_QUESTION, Settings
 from core.errors import RequestError
 from models.calibration import Fits
 from run.context import Context, Limits, Services, Thresholds, Weights
@@ -112,8 +112,7 @@ def calibration_of(critic: str, settings: Settings) -> Calibration | None:
 
 def limits_of(settings: Settings) -> Limits:
     """The default limits, longer where the embedded model writes or judges, with those that the settings name."""
-    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
-    defaults = EMBEDDED_LIMITS if embedded else REMOTE_LIMITS
+    defaults = EMBEDDED_LIMITS if settings.uses_embedded else REMOTE_LIMITS
     named = {
         "rewrites": settings.selfrag_limit_rewrites,
         "drafts": settings.selfrag_limit_drafts,
@@ -128,15 +127,7 @@ def context_of(settings: Settings, *, explain: bool = False, within: Filter | No
     """The run's context as the settings say; limits and thresholds are the services'."""
     relevance, support, usefulness = settings.selfrag_weights
     return Context(
-        mode=settings.selfrag_mode,
-        strategy=settings.selfrag_strategy,
-        fallback=settings.selfrag_fallback,
-        k=settings.selfrag_k,
-        temperature=settings.selfrag_temperature,
-        answer_tokens=settings.selfrag_answer_tokens,
-        constraints=settings.selfrag_constraints,
-        caution=settings.selfrag_caution,
-        scoring=settings.selfrag_scoring,
+        **{name: getattr(settings, f"selfrag_{name}") for name in OF_A_QUESTION},
         weights=Weights(relevance=relevance, support=support, usefulness=usefulness),
         explain=explain,
         filter=within,
@@ -247,10 +238,14 @@ def embeddings_of(settings: Settings, progress: Progress | None = None) -> tuple
     return MiniLM(model, ensure(TOKENIZER, settings.models_folder, progress)), NAME
 
 
+def usual_concurrency(settings: Settings) -> int:
+    """How many questions, or claims, are asked at the same time unless it is said."""
+    return EMBEDDED_AT_ONCE if settings.uses_embedded else AT_ONCE
+
+
 def questions_at_once(settings: Settings) -> int:
-    """How many questions are answered at the same time."""
-    embedded = EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
-    return settings.selfrag_server_concurrency or (EMBEDDED_AT_ONCE if embedded else AT_ONCE)
+    """How many questions a server answers at the same time."""
+    return settings.selfrag_server_concurrency or usual_concurrency(settings)
 
 
 def _first(*values: float | None) -> float:

@@ -7,7 +7,7 @@ import errno
 import math
 import os
 import re
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -40,15 +40,11 @@ def weights(word: str) -> tuple[float, float, float]:
 
 def span(word: str) -> tuple[int, int]:
     """``7`` or ``3-5``: the first and the last number, from 1. Raises `ArgumentTypeError` for anything else."""
-    first, dash, last = word.partition("-")
-    last = last if dash else first
-    if (
-        not re.fullmatch("[0-9]{1,9}", first)
-        or not re.fullmatch("[0-9]{1,9}", last)
-        or not 1 <= int(first) <= int(last)
-    ):
+    found = re.fullmatch("([0-9]{1,9})(?:-([0-9]{1,9}))?", word)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last:
         raise ArgumentTypeError(f"{word!r} is no number such as 7 and no range such as 3-5")
-    return int(first), int(last)
+    return first, last
 
 
 def first_day(word: str) -> date:
@@ -77,6 +73,11 @@ def pattern(word: str) -> str:
         raise ArgumentTypeError("a pattern is empty")
     path = os.path.normpath(word)
     return os.path.abspath(path) if path == "." or path.startswith("..") else path  # noqa: PTH100 - keeps to links
+
+
+def add_docs(parser: ArgumentParser, use: str = "ask this file or folder alone") -> None:
+    """The option ``--docs``."""
+    parser.add_argument("--docs", action="append", type=file_path, metavar="PATH", help=f"{use}; repeatable")
 
 
 def as_text(word: str) -> str:

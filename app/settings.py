@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -21,6 +20,8 @@ from core.types import Fallback, FollowUps, Ratings, Rewriting
 
 DEFAULT_CHAT_MODEL = "gpt-4o-mini"
 EMBEDDED = "embedded"
+# The settings that a question's context has under the same names, and an option for each.
+OF_A_QUESTION = tuple("mode strategy k temperature answer_tokens fallback scoring constraints caution".split())
 LARGEST_ENV = 64_000  # bytes: what is longer could not be handed to a child process as its environment
 
 
@@ -143,59 +144,51 @@ class Settings(BaseSettings):
         return DEFAULT_CHAT_MODEL if self.openai_api_key or self.openai_base_url else EMBEDDED
 
     @property
-    def models_folder(self) -> Path:
-        """Where downloaded models are kept. Raises `RequestError` where no home folder is known."""
-        from platformdirs import user_cache_path
+    def uses_embedded(self) -> bool:
+        """Whether the embedded model writes or judges."""
+        return EMBEDDED in (self.chat_model, self.selfrag_critic_model)
 
-        return self._home(user_cache_path) / "models"
+    @property
+    def models_folder(self) -> Path:
+        """Where downloaded models are kept. Raises `RequestError`, as each folder, where no home folder is known."""
+        return self._home("cache") / "models"
 
     @property
     def libraries_folder(self) -> Path:
-        """Where indexes are kept. Raises `RequestError` where no home folder is known."""
-        from platformdirs import user_data_path
-
-        return self._home(user_data_path) / "libraries"
-
-    @property
-    def uploads_folder(self) -> Path:
-        """Where the server keeps what is uploaded to it, by owners of tokens in a folder of its own.
-
-        A library in a database keeps uploads itself. Raises `RequestError` where no home folder is known.
-        """
-        own, of_tokens = self.uploads_folders
-        return of_tokens if self.selfrag_tokens_file else own
+        """Where indexes are kept."""
+        return self._home("data") / "libraries"
 
     @property
     def uploads_folders(self) -> tuple[Path, Path]:
         """Where a server without tokens keeps uploads, and one with tokens."""
-        from platformdirs import user_data_path
-
-        home = self._home(user_data_path)
+        home = self._home("data")
         return home / "uploads", home / "uploads-of-tokens"
 
     @property
+    def uploads_folder(self) -> Path:
+        """Where the server keeps what is uploaded to it, unless its library is in a database, which does so itself."""
+        return self._owned("uploads")
+
+    @property
     def feedback_folder(self) -> Path:
-        """Where feedback on answers is kept, of owners of tokens in a folder of its own.
-
-        Raises `RequestError` where no home folder is known.
-        """
-        from platformdirs import user_data_path
-
-        return self._home(user_data_path) / ("feedback-of-tokens" if self.selfrag_tokens_file else "feedback")
+        """Where feedback on answers is kept."""
+        return self._owned("feedback")
 
     @property
     def threads_folder(self) -> Path:
-        """Where conversations are kept, of owners of tokens in a folder of its own.
+        """Where conversations are kept."""
+        return self._owned("threads")
 
-        Raises `RequestError` where no home folder is known.
-        """
-        from platformdirs import user_data_path
+    def _owned(self, name: str) -> Path:
+        """What belongs to owners of tokens is in a folder of its own."""
+        return self._home("data") / (f"{name}-of-tokens" if self.selfrag_tokens_file else name)
 
-        return self._home(user_data_path) / ("threads-of-tokens" if self.selfrag_tokens_file else "threads")
+    def _home(self, kind: Literal["cache", "data"]) -> Path:
+        import platformdirs
 
-    def _home(self, default: Callable[..., Path]) -> Path:
         if self.selfrag_home:
             return self.selfrag_home.expanduser()
+        default = platformdirs.user_cache_path if kind == "cache" else platformdirs.user_data_path
         try:
             return default("selfrag", appauthor=False)
         except RuntimeError as error:

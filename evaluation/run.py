@@ -71,10 +71,12 @@ async def run(
             if provenance:
                 record["stamp"], record["calibration"] = provenance["stamp"], provenance["calibration"]
             store.append(system.fingerprint, record)
-            _count(tally, record)
+            tally.asked += 1
+            tally.failed += record["error"] is not None
+            tally.usage = add_usage(tally.usage, record["cost"])
             if progress:
                 progress(tally)
-            failures_in_row = failures_in_row + 1 if _model_failed(record) else 0
+            failures_in_row = failures_in_row + 1 if record["error"] and record["stop_reason"] == "model_failed" else 0
             if failures_in_row >= FAILURES:
                 raise ModelError(record["error"] or "The model failed.")
 
@@ -129,13 +131,3 @@ def failed(system: str, example: Example, error: Exception, seconds: float) -> R
         decisions=[],
         error=message if by_model and message else f"{type(error).__name__}: {message}",
     )
-
-
-def _model_failed(record: Record) -> bool:
-    return record["error"] is not None and record["stop_reason"] == "model_failed"
-
-
-def _count(tally: Tally, record: Record) -> None:
-    tally.asked += 1
-    tally.failed += record["error"] is not None
-    tally.usage = add_usage(tally.usage, record["cost"])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.background import in_background
-from core.files import open_private, read_json, write_private
+from core.files import open_private, read_json, replace_private
 from models.failures import redacted_message
 from models.redaction import Secrets
 
@@ -268,6 +268,4 @@ def size_of(path: Path) -> int:
 
 def write_json(path: Path, value: dict[str, object]) -> None:
     """Replace the file atomically, so that a reader finds either the old or the new text."""
-    new = path.with_name(f"{path.name}.new")
-    write_private(new, json.dumps(value).encode())
-    new.replace(path)
+    replace_private({path: json.dumps(value).encode()})

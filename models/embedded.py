@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from langchain_core.messages import BaseMessage
@@ -113,9 +112,7 @@ class EmbeddedServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _load(self) -> Endpoint:

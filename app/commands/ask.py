@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from app.options import as_text, require_docs
-from app.settings import Settings, bounds_of, load_settings
+from app.settings import OF_A_QUESTION, Settings, bounds_of, load_settings
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError
 
@@ -16,23 +16,11 @@ if TYPE_CHECKING:
     from app.results.events import Finished
     from retrieval.filters import Filter
 
+THRESHOLDS = {"retrieve": "retrieve_threshold", "relevant": "relevance_threshold", "supported": "support_threshold"}
 # The options that beat a setting.
-OVERRIDES = {
-    "mode": "selfrag_mode",
-    "strategy": "selfrag_strategy",
-    "k": "selfrag_k",
-    "temperature": "selfrag_temperature",
-    "answer_tokens": "selfrag_answer_tokens",
-    "fallback": "selfrag_fallback",
-    "retrieve_threshold": "selfrag_threshold_retrieve",
-    "relevance_threshold": "selfrag_threshold_relevant",
-    "support_threshold": "selfrag_threshold_supported",
-    "scoring": "selfrag_scoring",
-    "weights": "selfrag_weights",
-    "constraints": "selfrag_constraints",
-    "caution": "selfrag_caution",
+OVERRIDES = {name: f"selfrag_{name}" for name in ("weights", *OF_A_QUESTION)} | {
+    option: f"selfrag_threshold_{name}" for name, option in THRESHOLDS.items()
 }
-
 BOUNDED = ("k", "temperature", "answer_tokens")  # the bounds are those of the settings
 
 

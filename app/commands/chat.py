@@ -8,9 +8,9 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.commands.ask import filter_of, open_documents, overridden
+from app.commands.ask import THRESHOLDS, filter_of, open_documents, overridden
 from app.options import as_text, require_docs
-from app.settings import Settings, load_settings
+from app.settings import OF_A_QUESTION, Settings, load_settings
 from app.terminal.screen import Screen, print_error
 from core.errors import RequestError, SelfRAGError
 
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from run.context import Context
 
 PROMPT, MORE = "> ", "… "
-KEPT = tuple("mode strategy k temperature answer_tokens fallback scoring constraints caution explain".split())
-THRESHOLDS = {
-    "retrieve": "retrieve_threshold",
-    "relevant": "relevance_threshold",
-    "supported": "support_threshold",
-}
+KEPT = (*OF_A_QUESTION, "explain")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

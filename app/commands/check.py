@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.options import count, file_path, require_docs, require_writable_file, write_file
+from app.options import add_docs, count, file_path, require_docs, require_writable_file, write_file
 from core.errors import RequestError
 from core.text import shown
 
@@ -29,13 +29,7 @@ FAILED = ("no support", "contradicted")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What `check` reads, but for ``quiet`` and the settings."""
     parser.add_argument("text", type=file_path, metavar="FILE", help="the text: a document of any kind, or - for stdin")
-    parser.add_argument(
-        "--docs",
-        action="append",
-        type=file_path,
-        metavar="PATH",
-        help="check against this file or folder alone; repeatable",
-    )
+    add_docs(parser, "check against this file or folder alone")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--output", type=file_path, metavar="FILE", help="write a page into FILE too: .html")
     parser.add_argument(
@@ -72,7 +66,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _checked(given: TextToCheck, options: argparse.Namespace, settings: Settings, screen: Screen) -> CheckedText:
-    from app.commands.eval import usual_concurrency
+    from app.compose import usual_concurrency
     from app.front_door import SelfRAG
     from app.terminal.progress import checking_claims
     from core.errors import SelfRAGError

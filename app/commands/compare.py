@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.commands.eval import ask_systems, documents_of, error_of, surroundings_of, systems_of
-from app.options import as_text, count, file_path, require_docs, require_writable_file
+from app.options import add_docs, as_text, count, file_path, require_docs, require_writable_file
 from core.errors import ModelError, RequestError
 from core.text import is_blank, shown
 
@@ -26,9 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", nargs="*", help="the question")
     parser.add_argument("--set", type=file_path, metavar="FILE", dest="dataset", help="compare on this question set")
     parser.add_argument("--reference", metavar="TEXT", help="the right answer to the question")
-    parser.add_argument(
-        "--docs", action="append", type=file_path, metavar="PATH", help="ask of this file or folder alone; repeatable"
-    )
+    add_docs(parser, "ask of this file or folder alone")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--output", type=file_path, metavar="FILE", help="write into FILE too: .md, .html or .csv")
     how = parser.add_argument_group("how to ask")
@@ -133,7 +131,6 @@ def _dataset(options: argparse.Namespace, folder: Path) -> Dataset:
 
 
 def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) -> None:
-
     if options.json:
         screen.json(compared.as_json())
     else:

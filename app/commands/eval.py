@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from app.options import count, file_path, require_docs, span
+from app.options import add_docs, count, file_path, require_docs, span
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -24,15 +25,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BUILT_IN = ("self-rag", "plain", "closed-book")
-EMBEDDED_CONCURRENCY, REMOTE_CONCURRENCY = 1, 8
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What `evaluate` reads, but for ``quiet``."""
     parser.add_argument("dataset", type=Path, metavar="DATASET", help="questions: JSONL, JSON, SQuAD 2.0 or CSV")
-    parser.add_argument(
-        "--docs", action="append", type=file_path, metavar="PATH", help="ask of this file or folder; repeatable"
-    )
+    add_docs(parser, "ask of this file or folder")
     parser.add_argument(
         "--systems", type=_systems, metavar="NAME,…", default=("self-rag", "plain"), help=f"of {', '.join(BUILT_IN)}"
     )
@@ -139,6 +137,7 @@ def ask_systems(
     """
     import asyncio
 
+    from app.compose import usual_concurrency
     from app.results.stamp import provenance_of
     from app.terminal.progress import asking
     from core.errors import SelfRAGError
@@ -148,22 +147,17 @@ def ask_systems(
     concurrency = options.concurrency or usual_concurrency(settings)
 
     async def ask() -> tuple[list[Record], T]:
-        try:
-            return await ask_all()
-        finally:
-            await services.aclose()
+        async with aclosing(services):
+            with asking(screen) as show:
 
-    async def ask_all() -> tuple[list[Record], T]:
-        with asking(screen) as show:
+                def progress(tally: Tally) -> None:
+                    nonlocal last
+                    last = tally
+                    show(tally)
 
-            def progress(tally: Tally) -> None:
-                nonlocal last
-                last = tally
-                show(tally)
-
-            by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
-        records = [record for records in by_system.values() for record in records]
-        return records, await then(records, concurrency)
+                by_system = await run(systems, examples, store, concurrency, progress, provenance_of(settings, library))
+            records = [record for records in by_system.values() for record in records]
+            return records, await then(records, concurrency)
 
     if store.damaged:
         screen.note(f"{store.damaged} damaged lines of {store.path} are passed over; their questions are asked again.")
@@ -285,28 +279,18 @@ def documents_of(options: argparse.Namespace, dataset: Dataset) -> Sequence[Path
 
 def surroundings_of(settings: Settings, library: Library) -> dict[str, Any]:
     """What every system's answers depend on."""
+    from app.compose import critic_name
     from core.fingerprint import digest
 
     sources = [source for source in library.sources() if source.passages]
     return {
         "chat": settings.chat_model,
-        "critic": settings.selfrag_critic_model or settings.chat_model,
-        "file": settings.selfrag_model_path if is_embedded(settings) else None,
+        "critic": critic_name(settings),
+        "file": settings.selfrag_model_path if settings.uses_embedded else None,
         "embeddings": library.store.model.name,
         "passages": [settings.selfrag_chunk_size, settings.selfrag_chunk_overlap],
         "documents": digest(*sorted(f"{source.path.name}\0{source.sha256}" for source in sources)),
     }
-
-
-def usual_concurrency(settings: Settings) -> int:
-    """Return how many questions, or claims, are asked at a time unless it is said."""
-    return EMBEDDED_CONCURRENCY if is_embedded(settings) else REMOTE_CONCURRENCY
-
-
-def is_embedded(settings: Settings) -> bool:
-    from app.settings import EMBEDDED
-
-    return EMBEDDED in (settings.chat_model, settings.selfrag_critic_model)
 
 
 def _systems(word: str) -> tuple[str, ...]:

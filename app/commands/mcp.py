@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from app.options import file_path, require_docs
+from app.options import add_docs, require_docs
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
@@ -22,9 +22,7 @@ CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``mcp``."""
-    parser.add_argument(
-        "--docs", action="append", type=file_path, metavar="PATH", help="ask this file or folder alone; repeatable"
-    )
+    add_docs(parser)
     parser.add_argument("--allow-write", action="store_true", help="let the agent add files and folders to the library")
 
 

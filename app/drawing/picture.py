@@ -26,7 +26,6 @@ class Picture:
 
     svg: str = field(repr=False)
     mermaid: str = field(repr=False)
-    light: str = field(repr=False)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -34,7 +33,7 @@ class Picture:
     def data(self, suffix: str) -> bytes:
         """The bytes of a ``.svg``, ``.png`` or ``.mmd`` file; a PNG has the light colours."""
         if suffix == ".png":
-            return _png(self.light)
+            return _png(self.svg)
         return (self.svg + "\n" if suffix == ".svg" else self.mermaid).encode()
 
     def save(self, path: str | Path) -> None:
@@ -63,9 +62,8 @@ def require_writable(path: Path) -> None:
 
 def graph_picture() -> Picture:
     """The graph itself."""
-    body = graph_body(BARE, None)
     title = "The graph of Self-RAG: its nodes, its edges with their conditions, and its two loops"
-    return Picture(page(BARE, body, title, 0, both=True), compiled_mermaid(), page(BARE, body, title, 0, both=False))
+    return Picture(page(BARE, graph_body(BARE, None), title, 0), compiled_mermaid())
 
 
 def run_picture(run: Mapping[str, Any]) -> Picture:
@@ -76,9 +74,7 @@ def run_picture(run: Mapping[str, Any]) -> Picture:
     visits = Visits.of(run["path"])
     title = f"A run of Self-RAG: {run['outcome'] or 'stopped'}"
     top, height = header(run)
-    body = joined(top, graph_body(RUN, visits))
-    svg, light = (page(RUN, body, title, height, both=both) for both in (True, False))
-    return Picture(svg, _run_mermaid(visits), light)
+    return Picture(page(RUN, joined(top, graph_body(RUN, visits)), title, height), _run_mermaid(visits))
 
 
 @cache
@@ -107,7 +103,7 @@ def _run_mermaid(visits: Visits) -> str:
 
 
 def _png(svg: str) -> bytes:
-    """Rasterise an SVG at twice its size, in a font that comes with matplotlib."""
+    """Rasterise an SVG at twice its size, without its dark colours, in a font that comes with matplotlib."""
     import matplotlib
     import novasvg
     from novasvg import fonts

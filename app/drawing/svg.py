@@ -40,10 +40,10 @@ LIGHT, DARK = (
 )
 
 
-def page(layout: Layout, body: Html, title: str, header: float, *, both: bool) -> str:
-    """An SVG of its own: the light colours, and with ``both`` the dark ones for a reader who prefers them."""
+def page(layout: Layout, body: Html, title: str, header: float) -> str:
+    """An SVG of its own: the light colours, and the dark ones for a reader who prefers them."""
     width, height = 2 * layout.half, layout.bottom + header + 2 * MARGIN
-    dark = f"@media (prefers-color-scheme:dark){{{_colours(DARK)}}}" if both else ""
+    dark = f"@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
     return tag(
         "svg",
         tag("title", title),

@@ -24,61 +24,51 @@ LONGEST_QUESTION = 60
 @contextmanager
 def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
     """Show each tally that the run gives: a bar, or a line at the start, at the end and every ten seconds."""
-    if not screen.live:
-        tell = NowAndThen(screen.line)
-        yield lambda tally: tell(
-            f"{tally.done} of {tally.total} answers · {described(tally)}", last=tally.done == tally.total
-        )
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("asking"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=screen.err, transient=True) as bars:
-        task = bars.add_task("", total=None)
-
-        def advance(tally: Tally) -> None:
-            bars.update(task, completed=tally.done, total=tally.total, description=described(tally))
-
-        yield advance
+    with _counter(screen, "asking", "answers") as count:
+        yield lambda tally: count(tally.done, tally.total, described(tally))
 
 
 @contextmanager
 def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
     """Show how many judgements are done; a line at the end where there is no terminal."""
-
-    def tell(done: int, total: int) -> None:
-        if done == total:
-            screen.line(f"{done} of {total} judgements")
-
-    with _counter(screen, "judging", tell) as count:
-        yield count
+    with _timed(screen, "judging", "judgements") as count:
+        yield lambda done, total: count(done, total) if screen.live or done == total else None
 
 
 @contextmanager
 def checking_claims(screen: Screen) -> Iterator[Callable[[int, int], None]]:
     """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
-    tell, began = NowAndThen(screen.line), time.monotonic()
-
-    def say(done: int, total: int) -> None:
-        left = (time.monotonic() - began) / done * (total - done)
-        tell(f"{done} of {total} claims" + (f" · {duration(left)} left" if left else ""), last=done == total)
-
-    with _counter(screen, "checking", say) as count:
+    with _timed(screen, "checking", "claims") as count:
         yield count
 
 
 @contextmanager
-def _counter(screen: Screen, doing: str, say: Callable[[int, int], None]) -> Iterator[Callable[[int, int], None]]:
-    """A bar that takes how many are done, and of how many; ``say`` where there is no terminal."""
-    if not screen.live:
-        yield say
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
+    began = time.monotonic()
+    with _counter(screen, doing, what) as count:
 
-    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        def show(done: int, total: int) -> None:
+            left = (time.monotonic() - began) / done * (total - done) if done else 0
+            count(done, total, f"{duration(left)} left" if left else "")
+
+        yield show
+
+
+@contextmanager
+def _counter(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar that takes how many are done, of how many, and a remark; a line now and then where there is no terminal."""
+    if not screen.live:
+        tell = NowAndThen(screen.line)
+        yield lambda done, total, remark: tell(
+            f"{done} of {total} {what}" + (f" · {remark}" if remark else ""), last=done == total
+        )
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=screen.err, transient=True) as bars:
         task = bars.add_task("", total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+        yield lambda done, total, remark: bars.update(task, completed=done, total=total, description=remark)
 
 
 def described(tally: Tally) -> str:

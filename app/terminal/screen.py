@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from app.terminal.pace import NowAndThen, rate_and_time_left
-from core.text import as_json, clean, one_line, path_text
+from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,10 +35,7 @@ def print_error(text: str) -> None:
     """What went wrong, on stderr, also in quiet: one line that can be read, without secrets."""
     from models.redaction import Secrets
 
-    line = Secrets().redacted(one_line(text))
-    if len(line) > LONGEST_ERROR:
-        line = f"{line[: LONGEST_ERROR // 2]} … {line[-LONGEST_ERROR // 2 :]}"
-    print(f"error: {line}", file=sys.stderr)
+    print(f"error: {shortened_in_the_middle(Secrets().redacted(one_line(text)), LONGEST_ERROR)}", file=sys.stderr)
 
 
 class Screen:

@@ -12,8 +12,6 @@ from core.step_wording import describe, drafts_of, headline, verdicts_of
 from core.text import one_line, shortened
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.status import Status
 
     from retrieval.filters import Filter
@@ -66,9 +64,7 @@ class Trace:
             draft = draft if len(draft) <= room else "…" + draft[1 - room :]
             self._status.update(Text.assemble("thinking …", (f"  {draft}" if draft else "", "dim")))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._status:
             self._status.stop()
 

@@ -106,7 +106,7 @@ def report(
     per_call, per_input, per_output = seconds
 
     def estimated_seconds(row: Row) -> tuple[float, float]:
-        cost = costs_of(row)
+        cost = costs_of(row.record)
         read, written = cost["uncached_tokens"], cost["output_tokens"]
         return per_call * cost["model_calls"] + per_input * read + per_output * written, 1.0
 
@@ -115,8 +115,8 @@ def report(
         "kept": lambda row: kept(row, by_name[PLAIN].get(row.example.id)),
         "right answered": TERMS["right_answered"],
         "right": TERMS["right"],
-        "calls": lambda row: (costs_of(row)["model_calls"], 1.0),
-        "uncached": lambda row: (costs_of(row)["uncached_tokens"], 1.0),
+        "calls": lambda row: (costs_of(row.record)["model_calls"], 1.0),
+        "uncached": lambda row: (costs_of(row.record)["uncached_tokens"], 1.0),
         "seconds": estimated_seconds,
     }
     print(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.step_wording import spent
 from core.text import location
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Comparison, Passage, read_line
@@ -12,7 +13,7 @@ from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.comparison.overall import cost_lines, sections
 from evaluation.measures.agreement import correct
-from evaluation.records import Cost, Record
+from evaluation.records import Record
 from evaluation.reporting.routes import path_line
 
 NO_ANSWER = "no answer"
@@ -110,7 +111,7 @@ def _cells(one: Comparison, record: Record) -> dict[str, str]:
         "Outcome": _outcome(one, record),
         "Path": path_line(record) or "–",
         "Read": read_line(record),
-        "Cost": cost_of(record["cost"]),
+        "Cost": spent(record["cost"], record["cost"]["seconds"]),
     }
 
 
@@ -118,17 +119,6 @@ def _outcome(one: Comparison, record: Record) -> str:
     reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
     judged = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
     return record["outcome"].replace("_", " ") + reason + judged
-
-
-def cost_of(cost: Cost) -> str:
-    """Return what one answer cost, in a line."""
-    about = "about " if cost["estimated"] else ""
-    calls = "1 call" if cost["model_calls"] == 1 else f"{cost['model_calls']} calls"
-    cached = f" ({cost['cached_input_tokens']:,} from a cache)" if cost["cached_input_tokens"] else ""
-    return (
-        f"{calls} · {about}{cost['input_tokens']:,} tokens read{cached}, "
-        f"{cost['output_tokens']:,} written · {cost['seconds']:.1f} s"
-    )
 
 
 def _place(passage: Passage) -> str:

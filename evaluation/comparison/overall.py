@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation.comparison.comparison import NOT_JUDGED, Comparison, later_passages, shared
@@ -11,12 +11,20 @@ from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.judgements import Judgements
 from evaluation.measures.agreement import correct
+from evaluation.measures.metrics import costs_of
 from evaluation.measures.scores import abstained
 from evaluation.records import BASELINE, OURS, Record
 from evaluation.reporting.analysis import MIN_QUESTIONS, Analysis, Group, analysis, kinds_of
 
 CHECKS = ("grade_documents", "hallucination_check", "answer_check")
 REDRAFTED, REWRITTEN = ("generate", "redraft"), ("rewrite_query", "query")
+COST_NAMES = {
+    "model_calls": "Model calls",
+    "input_tokens": "Tokens read",
+    "uncached_tokens": "Tokens read, not from a cache",
+    "output_tokens": "Tokens written",
+    "seconds": "Seconds",
+}
 Figure = tuple[str, float, float]
 
 
@@ -118,20 +126,8 @@ def cost_lines(known: Sequence[Comparison]) -> list[str]:
 
 def cost_figures(known: Sequence[Comparison]) -> list[Figure]:
     """Return totals over the questions: calls, tokens, seconds."""
-
-    def total(name: str, of: Callable[[Record], float]) -> Figure:
-        return name, sum(of(one.ours) for one in known), sum(of(one.plain) for one in known)
-
-    def uncached(record: Record) -> float:
-        return record["cost"]["input_tokens"] - record["cost"]["cached_input_tokens"]
-
-    return [
-        total("Model calls", lambda record: record["cost"]["model_calls"]),
-        total("Tokens read", lambda record: record["cost"]["input_tokens"]),
-        total("Tokens read, not from a cache", uncached),
-        total("Tokens written", lambda record: record["cost"]["output_tokens"]),
-        total("Seconds", lambda record: record["cost"]["seconds"]),
-    ]
+    ours, plain = [costs_of(one.ours) for one in known], [costs_of(one.plain) for one in known]
+    return [(name, sum(one[key] for one in ours), sum(one[key] for one in plain)) for key, name in COST_NAMES.items()]
 
 
 def advice_lines(known: Sequence[Comparison], found: Analysis) -> list[str]:

@@ -22,6 +22,7 @@ LARGEST = 100_000_000  # bytes: parsed, they take ten times that in memory
 LONGEST_NAME = 255  # bytes of a folder's name
 # Control characters, line breaks, characters that change the writing direction, and the path separator.
 UNSAFE_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069/]")
+REMEDIES = {NotRegularFileError: "name a file of questions", FileTooLargeError: "split it into smaller ones"}
 Paragraphs = tuple[int, int]
 
 
@@ -68,12 +69,9 @@ def _text_of(path: Path) -> str:
         raise RequestError(f"{shown(path)} is a folder: name a file of questions.") from error
     except FileNotFoundError as error:
         raise RequestError(f"There is no file {shown(path)}: check the path of the question set.") from error
-    except NotRegularFileError as error:
-        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): name a file of questions.") from error
-    except FileTooLargeError as error:
-        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): split it into smaller ones.") from error
     except OSError as error:
-        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): check its permissions.") from error
+        remedy = REMEDIES.get(type(error), "check its permissions")
+        raise RequestError(f"{shown(path)} cannot be read ({error.strerror}): {remedy}.") from error
     if is_binary(text):
         raise RequestError(f"{shown(path.name)} is not text: write {FORMS}.")
     if not text.strip():

@@ -21,7 +21,7 @@ from evaluation.measures.agreement import agreement_of
 from evaluation.measures.scores import abstained, answer_of, read_by
 from evaluation.records import OURS, Example, Record
 from grounding.claims import split_claims
-from models.usage import Budget, NodeBudget
+from models.usage import unlimited
 from nodes.concurrency import gather_bounded
 from prompts.choice import Choice
 from prompts.delimiters import as_data, numbered
@@ -64,7 +64,7 @@ async def judge_records(
     # In the order of the examples: calls that share passages run together, for the server's prompt cache.
     ordered = [record for one in by_example.values() for record in one.values()]
     read = [record for record in ordered if reference_of(known[record["example"]]) and read_by(record)]
-    with_budget = services.with_budget(NodeBudget(Budget(calls=10**9, tokens=10**12, seconds=10**8)))
+    with_budget = services.with_budget(unlimited())
     with Replies(store_path) as replies:
         judge = Judge(with_budget.critic, with_budget.generator, replies)
         kinds: list[list[Callable[[], Awaitable[Any]]]] = [

@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
 
 from langchain_core.messages import BaseMessage
@@ -53,9 +52,7 @@ class Replies:
             raise unwritable(self._path, error) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._lines is not None:
             self._lines.close()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 from evaluation.measures.scores import Scores, score
-from evaluation.measures.statistics import NOTHING, Estimate, mean, ratio
+from evaluation.measures.statistics import NOTHING, Estimate, ratio
 from evaluation.records import Example, Record
 
 
@@ -48,9 +48,3 @@ def ratio_over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> E
     if not found:
         return NOTHING
     return ratio([one[0] for one in found], [one[1] for one in found], len(found) if count_rows else None)
-
-
-def average(values: Iterable[float | None]) -> Estimate:
-    """Return the mean of the known values."""
-    known = [float(one) for one in values if one is not None and isfinite(one)]
-    return mean(known) if known else NOTHING

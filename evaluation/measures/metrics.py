@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from evaluation.judgements import Judgements, Pair
-from evaluation.measures.joined_rows import Row, Terms, average, mean_term, ratio_over, rows_of
+from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import gold_labels, precision_over_ranks, read_by
 from evaluation.measures.statistics import (
     NOTHING,
@@ -15,6 +15,7 @@ from evaluation.measures.statistics import (
     calibration,
     difference,
     exact_share,
+    mean,
     median,
     ratio,
     risk_coverage,
@@ -89,13 +90,14 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
     answers = [Scored(row.example.id, row.record["confidence"] or 0.0, bool(row.scores.right)) for row in confident]
     scored = dict(zip(KINDS, (routes, passages, claims, answers), strict=True))
     metrics = {
-        **of_answers(rows, plain),
+        **{key: ratio_over(rows, term, count_rows=key == "abstention_f1") for key, term in TERMS.items()},
+        "kept": ratio_over(rows, lambda row: kept(row, plain.get(row.example.id))),
         **of_costs(rows),
         **of_grades(rows, passages),
         "routing_auc": auc_of(routes),
         "support_agreement": ratio_over(rows, agreement),
         "support_auc": auc_of(claims),
-        **{key: ratio_over(rows, terms) for key, terms in terms_of_reading(judged).items()},
+        **{key: ratio_over(rows, term) for key, term in terms_of_reading(judged).items()},
     }
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
     confidence, wrong = [one.score for one in answers], [not one.label for one in answers]
@@ -113,14 +115,6 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         risk_coverage=risk_coverage(confidence, wrong, unanswered),
         relevance=histograms(passages),
     )
-
-
-def of_answers(rows: list[Row], plain: dict[str, Row]) -> dict[str, Estimate]:
-    """Compute the metrics of routes, first searches, answers, abstentions and quotes."""
-    return {
-        **{key: ratio_over(rows, terms, count_rows=key == "abstention_f1") for key, terms in TERMS.items()},
-        "kept": ratio_over(rows, lambda row: kept(row, plain.get(row.example.id))),
-    }
 
 
 def answered(row: Row) -> bool:
@@ -220,9 +214,9 @@ def terms_of_reading(judged: Judgements) -> dict[str, Terms]:
     }
 
 
-def costs_of(row: Row) -> dict[str, float]:
+def costs_of(record: Record) -> dict[str, float]:
     """Return the calls, tokens and seconds of one example."""
-    cost = row.record["cost"]
+    cost = record["cost"]
     return {
         "seconds": cost["seconds"],
         "model_calls": cost["model_calls"],
@@ -235,20 +229,20 @@ def costs_of(row: Row) -> dict[str, float]:
 
 def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
     """Compute means, medians and sums of calls, tokens and seconds."""
-    costs = [costs_of(row) for row in rows]
+    costs = [costs_of(row.record) for row in rows]
     found: dict[str, Estimate] = {}
     for key in costs[0] if costs else ():
         values = [float(cost[key]) for cost in costs]
-        found[key], found[f"{key}_median"] = average(values), median(values)
+        found[key], found[f"{key}_median"] = mean(values), median(values)
         found[f"{key}_total"] = Estimate(sum(values), None, None, len(values))
     return found
 
 
 def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, Row], key: str) -> CostRatio:
     """Return the total of ``name`` divided by that of ``against``, over the examples that both were asked."""
-    pairs = [(costs_of(row)[key], costs_of(others[example])[key]) for example, row in rows.items() if example in others]
-    found = ratio([one for one, _ in pairs], [other for _, other in pairs], len(pairs)) if pairs else NOTHING
-    return CostRatio(name, against, key, found)
+    shared = [example for example in rows if example in others]
+    above, below = ([costs_of(some[example].record)[key] for example in shared] for some in (rows, others))
+    return CostRatio(name, against, key, ratio(above, below, len(shared)) if shared else NOTHING)
 
 
 def compared(

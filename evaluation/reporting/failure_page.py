@@ -7,6 +7,7 @@ from typing import Any
 
 from core.markup import Html, joined, marked, tag
 from core.passages import section_of
+from core.step_wording import spent
 from core.text import as_json
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.scores import is_gold
@@ -87,7 +88,7 @@ def _case(row: Row) -> Html:
             _term("Quotes", *map(_quote, record["citations"])) if record["citations"] else None,
             _term("Passages", *_passages(row)) if record["seen"] else None,
             _term("Trace", _trace(record["decisions"])) if record["decisions"] else None,
-            _term("Cost", _cost(record)),
+            _term("Cost", spent(record["cost"], record["cost"]["seconds"])),
         ),
         class_="case",
     )
@@ -160,10 +161,3 @@ def _trace(decisions: Sequence[Mapping[str, Any]]) -> Html:
         shown = as_json(rest, default=str) if rest else ""
         steps.append(tag("li", tag("strong", step.get("node", "step")), took, " ", tag("code", shown)))
     return tag("ol", *steps)
-
-
-def _cost(record: Record) -> str:
-    cost = record["cost"]
-    read = f"{cost['input_tokens']:,} tokens read ({cost['cached_input_tokens']:,} from a cache)"
-    written = f"{cost['output_tokens']:,} written{' (estimated)' if cost['estimated'] else ''}"
-    return f"{cost['model_calls']} model calls · {read}, {written} · {cost['seconds']:.1f} s"
