@@ -1,7 +1,9 @@
 """A library in a temporary folder, and a folder of documents to fill it with."""
 
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,34 @@ from retrieval.splitter import SplitSettings
 from tests.unit.retrieval.fakes import BagOfWords
 
 Opener = Callable[..., Library]
+QUESTION = "points on a mortgage"
+ANSWER = "Points on a mortgage are fees paid to the lender."
+
+
+def synced(library: Library, *paths: str | Path, follow_links: bool | None = None) -> Library:
+    """Add paths to a library, read what is there, and return it."""
+    library.add(paths, follow_links=follow_links)
+    library.sync()
+    return library
+
+
+def run_sql(home: Path, statements: str) -> None:
+    """Change the database of an index that is closed."""
+    with closing(sqlite3.connect(home / "index.sqlite", isolation_level=None)) as connection:
+        connection.executescript(statements)
+
+
+def run_at_once(*calls: Callable[[], object]) -> None:
+    """Make each call in a thread of its own, and wait for all."""
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def best(library: Library) -> str:
+    return library.store.similarity_search(QUESTION, k=1)[0].page_content
 
 
 @pytest.fixture
@@ -22,7 +52,7 @@ def home(tmp_path: Path) -> Path:
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()
-    (folder / "a.txt").write_text("Points on a mortgage are fees paid to the lender.")
+    (folder / "a.txt").write_text(ANSWER)
     (folder / "b.md").write_text("# Aspirin\n\nAspirin has a molecular weight of 180.16.")
     (folder / "c.csv").write_text("city,river\nParis,Seine\nLondon,Thames\n")
     return folder
@@ -50,8 +80,5 @@ def open_library(home: Path, model: BagOfWords) -> Iterator[Opener]:
 @pytest.fixture
 def indexed(open_library: Opener, docs: Path, home: Path) -> Path:
     """An index folder that is complete and closed."""
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    library.close()
+    synced(open_library(), docs).close()
     return home

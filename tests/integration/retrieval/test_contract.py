@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Record, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
+from tests.integration.retrieval.conftest import run_at_once
 from tests.unit.retrieval.fakes import BagOfWords
 
 STORES = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]
@@ -63,10 +64,11 @@ def file(path: str, passages: Sequence[str | Document], **known: object) -> Spli
     return SplitFile(replace(record, **known), documents)  # type: ignore[arg-type]
 
 
-def put(store: Store, *files: SplitFile) -> None:
+def put(store: Store, *files: SplitFile) -> Store:
     with store.only_writer():
         store.put(files)
         store.settle()
+    return store
 
 
 def texts(found: list[Document]) -> list[str]:
@@ -91,8 +93,7 @@ def test_what_is_put_is_found_by_another_process_too(opened: Open) -> None:
 
 @pytest.mark.parametrize("search", ["hybrid", "vectors", "bm25"])
 def test_each_way_of_searching_finds_the_passage(opened: Open, search: str) -> None:
-    store = opened()
-    put(store, file("a", TEXTS))
+    store = put(opened(), file("a", TEXTS))
     (found,) = store.similarity_search("how much does aspirin weigh: 180.16?", k=1, search=search)  # type: ignore[arg-type]
     assert found.page_content == TEXTS[1]
 
@@ -109,8 +110,7 @@ def test_each_way_of_searching_finds_the_passage(opened: Open, search: str) -> N
     ],
 )
 def test_words_are_found_in_other_forms(opened: Open, question: str, text: str) -> None:
-    store = opened()
-    put(store, file("a", [*TEXTS, text]))
+    store = put(opened(), file("a", [*TEXTS, text]))
     assert texts(store.similarity_search(question, k=1, search="bm25")) == [text]
 
 
@@ -130,15 +130,13 @@ def test_rare_words_and_headings_count_more(opened: Open) -> None:
     "question", ["", "?!", "'; DROP TABLE passages; --", "a\x00b", "\ud800", "x" * 9_000, "%s {0}"]
 )
 def test_any_question_gets_an_answer(opened: Open, question: str) -> None:
-    store = opened()
-    put(store, file("a", TEXTS))
+    store = put(opened(), file("a", TEXTS))
     assert len(store.similarity_search(question, k=3)) == 3
 
 
 def test_a_filter_is_obeyed_in_each_way_of_searching(opened: Open) -> None:
-    store = opened()
-    put(
-        store,
+    store = put(
+        opened(),
         *(
             file(f"/d/{name}.txt", [Document(text, metadata={"page": page})], date=day)
             for name, page, day, text in zip(
@@ -160,14 +158,12 @@ def test_a_filter_is_obeyed_in_each_way_of_searching(opened: Open) -> None:
 
 
 def test_a_passages_own_date_beats_its_documents(opened: Open) -> None:
-    store = opened()
-    put(store, file("a", [Document(TEXTS[0], metadata={"date": "2024-05-05"}), TEXTS[1]]))
+    store = put(opened(), file("a", [Document(TEXTS[0], metadata={"date": "2024-05-05"}), TEXTS[1]]))
     assert texts(store.similarity_search("lender", k=9, filter=Filter(since=date(2024, 1, 1)))) == [TEXTS[0]]
 
 
 def test_what_is_not_visible_is_not_there(opened: Open) -> None:
-    store = opened()
-    put(store, file("/own/a", TEXTS[:1]), file("/other/b", TEXTS[1:]))
+    store = put(opened(), file("/own/a", TEXTS[:1]), file("/other/b", TEXTS[1:]))
 
     def visible(path: bytes) -> bool:
         return path.startswith(b"/own/")
@@ -183,28 +179,24 @@ def test_what_is_not_visible_is_not_there(opened: Open) -> None:
 
 
 def test_no_two_of_the_best_say_the_same(opened: Open) -> None:
-    store = opened()
-    put(store, file("a", [*[TEXTS[0]] * 60, TEXTS[1], TEXTS[2]]))
+    store = put(opened(), file("a", [*[TEXTS[0]] * 60, TEXTS[1], TEXTS[2]]))
     assert sorted(texts(store.similarity_search(TEXTS[0], k=3))) == sorted(TEXTS)
 
 
 @pytest.mark.parametrize("k", [0, 1, 99])
 def test_no_more_are_given_than_asked_for(opened: Open, k: int) -> None:
-    store = opened()
-    put(store, file("a", TEXTS))
+    store = put(opened(), file("a", TEXTS))
     assert len(store.similarity_search("Paris", k=k)) == min(k, 3)
 
 
 def test_the_same_question_has_the_same_answer(opened: Open) -> None:
-    store = opened()
-    put(store, file("a", [f"one word{number % 7} two word{number % 5}" for number in range(70)]))
+    store = put(opened(), file("a", [f"one word{number % 7} two word{number % 5}" for number in range(70)]))
     first = texts(store.similarity_search("word3 word4", k=9))
     assert all(texts(store.similarity_search("word3 word4", k=9)) == first for _ in range(3))
 
 
 async def test_a_retriever_asks_in_many_threads(opened: Open) -> None:
-    store = opened()
-    put(store, file("a", TEXTS))
+    store = put(opened(), file("a", TEXTS))
     retriever = store.as_retriever()
     found = await asyncio.gather(*(retriever.ainvoke(text, k=1) for text in TEXTS * 8))
     assert [texts(one)[0] for one in found] == TEXTS * 8
@@ -240,8 +232,7 @@ def test_records_are_kept_as_given(opened: Open) -> None:
 
 
 def test_a_new_version_of_a_file_replaces_the_old_and_a_removed_one_is_gone(opened: Open) -> None:
-    store = opened()
-    put(store, file("a", ["old words"]), file("b", ["other words"]))
+    store = put(opened(), file("a", ["old words"]), file("b", ["other words"]))
     old = store.records()[b"a"]
     put(store, file("a", ["new words"], id=old.id))
     assert sorted(texts(store.similarity_search("old words", k=9))) == ["new words", "other words"]
@@ -257,8 +248,7 @@ def test_a_new_version_of_a_file_replaces_the_old_and_a_removed_one_is_gone(open
 
 
 def test_all_files_are_put_or_none(opened: Open) -> None:
-    store = opened()
-    put(store, file("a", TEXTS[:1]))
+    store = put(opened(), file("a", TEXTS[:1]))
     twice = [file("b", TEXTS[1:2]), file("c", TEXTS[2:]), file("c", TEXTS[2:])]
     with pytest.raises(RequestError), store.only_writer():
         store.put(twice)
@@ -329,8 +319,7 @@ def test_a_quote_has_its_surroundings(opened: Open) -> None:
 
 
 def test_a_document_is_read_back_up_to_a_length(opened: Open) -> None:
-    store = opened()
-    put(store, _pieces(), file("/d/b.txt", TEXTS))
+    store = put(opened(), _pieces(), file("/d/b.txt", TEXTS))
     text = " ".join(f"Sentence {number} is here." for number in range(30))
     assert store.text_of(b"/d/a.txt", None, 9_000) == (f"{text}\n\nThe second page.", True)
     assert store.text_of(b"/d/a.txt", 2, 9_000) == ("The second page.", True)
@@ -406,11 +395,7 @@ def test_threads_write_one_after_the_other(opened: Open) -> None:
         with store.only_writer(60):
             store.put([file(f"{number}", [f"word{number}"])])
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once(*(partial(write, number) for number in range(4)))
     assert len(store.records()) == 4
 
 

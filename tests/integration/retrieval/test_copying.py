@@ -21,6 +21,7 @@ from retrieval.library.library import Library, open_store
 from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import UPLOADS, Model
+from tests.integration.retrieval.conftest import synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 SETTINGS = SplitSettings(120, 20)
@@ -65,9 +66,7 @@ def source(tmp_path: Path, docs: Path, open_at: Open) -> Store:
     )
     (docs / "empty.txt").write_text("")
     store = open_at(f"sqlite:///{tmp_path}/first", BagOfWords())
-    library = Library(store, SETTINGS)
-    library.add([docs, docs / "a.txt"])
-    library.sync()
+    synced(Library(store, SETTINGS), docs, docs / "a.txt")
     return store
 
 
@@ -130,9 +129,7 @@ def test_other_documents_of_the_target_stay(source: Store, target: Store, tmp_pa
     own.mkdir()
     (own / "d.txt").write_text("Tea is grown in Assam.")
     target.model = Model(BagOfWords(), "bow")
-    library = Library(target, SETTINGS)
-    library.add([own])
-    library.sync()
+    synced(Library(target, SETTINGS), own)
     target.model = Model(Unused(), "bow")
     assert copy_library(source, target).new == 5
     assert found(target, "tea Assam")[0][0] == "Tea is grown in Assam."
@@ -143,9 +140,7 @@ def test_a_target_with_other_settings_is_refused_and_keeps_what_it_has(
     source: Store, target: Store, docs: Path
 ) -> None:
     target.model = Model(BagOfWords(), "bow")
-    library = Library(target, SplitSettings(300, 10))
-    library.add([docs])
-    library.sync()
+    synced(Library(target, SplitSettings(300, 10)), docs)
     before = held(target)
     with pytest.raises(RequestError, match="choose an empty one"):
         copy_library(source, target)
@@ -294,9 +289,7 @@ LATER = UPLOADS + b"/ann/later.txt"
 def with_uploads(postgres_url: str, open_at: Open, docs: Path) -> Store:
     """A library in a database with two uploads, of which one is not read yet."""
     store = open_at(postgres_url, BagOfWords())
-    library = Library(store, SETTINGS)
-    library.add([docs])
-    library.sync()
+    library = synced(Library(store, SETTINGS), docs)
     assert store.uploads
     store.uploads.put(NOTE, b"Tea is grown in Assam.")
     library.sync()

@@ -12,19 +12,12 @@ import pytest
 from core.errors import RequestError
 from retrieval.library import sync
 from retrieval.library.discovery import Found, find_documents
-from retrieval.library.library import Library
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import ANSWER, Opener, best, run_sql
 from tests.unit.retrieval.fakes import BagOfWords
 
 pytestmark = pytest.mark.timeout(30)  # what is not refused has no end
 
-QUESTION = "points on a mortgage"
-ANSWER = "Points on a mortgage are fees paid to the lender."
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
-
-
-def best(library: Library) -> str:
-    return library.store.similarity_search(QUESTION, k=1)[0].page_content
 
 
 def fifo(path: Path) -> None:
@@ -154,17 +147,13 @@ def test_an_index_whose_tables_are_not_those_that_are_made_is_begun_again(
 
 
 def test_an_index_that_another_program_has_tidied_is_kept(indexed: Path, open_library: Opener) -> None:
-    connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
-    connection.executescript("VACUUM; REINDEX; PRAGMA wal_checkpoint")
-    connection.close()
+    run_sql(indexed, "VACUUM; REINDEX; PRAGMA wal_checkpoint")
     report = open_library().sync()
     assert (report.unchanged, report.notes) == (3, [])
 
 
 def test_a_count_of_passages_that_is_made_up_takes_no_memory(indexed: Path, open_library: Opener) -> None:
-    connection = sqlite3.connect(indexed / "index.sqlite", isolation_level=None)
-    connection.execute("UPDATE documents SET passages = 1 << 60 WHERE id = 1")
-    connection.close()
+    run_sql(indexed, "UPDATE documents SET passages = 1 << 60 WHERE id = 1")
     (indexed / "vectors.faiss").unlink()
     assert best(open_library()) == ANSWER
 

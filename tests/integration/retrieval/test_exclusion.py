@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from retrieval.library.library import Library, open_store
 from retrieval.library.worker import Worker
 from retrieval.splitter import SplitSettings
 from retrieval.store import Machine, Model
+from tests.integration.retrieval.conftest import run_sql, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 STORES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
@@ -58,10 +58,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def library(opened: Open, folder: Path) -> Library:
-    made = opened()
-    made.add([folder])
-    made.sync()
-    return made
+    return synced(opened(), folder)
 
 
 def held(library: Library) -> list[str]:
@@ -137,8 +134,7 @@ def test_a_file_that_was_added_by_name_and_the_target_of_a_link_can_be_excluded(
     alone = tmp_path / "alone-draft.md"
     alone.write_text("Alone.")
     (folder / "link.md").symlink_to(folder / "rent-draft.md")
-    library.add([alone])
-    library.sync()
+    synced(library, alone)
     library.exclude(["*-draft.md"])
     assert library.sync().added == []
     assert held(library) == ["new.txt", "rent.md"]
@@ -223,8 +219,7 @@ def test_patterns_outlive_damage_of_an_embedded_index(
     home = tmp_path / "store" / "library"
     if not manifest:
         (home / "manifest.json").unlink()
-    with closing(sqlite3.connect(home / "index.sqlite", isolation_level=None)) as connection:
-        connection.execute(harm)
+    run_sql(home, harm)
     again = open_at(url)
     assert "was damaged" in again.sync().notes[0]
     assert again.excluded() == {"*draft*"}

@@ -50,38 +50,27 @@ def hash_of(path: bytes) -> str:
     return hashlib.sha256(Path(os.fsdecode(path)).read_bytes()).hexdigest()
 
 
+SLOW = "bad.txt took longer than 2 s to read: split it, or leave it out."
+CRASHED = "bad.txt made its reader crash: save it anew with another program, or leave it out."
+LARGE = "bad.txt needs more than 0.5 GB of memory to read: split it, or leave it out."
+LONG = "bad.txt gives more than 2,000,000 characters: split it into smaller files."
 # What a parser could be made to do, and what is then said of "bad.txt".
 MISDEEDS = {
-    "hangs": ("exec('while True: pass')", "bad.txt took longer than 2 s to read: split it, or leave it out."),
-    "hangs asleep": ("time.sleep(999)", "bad.txt took longer than 2 s to read: split it, or leave it out."),
-    "hangs in C": ("re.match('(a+)+b', 'a' * 99)", "bad.txt took longer than 2 s to read: split it, or leave it out."),
-    "aborts": ("os.abort()", "bad.txt made its reader crash: save it anew with another program, or leave it out."),
-    "exits": ("sys.exit()", "bad.txt made its reader crash: save it anew with another program, or leave it out."),
-    "is killed": (
-        "os.kill(os.getpid(), signal.SIGKILL)",
-        "bad.txt made its reader crash: save it anew with another program, or leave it out.",
-    ),
-    "fills the memory": (
-        "kept = [bytearray(10_000_000) for _ in range(300)]",
-        "bad.txt needs more than 0.5 GB of memory to read: split it, or leave it out.",
-    ),
+    "hangs": ("exec('while True: pass')", SLOW),
+    "hangs asleep": ("time.sleep(999)", SLOW),
+    "hangs in C": ("re.match('(a+)+b', 'a' * 99)", SLOW),
+    "aborts": ("os.abort()", CRASHED),
+    "exits": ("sys.exit()", CRASHED),
+    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", CRASHED),
+    "fills the memory": ("kept = [bytearray(10_000_000) for _ in range(300)]", LARGE),
     "fills the memory behind a parser's back": (
         "exec('try: kept = bytearray(3_000_000_000)\\nexcept Exception as error: raise ValueError() from error')",
-        "bad.txt needs more than 0.5 GB of memory to read: split it, or leave it out.",
+        LARGE,
     ),
-    "recurs": (
-        "f = lambda: f(); f()",
-        "bad.txt cannot be read (RecursionError): save it anew, or leave it out.",
-    ),
+    "recurs": ("f = lambda: f(); f()", "bad.txt cannot be read (RecursionError): save it anew, or leave it out."),
     "raises": ("raise KeyError(1)", "bad.txt cannot be read (KeyError): save it anew, or leave it out."),
-    "gives too much text": (
-        "return text('a' * 2_000_001)",
-        "bad.txt gives more than 2,000,000 characters: split it into smaller files.",
-    ),
-    "gives too many sections": (
-        "return Loaded([Section('a')] * 20_001)",
-        "bad.txt gives more than 2,000,000 characters: split it into smaller files.",
-    ),
+    "gives too much text": ("return text('a' * 2_000_001)", LONG),
+    "gives too many sections": ("return Loaded([Section('a')] * 20_001)", LONG),
     "gives no JSON": (
         "return Loaded([Section('a', extra={'a': b'a'})])",
         "bad.txt cannot be read (TypeError): save it anew, or leave it out.",

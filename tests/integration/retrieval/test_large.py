@@ -9,7 +9,7 @@ from retrieval.index import faiss_index as nearest
 from retrieval.index import vector_file as vectors
 from retrieval.index.manifest import read_manifest
 from retrieval.library.library import Library
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 WORDS = [f"word{number}" for number in range(200)]
@@ -57,9 +57,7 @@ def test_it_is_searched_in_lists_once_it_is_large(open_library: Opener, docs: Pa
 
 def test_what_is_added_and_removed_later_is_in_step(open_library: Opener, docs: Path) -> None:
     (docs / "many.csv").write_text(rows(1, 500))
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     reader = open_library()
     assert agrees_with_the_database(reader)
     for change in range(4):
@@ -77,9 +75,7 @@ def test_a_small_change_leaves_the_file_and_a_large_one_does_not(
 ) -> None:
     monkeypatch.setattr(vectors, "_LAG", 50)
     (docs / "many.csv").write_text(rows(1, 500))
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     before = (home / "vectors.faiss").read_bytes()
     (docs / "few.csv").write_text(rows(2, 30))
     library.sync()
@@ -101,9 +97,7 @@ def test_a_library_that_grew_much_gets_more_lists_and_one_that_shrank_is_exact_a
     open_library: Opener, docs: Path
 ) -> None:
     (docs / "many.csv").write_text(rows(1, 500))
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     lists = library.store.vectors._index.nlist  # type: ignore[union-attr]
     (docs / "most.csv").write_text(rows(2, 6_000))
     library.sync()
@@ -118,9 +112,7 @@ def test_a_library_that_grew_much_gets_more_lists_and_one_that_shrank_is_exact_a
 
 def test_removals_that_were_forgotten_cost_a_rebuild_and_no_wrong_answer(open_library: Opener, docs: Path) -> None:
     (docs / "many.csv").write_text(rows(1, 300))
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     slow = open_library()
     assert agrees_with_the_database(slow)
     (docs / "many.csv").write_text(rows(2, 300))
@@ -133,9 +125,7 @@ def test_removals_that_were_forgotten_cost_a_rebuild_and_no_wrong_answer(open_li
 def test_a_thread_with_an_older_snapshot_is_not_a_reason_to_begin_again(open_library: Opener, docs: Path) -> None:
     from retrieval.index.schema import Snapshot
 
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     with library.store.database.reading() as connection:
         older = Snapshot.of(connection)
         (docs / "new.txt").write_text("Something new to be found.")

@@ -10,7 +10,7 @@ from core.errors import RequestError
 from retrieval.library import sync
 from retrieval.library.library import folder_for
 from retrieval.sync_report import Advance
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.documents.pdfs import encrypted, pdf
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -41,9 +41,7 @@ def test_what_is_added_is_found_with_its_source(open_library: Opener, docs: Path
 
 
 def test_only_what_changed_is_embedded(open_library: Opener, docs: Path, model: BagOfWords) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     model.texts.clear()
     (docs / "c.csv").write_text("city,river\nParis,Seine\nLondon,Thames\nCairo,Nile\n")
     report = library.sync()
@@ -53,9 +51,7 @@ def test_only_what_changed_is_embedded(open_library: Opener, docs: Path, model: 
 
 
 def test_a_change_of_the_same_size_within_the_clocks_tick_is_noticed(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     path = docs / "a.txt"
     stamp = path.stat()
     path.write_text(path.read_text().replace("lender", "banker"))
@@ -65,9 +61,7 @@ def test_a_change_of_the_same_size_within_the_clocks_tick_is_noticed(open_librar
 
 
 def test_a_new_time_alone_is_no_change(open_library: Opener, docs: Path, model: BagOfWords) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     age(*docs.iterdir())
     model.texts.clear()
     assert library.sync().unchanged == 3
@@ -75,9 +69,7 @@ def test_a_new_time_alone_is_no_change(open_library: Opener, docs: Path, model: 
 
 
 def test_a_new_file_is_added_and_a_removed_one_goes(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     (docs / "a.txt").unlink()
     (docs / "d.txt").write_text("Tulips are grown in Holland.")
     report = library.sync()
@@ -88,9 +80,7 @@ def test_a_new_file_is_added_and_a_removed_one_goes(open_library: Opener, docs: 
 
 
 def test_a_moved_file_is_not_embedded_again(open_library: Opener, docs: Path, model: BagOfWords) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     model.texts.clear()
     (docs / "a.txt").rename(docs / "moved.txt")
     report = library.sync()
@@ -99,9 +89,7 @@ def test_a_moved_file_is_not_embedded_again(open_library: Opener, docs: Path, mo
 
 
 def test_what_was_added_before_stays(open_library: Opener, docs: Path, tmp_path: Path) -> None:
-    library = open_library()
-    library.add([docs / "a.txt"])
-    library.sync()
+    library = synced(open_library(), docs / "a.txt")
     library.add([docs / "b.md"])
     assert library.sync().unchanged == 1
     assert [source.path.name for source in library.sources()] == ["a.txt", "b.md"]
@@ -110,9 +98,7 @@ def test_what_was_added_before_stays(open_library: Opener, docs: Path, tmp_path:
 
 
 def test_a_root_file_that_is_gone_loses_its_passages_and_comes_back(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs / "a.txt", docs / "b.md"])
-    library.sync()
+    library = synced(open_library(), docs / "a.txt", docs / "b.md")
     content = (docs / "a.txt").read_text()
     (docs / "a.txt").unlink()
     report = library.sync()
@@ -124,9 +110,7 @@ def test_a_root_file_that_is_gone_loses_its_passages_and_comes_back(open_library
 
 
 def test_a_root_folder_that_is_gone_keeps_its_documents(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     docs.rename(docs.with_name("elsewhere"))
     report = library.sync()
     assert (report.removed, report.unchanged, report.passages) == ([], 3, 4)
@@ -135,9 +119,7 @@ def test_a_root_folder_that_is_gone_keeps_its_documents(open_library: Opener, do
 
 
 def test_remove_forgets_a_root_and_what_only_it_has(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs, docs / "b.md"])
-    library.sync()
+    library = synced(open_library(), docs, docs / "b.md")
     library.remove(docs)
     assert [source.path.name for source in library.sources()] == ["b.md"]
     assert library.sync().passages == 1
@@ -187,14 +169,11 @@ def test_bad_documents_are_named_and_the_others_go_on(open_library: Opener, docs
 
 def test_nothing_readable_is_an_error_with_the_reason(open_library: Opener, tmp_path: Path) -> None:
     (tmp_path / "scan.pdf").write_bytes(pdf([""]))
-    library = open_library()
-    library.add([tmp_path / "scan.pdf"])
-    library.sync()
+    library = synced(open_library(), tmp_path / "scan.pdf")
     with pytest.raises(RequestError, match=r"^scan.pdf has no text layer: "):
         library.require_passages()
     (tmp_path / "empty.txt").write_text("")
-    library.add([tmp_path / "empty.txt"])
-    library.sync()
+    synced(library, tmp_path / "empty.txt")
     with pytest.raises(RequestError, match=r"^None of the 2 documents can be read; the first: empty.txt is empty"):
         library.require_passages()
 
@@ -243,9 +222,7 @@ def test_a_folder_that_cannot_be_listed_keeps_its_documents(
 ) -> None:
     (docs / "sub").mkdir()
     (docs / "sub" / "d.txt").write_text("Deep text.")
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     scandir = os.scandir
 
     def refusing(path: bytes | Path) -> object:
@@ -262,9 +239,7 @@ def test_a_folder_that_cannot_be_listed_keeps_its_documents(
 def test_what_a_killed_writer_left_is_cleared_away_though_nothing_changed(
     open_library: Opener, docs: Path, home: Path
 ) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    synced(open_library(), docs)
     (home / "vectors.faiss.77.partial").write_bytes(b"x")
     assert open_library().sync().unchanged == 3
     assert not list(home.glob("*.partial"))
@@ -282,9 +257,7 @@ def test_progress_counts_up_to_all(open_library: Opener, docs: Path) -> None:
 
 
 def test_a_model_that_cannot_be_reached_costs_nothing(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    synced(open_library(), docs)
 
     class Unreachable(BagOfWords):
         def vector(self, text: str) -> list[float]:
@@ -296,9 +269,7 @@ def test_a_model_that_cannot_be_reached_costs_nothing(open_library: Opener, docs
 
 
 def test_it_is_noticed_while_indexing_as_well(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     (docs / "d.txt").write_text("Tulips.")
     library = open_library(BagOfWords(dimension=32))
     assert "vectors of another length than before" in library.sync().notes[0]
@@ -308,9 +279,7 @@ def test_it_is_noticed_while_indexing_as_well(open_library: Opener, docs: Path) 
 def test_small_files_share_a_batch(open_library: Opener, docs: Path, model: BagOfWords) -> None:
     for number in range(100):
         (docs / f"{number}.txt").write_text(f"Text number {number} of this folder.")
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    synced(open_library(), docs)
     assert model.calls == [64, 40]
 
 
@@ -318,9 +287,7 @@ def test_unchanged_files_are_not_opened(open_library: Opener, docs: Path, monkey
     for number in range(500):
         (docs / f"{number}.txt").write_text(f"Text number {number} of this folder.")
     age(*docs.iterdir())
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     for opener in ("read_regular", "Readers"):
         monkeypatch.setattr(sync, opener, None)
     assert library.sync().unchanged == 503

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import add_roots
 from retrieval.library.discovery import LINK_OUTSIDE, SYSTEM
 from retrieval.sandbox.pool import Readers
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import Opener, run_sql, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 SECRET = "The password is sesame."
@@ -49,9 +48,7 @@ def test_a_link_out_of_its_folder_is_not_followed(open_library: Opener, linked: 
 def test_links_are_followed_where_that_was_asked_for_and_remembered(
     open_library: Opener, linked: Path, tmp_path: Path
 ) -> None:
-    library = open_library()
-    library.add([linked], follow_links=True)
-    library.sync()
+    library = synced(open_library(), linked, follow_links=True)
     assert indexed(library) == ["credentials", "a.txt", "b.md", "c.csv"]
     library.add([linked])  # says nothing of links
     (tmp_path / "credentials").write_text(f"{SECRET} It was changed.")
@@ -76,21 +73,16 @@ def test_each_folder_has_its_own_answer(open_library: Opener, linked: Path, tmp_
     (other / "third.txt").symlink_to(tmp_path / "third.txt")
     library = open_library()
     library.add([linked], follow_links=True)
-    library.add([other])
-    library.sync()
+    synced(library, other)
     assert sorted(indexed(library)) == ["a.txt", "b.md", "c.csv", "credentials", "own.txt"]
     assert skipped(library) == {"out.txt": LINK_OUTSIDE, "third.txt": LINK_OUTSIDE}
     library.remove(linked)
-    library.add([linked])
-    library.sync()
+    synced(library, linked)
     assert "credentials" not in indexed(library)
 
 
 def test_the_answer_outlives_the_database(open_library: Opener, linked: Path, home: Path) -> None:
-    library = open_library()
-    library.add([linked], follow_links=True)
-    library.sync()
-    library.close()
+    synced(open_library(), linked, follow_links=True).close()
     for harm in (lambda path: path.write_bytes(b"no database"), Path.unlink):
         harm(home / "index.sqlite")
         library = open_library()
@@ -99,35 +91,22 @@ def test_the_answer_outlives_the_database(open_library: Opener, linked: Path, ho
 
 
 def test_the_answer_is_taken_over_from_a_damaged_database(open_library: Opener, linked: Path, home: Path) -> None:
-    library = open_library()
-    library.add([linked], follow_links=True)
-    library.sync()
-    library.close()
+    synced(open_library(), linked, follow_links=True).close()
     (home / "manifest.json").unlink()
-    connection = sqlite3.connect(home / "index.sqlite", isolation_level=None)
-    connection.execute("DROP TABLE words")
-    connection.close()
+    run_sql(home, "DROP TABLE words")
     library = open_library()
     assert "credentials" in [path.name for path in library.sync().added]
 
 
 @pytest.mark.parametrize("harm", ["UPDATE meta SET value = '1'", "UPDATE meta SET key = 'follow_links x'"])
 def test_an_answer_that_was_made_up_is_damage(open_library: Opener, linked: Path, home: Path, harm: str) -> None:
-    library = open_library()
-    library.add([linked], follow_links=True)
-    library.sync()
-    library.close()
-    connection = sqlite3.connect(home / "index.sqlite", isolation_level=None)
-    connection.execute(f"{harm} WHERE key GLOB 'follow_links *'")
-    connection.close()
+    synced(open_library(), linked, follow_links=True).close()
+    run_sql(home, f"{harm} WHERE key GLOB 'follow_links *'")
     assert "was damaged" in open_library().sync().notes[0]
 
 
 def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked: Path, home: Path) -> None:
-    library = open_library()
-    library.add([linked])
-    library.sync()
-    library.close()
+    synced(open_library(), linked).close()
     manifest = home / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"follow_links": [],', ""))
     manifest.write_text(manifest.read_text().replace('"excluded": [],', ""))
@@ -142,13 +121,8 @@ def test_a_manifest_of_before_says_nothing_of_links(open_library: Opener, linked
 def test_a_document_of_before_that_only_a_link_leads_to_is_removed(
     open_library: Opener, linked: Path, home: Path
 ) -> None:
-    library = open_library()
-    library.add([linked], follow_links=True)
-    library.sync()
-    library.close()
-    connection = sqlite3.connect(home / "index.sqlite", isolation_level=None)
-    connection.execute("DELETE FROM meta WHERE key GLOB 'follow_links *'")  # as before there was an answer
-    connection.close()
+    synced(open_library(), linked, follow_links=True).close()
+    run_sql(home, "DELETE FROM meta WHERE key GLOB 'follow_links *'")  # as before there was an answer
     library = open_library()
     assert [path.name for path in library.sync().removed] == ["credentials"]
     found = library.store.similarity_search("password", k=9)
@@ -168,17 +142,13 @@ def test_a_folder_of_nothing_but_links_out_of_it_says_so(open_library: Opener, t
 
 def test_a_link_that_is_named_is_followed(open_library: Opener, linked: Path, tmp_path: Path) -> None:
     (tmp_path / "to folder").symlink_to(linked)
-    library = open_library()
-    library.add([linked / "readme.md", tmp_path / "to folder"])
-    library.sync()
+    library = synced(open_library(), linked / "readme.md", tmp_path / "to folder")
     assert indexed(library) == ["credentials", "a.txt", "b.md", "c.csv"]
 
 
 def test_a_file_that_has_become_a_link_is_not_followed(open_library: Opener, docs: Path, tmp_path: Path) -> None:
     (tmp_path / "credentials").write_text(SECRET)
-    library = open_library()
-    library.add([docs / "a.txt", docs / "b.md"])
-    library.sync()
+    library = synced(open_library(), docs / "a.txt", docs / "b.md")
     (docs / "a.txt").unlink()
     (docs / "a.txt").symlink_to(tmp_path / "credentials")
     report = library.sync()
@@ -192,9 +162,7 @@ def test_a_folder_that_has_become_a_link_is_not_walked(open_library: Opener, doc
     other = tmp_path / "other"
     other.mkdir()
     (other / "credentials.txt").write_text(SECRET)
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     docs.rename(tmp_path / "moved")
     docs.symlink_to(other)
     report = library.sync()
@@ -230,9 +198,7 @@ def test_the_systems_own_files_are_never_found(open_library: Opener, docs: Path)
     for name, target in (("a", "/proc/self/environ"), ("b", "/dev/null"), ("c", "/sys/kernel"), ("d", "/proc/self")):
         (docs / f"{name}.txt").unlink(missing_ok=True)
         (docs / f"{name}.txt").symlink_to(target)
-    library = open_library()
-    library.add([docs], follow_links=True)
-    library.sync()
+    library = synced(open_library(), docs, follow_links=True)
     assert indexed(library) == ["b.md", "c.csv"]
     assert skipped(library) == {f"{name}.txt": SYSTEM for name in "abcd"}
 

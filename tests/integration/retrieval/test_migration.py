@@ -15,10 +15,9 @@ from retrieval.index.database import Database
 from retrieval.index.manifest import read_manifest
 from retrieval.index.schema import create, expected_objects, objects_of
 from retrieval.library.library import Library
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import ANSWER, Opener, run_sql, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
-ANSWER = "Points on a mortgage are fees paid to the lender."
 TEXT = "第三条 房东应当在三十天内退还押金。"
 _COLUMNS = 'id, document, name, text, page, row, "offset", date, extra, hash, seal'
 _TABLES = ("meta", "roots", "documents", "vectors", "removed", "spare_vectors", "sqlite_sequence")
@@ -50,10 +49,7 @@ def made_older(home: Path) -> None:
 def older(open_library: Opener, docs: Path, home: Path) -> Path:
     """An index folder of format 2."""
     (docs / "zh.txt").write_text(TEXT)
-    library = open_library()
-    library.add([docs])
-    library.sync()
-    library.close()
+    synced(open_library(), docs).close()
     made_older(home)
     return home
 
@@ -109,8 +105,7 @@ def test_a_migration_that_is_killed_leaves_the_index_whole(
 def test_one_that_is_damaged_is_made_anew_with_what_is_whole(
     older: Path, open_library: Opener, model: BagOfWords
 ) -> None:
-    with closing(sqlite3.connect(older / "index.sqlite", isolation_level=None)) as connection:
-        connection.execute("UPDATE passages SET text = '坏了' WHERE text LIKE '%房东%'")
+    run_sql(older, "UPDATE passages SET text = '坏了' WHERE text LIKE '%房东%'")
     model.texts.clear()
     library = open_library()
     report = library.sync()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +23,7 @@ from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model
 from tests.integration.postgres_server import SECRET, as_role, one_sentence, url_of
+from tests.integration.retrieval.conftest import run_at_once, synced
 from tests.integration.retrieval.test_contract import TEXTS, file, put
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -37,6 +37,14 @@ pytestmark = pytest.mark.postgres
 
 def open_(url: str, library: str = "library") -> Any:
     return open_store(url, library, Model(BagOfWords(), "bow"))
+
+
+@contextmanager
+def refused(kind: type[Exception], match: str) -> Iterator[pytest.ExceptionInfo[Exception]]:
+    """Expect an error that is one sentence without the password."""
+    with pytest.raises(kind, match=match) as error:
+        yield error
+    one_sentence(error)
 
 
 @pytest.fixture
@@ -84,21 +92,18 @@ def test_a_role_that_may_only_read_reads_everything(
         assert reader.surroundings("/d/a.txt", TEXTS[1], 0, 5, row=2).quote == "Aspir"
         assert Library(reader, SplitSettings()).verify().problems == []
         (tmp_path / "new.txt").write_text("new")
-        with pytest.raises(RequestError, match="may be read only") as error:
+        with refused(RequestError, "may be read only"):
             Library(reader, SplitSettings()).add([tmp_path])
-        one_sentence(error)
     admin.execute("UPDATE frequencies SET passages = 7")
     with closing(open_(as_role(postgres_url, role))) as reader:
         assert "this role may only read" in reader.verify(lambda _: pytest.fail("read again"), None).problems[0]
 
 
 def test_a_role_without_rights_is_told(store: Store, role: str, postgres_url: str) -> None:
-    with pytest.raises(RequestError, match="may be read only") as error:
+    with refused(RequestError, "may be read only"):
         open_(as_role(postgres_url, role))
-    one_sentence(error)
-    with pytest.raises(RequestError, match="this role may not make it") as error:
+    with refused(RequestError, "this role may not make it"):
         open_(as_role(postgres_url, role), "other")
-    one_sentence(error)
 
 
 def test_a_server_that_only_reads_is_read(store: Store, admin: psycopg.Connection[Any], postgres_url: str) -> None:
@@ -157,15 +162,13 @@ def with_free_url(connection: psycopg.Connection[Any]) -> str:
     ],
 )
 def test_an_address_that_leads_nowhere_is_told_without_the_password(url: str, message: str) -> None:
-    with pytest.raises(RequestError, match=message) as error:
+    with refused(RequestError, message):
         open_(url)
-    one_sentence(error)
 
 
 def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
-    with pytest.raises(StoreUnavailable, match='database "no\'; such" does not exist') as error:
+    with refused(StoreUnavailable, 'database "no\'; such" does not exist'):
         open_(url_of(postgres_url, dbname=quote("no'; such", safe="")))
-    one_sentence(error)
 
 
 def test_a_server_that_is_too_old_is_refused(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,9 +181,8 @@ def test_pgvector_is_installed_or_asked_for(
     admin: psycopg.Connection[Any], role: str, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (name,) = admin.execute("SELECT current_database()").fetchone() or ("",)
-    with pytest.raises(RequestError, match="let an administrator run CREATE EXTENSION vector") as error:
+    with refused(RequestError, "let an administrator run CREATE EXTENSION vector"):
         open_(as_role(postgres_url, role))
-    one_sentence(error)
     admin.execute("CREATE SCHEMA extensions")
     admin.execute("CREATE EXTENSION vector SCHEMA extensions")
     admin.execute(
@@ -192,9 +194,8 @@ def test_pgvector_is_installed_or_asked_for(
         put(store, file("a", TEXTS))
         assert len(store.similarity_search("aspirin", k=9)) == 3
     monkeypatch.setattr(migrations, "OLDEST_VECTORS", (9, 9))
-    with pytest.raises(RequestError, match=r"has pgvector 0\.\d+\.\d+, older than 9\.9: update it") as error:
+    with refused(RequestError, r"has pgvector 0\.\d+\.\d+, older than 9\.9: update it"):
         open_(postgres_url)
-    one_sentence(error)
 
 
 @pytest.mark.parametrize(
@@ -208,9 +209,8 @@ def test_anothers_schema_is_left_alone(
     admin: psycopg.Connection[Any], postgres_url: str, statement: str, message: str
 ) -> None:
     admin.execute(statement.encode())
-    with pytest.raises(RequestError, match=message) as error:
+    with refused(RequestError, message):
         open_(postgres_url)
-    one_sentence(error)
 
 
 def test_a_newer_library_is_left_alone(store: Store, admin: psycopg.Connection[Any], postgres_url: str) -> None:
@@ -239,9 +239,8 @@ def test_a_migration_that_is_cut_leaves_nothing(postgres_url: str, monkeypatch: 
     whole = migrations.MIGRATIONS
     cut = (*whole[0][:5], "SELECT pg_terminate_backend(pg_backend_pid())")
     monkeypatch.setattr(migrations, "MIGRATIONS", (cut,))
-    with pytest.raises(StoreUnavailable, match="cannot be reached") as error:
+    with refused(StoreUnavailable, "cannot be reached"):
         open_(postgres_url)
-    one_sentence(error)
     monkeypatch.setattr(migrations, "MIGRATIONS", whole)
     with closing(open_(postgres_url)) as store:
         put(store, file("a", TEXTS))
@@ -256,11 +255,7 @@ def test_a_migration_that_is_cut_leaves_nothing(postgres_url: str, monkeypatch: 
 
 def test_two_make_a_library_at_once(postgres_url: str) -> None:
     stores: list[Any] = []
-    threads = [threading.Thread(target=lambda: stores.append(open_(postgres_url))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once(*[lambda: stores.append(open_(postgres_url))] * 4)
     with ExitStack() as stack:
         for store in stores:
             stack.callback(store.close)
@@ -335,9 +330,8 @@ def test_a_disk_that_is_full_is_told_and_nothing_is_half_there(small_disk: Path,
     with closing(open_(postgres_url)) as store:
         put(store, file("/d/a.txt", TEXTS))
         large = file("/d/large.txt", [f"{number} " + "word " * 100 for number in range(10_000)])
-        with pytest.raises(RequestError, match="has no space left on its disk: free some, then try again") as error:
+        with refused(RequestError, "has no space left on its disk: free some, then try again"):
             put(store, large)
-        one_sentence(error)
         assert set(store.records()) == {b"/d/a.txt"}
         assert [one.page_content for one in store.similarity_search("aspirin", k=1)] == [TEXTS[1]]
         subprocess.run(["mount", "-o", "remount,size=1g", small_disk], check=True)  # noqa: S607
@@ -349,9 +343,8 @@ def test_a_server_without_connections_says_so(
     store: Store, admin: psycopg.Connection[Any], role: str, postgres_url: str
 ) -> None:
     admin.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT 0").format(sql.Identifier(role)))
-    with pytest.raises(StoreUnavailable, match="has no connection left") as error:
+    with refused(StoreUnavailable, "has no connection left") as error:
         open_(as_role(postgres_url, role))
-    one_sentence(error)
     assert error.value.retry_after
 
 
@@ -485,9 +478,7 @@ def test_documents_that_are_wrong_are_read_again(
     (tmp_path / "a.txt").write_text(TEXTS[0])
     (tmp_path / "b.txt").write_text(TEXTS[1])
     with closing(open_(postgres_url)) as store:
-        library = Library(store, SplitSettings())
-        library.add([tmp_path])
-        library.sync()
+        library = synced(Library(store, SplitSettings()), tmp_path)
         admin.execute("UPDATE passages SET text = 'Points are free.' WHERE text LIKE 'Points%'")
         admin.execute("UPDATE documents SET passages = 9 WHERE path LIKE '%b.txt'")
         assert "2 documents did not match" in library.verify().repairs[0]
@@ -496,9 +487,8 @@ def test_documents_that_are_wrong_are_read_again(
 
 
 def test_a_damaged_database_is_not_moved_aside(store: Store) -> None:
-    with pytest.raises(RequestError, match="is damaged: restore the database from a backup") as error:
+    with refused(RequestError, "is damaged: restore the database from a backup") as error:
         store.start_over()
-    one_sentence(error)
     assert not isinstance(error.value, IndexDamaged)
 
 

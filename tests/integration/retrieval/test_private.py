@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.index.texts import put_texts
 from retrieval.library.library import Library
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 
@@ -44,8 +44,7 @@ def test_an_index_is_for_its_user_alone_at_every_moment(docs: Path, tmp_path: Pa
     home = tmp_path / "new" / "home" / "index"
     model = Watching(home)
     with Library.open(home, model, embedding_name="bow") as library:
-        library.add([docs])
-        library.sync()
+        synced(library, docs)
         put_texts(library.store, ["A text of its own."])
         assert open_to_others(tmp_path / "new") == []
     assert model.seen >= {"index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "writer.lock", "writer.json"}
@@ -65,9 +64,7 @@ def test_no_file_is_open_to_others_even_before_it_is_filled(
         return descriptor
 
     monkeypatch.setattr(os, "open", watched)
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    synced(open_library(), docs)
     partial = {f"{name}.{os.getpid()}.partial" for name in ("manifest.json", "vectors.faiss")}
     assert {name for name, _ in made} >= {"index.sqlite", "writer.lock", "writer.json", *partial}
     assert {mode for _, mode in made} == {0o600}

@@ -22,6 +22,7 @@ from retrieval.library.worker import MOST_DEATHS, Worker
 from retrieval.sandbox.pool import Reading
 from retrieval.splitter import SplitSettings
 from retrieval.store import Job, Machine, Model
+from tests.integration.retrieval.conftest import run_at_once, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -r requirements-postgres.txt")
@@ -118,14 +119,9 @@ def test_workers_share_the_files_and_read_each_once(open_on: Opener, many: Path)
 
     libraries = [open_on(model=Counting()) for _ in range(3)]
     done: list[int] = []
-    threads = [
-        threading.Thread(target=lambda one=one, name=str(number): done.append(read_all(one, name)))  # type: ignore[misc]
-        for number, one in enumerate(libraries)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once(
+        *(lambda one=one, name=str(number): done.append(read_all(one, name)) for number, one in enumerate(libraries))  # type: ignore[misc]
+    )
     assert sum(done) == len(texts) == 40
     assert sources(libraries[0]) == {f"{number:02}.txt": 1 for number in range(40)}
     assert libraries[0].sync().unchanged == 40
@@ -329,8 +325,7 @@ def test_a_file_too_large_to_be_sent_waits_for_its_own_machine(
 
 def test_what_another_machine_added_is_left_alone(open_on: Opener, docs: Path, tmp_path: Path) -> None:
     owner, other = open_on("a"), open_on("b")
-    owner.add([docs])
-    owner.sync()
+    synced(owner, docs)
     for file in docs.iterdir():
         file.unlink()  # as on a machine that lacks them
     own = tmp_path / "own"
@@ -345,8 +340,7 @@ def test_what_another_machine_added_is_left_alone(open_on: Opener, docs: Path, t
 
 def test_a_root_that_another_machine_adds_is_its_own_from_then_on(open_on: Opener, docs: Path) -> None:
     owner, other = open_on("a"), open_on("b")
-    owner.add([docs])
-    owner.sync()
+    synced(owner, docs)
     other.add([docs])
     (docs / "a.txt").unlink()
     assert not owner.sync().removed

@@ -10,7 +10,7 @@ import pytest
 from retrieval.library.library import Library
 from retrieval.splitter import SplitSettings
 from retrieval.store import Surroundings
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.documents.docx_files import docx, p
 from tests.unit.retrieval.documents.pdfs import pdf
 
@@ -20,10 +20,7 @@ SPLIT = SplitSettings(chunk_size=200, overlap=60)
 
 def indexed(open_library: Opener, path: Path, data: bytes, split: SplitSettings = SPLIT) -> Library:
     path.write_bytes(data)
-    library = open_library(split=split)
-    library.add([path])
-    library.sync()
-    return library
+    return synced(open_library(split=split), path)
 
 
 def around(library: Library, quote: str, **settings: Any) -> Surroundings:

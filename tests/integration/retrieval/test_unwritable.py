@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import RequestError
 from retrieval.library.library import Library
-from tests.integration.retrieval.conftest import Opener
+from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.fakes import BagOfWords
 
 ASK = """
@@ -76,8 +76,7 @@ def read_only(open_folder: Path) -> tuple[Path, Path]:
     docs.mkdir()
     (docs / "a.txt").write_text(TEXT)
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
-        library.add([docs])
-        library.sync()
+        synced(library, docs)
     with Library.open(home, BagOfWords(), embedding_name="bow") as library:
         library.store.similarity_search("import what is imported late while that is allowed")
     for path in home.iterdir():
@@ -140,9 +139,7 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_named_and_nothing_is_lost(open_library: Opener, docs: Path) -> None:
-    library = open_library()
-    library.add([docs])
-    library.sync()
+    library = synced(open_library(), docs)
     (docs / "large.txt").write_text("\n\n".join(f"Paragraph {number} of many. " * 10 for number in range(500)))
     with library.store.database.reading() as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]

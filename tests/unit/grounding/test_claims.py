@@ -13,7 +13,6 @@ from grounding.sentences import sentences
 @pytest.mark.parametrize(
     ("draft", "claims"),
     [
-        ("It is blue. It is deep.", ["It is blue.", "It is deep."]),
         ("It is blue! Is it? It is.", ["It is blue!", "It is."]),
         ("It is blue", ["It is blue"]),
         (
@@ -55,7 +54,6 @@ from grounding.sentences import sentences
         ("It rose. (It fell later.) It rose again.", ["It rose.", "(It fell later.) It rose again."]),
         ("Sales rose. iPad sales fell.", ["Sales rose.", "iPad sales fell."]),
         ("Wait... It moved.", ["Wait...", "It moved."]),
-        ("The index is 5. The other is 7.", ["The index is 5.", "The other is 7."]),
         ("模型很好。它很快！真的吗？是的。", ["模型很好。", "它很快！", "是的。"]),
         ("“模型很好。”他说。", ["“模型很好。”", "他说。"]),
         ("Él vino. Ángel también.", ["Él vino.", "Ángel también."]),
@@ -120,7 +118,6 @@ def test_a_claim_is_whole_with_what_introduces_it(draft: str, claims: list[str])
         ("Ada wrote it. She was 27. She died young.", ["", "Ada wrote it.", "Ada wrote it."]),
         ("Ada wrote it. Babbage built it. It was large.", ["", "", "Babbage built it."]),
         ("Rent is due.\n\nIt is 500 euros.", ["", "Rent is due."]),
-        ("She was 27.", [""]),
         ("Yes. She was 27. It was late.", ["", ""]),
     ],
 )

@@ -13,7 +13,6 @@ LEANING = {
     "en": """
 And in Spain?
 But is it legal?
-Or the second one?
 What about tenants?
 How about version 6.16.0?
 BTW, how about version 6.16.0? Does it include any other changes?
@@ -22,10 +21,8 @@ Why not?
 Why is that?
 Where does it originate from?
 Is American football derived from it?
-Is it similar to rugby?
 How do I use them?
 Did he write anything else?
-What are its limits?
 When was she born?
 How many people live there?
 where to purchase those?
@@ -40,16 +37,12 @@ Tell me more about the new commands
 Does the same apply to subtenants?
 Are there any others?
 What does that mean?
-Who said that?
 Are dogs allowed too?
-What is his name?
 Does the landlord have to return it?
 Since when?
 For how long?
 That was not my question.
-Is this the best river for fishing in the country?
 Who owns that company?
-Is it safe?
 What happens then?
 can you clarify the registry you are mentioning here?
 Thanks! And in winter?
@@ -65,9 +58,7 @@ What was her first book?
 Is there another one?
 How does this differ from a lease?
 What are the penalties for doing so?
-How much more expensive is it?
 What else is covered?
-same for dogs?
 Any discount for students?
 how so?
 """,
@@ -76,20 +67,16 @@ Und in Spanien?
 Was ist mit Untermietern?
 Warum?
 Warum nicht?
-Seit wann?
 Wie viele Zimmer?
 Wann wurde er geboren?
-Gilt das auch für Untermieter?
 Was kostet es?
 Wie hoch ist seine Kaution?
-Wo kann ich die kaufen?
 Wer wohnt dort?
 Wofür braucht man sie?
 Auch im Winter?
 Welche davon ist die billigste?
 Was passiert dann?
 Aber wie lange dauert es?
-Können sie auch fliegen?
 """,
     "fr": """
 Et en France ?
@@ -140,7 +127,6 @@ Y en invierno
 那德国呢？
 德国呢？
 为什么？
-他什么时候出生？
 它多少钱？
 这合法吗？
 那里有多少人？
@@ -150,7 +136,6 @@ Y en invierno
 那么押金呢？
 什么时候？
 这份合同什么时候到期？
-她是谁？
 但是谁来付钱？
 上述规定适用于谁？
 他们为什么离开？
@@ -166,12 +151,10 @@ Is it true that cats always land on their feet?
 Is there a pool in the hotel?
 Are there any planets without a moon?
 What is the weather like this year?
-Why is the sky blue?
 Who wrote Hamlet?
 What are the grounds for lodging an appeal?
 How do I file an order?
 When did Einstein publish his papers?
-Who discovered penicillin?
 How long does it take to get a visa?
 How much does it cost to rent a car in Spain?
 What happens to an employee if they resign?
@@ -185,13 +168,11 @@ What is 17 times 23?
 Translate into German: Where is it?
 Thank you!
 Hello
-Who sang “Let It Be”?
 What is the largest river in America?
 Is it safe to eat raw eggs?
 How far is it from Paris to Lyon?
 Does the lease say that it ends in May?
 How does a heat pump work, and is it loud?
-Why do cats purr when they sleep?
 How old was Einstein when he died?
 What is the difference between version 3 and version 4?
 Which country celebrates its independence on 4 July?
@@ -202,76 +183,55 @@ So what is the capital of France?
 OK, how do I cancel my subscription?
 How can one apply for a visa?
 Is a jail sentence given for a child support conviction?
-Which rivers are navigable in the USA?
 Is there a way for tenants to get their deposit back?
 Can I schedule a status change to obsolete in a month?
 What day is it today?
-Who is the author of Faust?
 When does the tenant pay the rent?
-Is the Hudson River important?
 Where American football is popular?
 How to avoid child obesity?
 If a tenant dies, who pays their rent?
 What if I want to create an encrypted image since Vulnerability Advisor can not scan it?
-How many people live in Paris?
-Is the museum open on Mondays?
-Can I take my laptop abroad?
 sourdough starter recipe for absolute beginners
 What does E42 mean?
 Note down what the report says about costs.
 What is the name of the director in the second report?
 What is twice the notice period given in the agreement?
-How does a hash map work?
-Summarise the second chapter.
 Which languages is the contract translated into?
 Invent a riddle about fire.
 What keeps the seal from rusting?
 What are points on a mortgage?
-Who gave the museum its clocks?
-Does the company pay for its own servers?
 What should I do if my landlord keeps my deposit?
 Is it worth buying a used car?
 Why is it that leaves turn red?
-What time does the shop open?
 Is it a crime to jaywalk?
 How can I tell whether an egg is fresh?
-What did Napoleon do after he lost?
 When does the new school year begin?
 Does every employee have their own desk?
 What happens when water freezes?
-How is the rent paid?
 """,
     "de": """
 Ist es erlaubt, Gespräche aufzuzeichnen?
 Wie spät ist es?
 Gibt es einen Pool im Hotel?
-Warum ist der Himmel blau?
 Wer schrieb Faust?
 Wann beginnt das neue Schuljahr?
-Wie hoch ist die Kaution?
 Wann schrieb Goethe seinen Faust?
 Was ist das Bruttosozialprodukt?
-Wie viele Planeten gibt es?
 Wann endet dieses Jahr die Frist?
 Wie kann ich dafür sorgen, dass die Heizung läuft?
 Können Sie mir die Frist nennen?
 Stimmt es, dass Katzen immer auf den Pfoten landen?
 Worum geht es in dem Vertrag?
 Was passiert, wenn der Mieter stirbt und seine Erben nicht zahlen?
-Danke!
 Erkläre Rekursion
 Wie lange dauert die Lehre zum Koch?
 Was muss ich tun, damit die Pflanze wächst?
 Ist es möglich, früher zu kündigen?
 Was the bridge closed because of rust?
-Wie heißt die Hauptstadt von Frankreich?
 Darf der Vermieter die Wohnung betreten?
 Wie kann ich meinen Vertrag kündigen?
-Wer zahlt die Reparatur der Heizung?
 Hat Deutschland mehr Einwohner als Frankreich?
-Was kostet eine Fahrkarte nach Berlin?
 Warum schlafen Katzen so viel?
-Wie lange ist die Kündigungsfrist?
 Welche Sprachen spricht man in der Schweiz?
 """,
     "fr": """
@@ -329,8 +289,6 @@ Gracias
     "zh": """
 天空为什么是蓝色的？
 现在几点了？
-谁发明了电话？
-法国的首都是哪里？
 土耳其的首都是哪里？
 吉他怎么调音？
 其他国家的法律是什么？
@@ -338,19 +296,14 @@ Gracias
 租客应该什么时候付房租？
 爱因斯坦什么时候发表了他的论文？
 录音电话合法吗？
-有多少颗行星？
 谢谢
 马耳他在哪里？
-如何退租？
 那不勒斯在哪里？
 如果租客去世，他的押金归谁？
 天空为什么是蓝色的呢？
 通知期是多长？
-谁负责维修暖气？
 热泵是怎么工作的？
-瑞士说什么语言？
 狗可以进花园吗？
-去北京的票多少钱？
 其中一个原因是什么？
 为什么树叶会变红？
 """,

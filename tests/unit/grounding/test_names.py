@@ -18,7 +18,6 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("They are by ADA LOVELACE.", ADA),
         ("It is in the Notes.", ADA),
         ("It is Müller who wrote.", "Muller wrote."),
-        ("It is Muller who wrote.", "Müller wrote."),
         ("It was Quirrel.", "Professor Quirrell did it."),
         ("It was O’Brien.", "O'Brien did it."),
         ("It is like McDonalds.", "McDonald's sells it."),
@@ -30,7 +29,6 @@ def missing(claim: str, text: str, question: str = "", *, elsewhere: str = "") -
         ("It came from President Smith.", "Smith sent it."),
         ("It is run by the ISS.", "The International Space Station runs."),
         ("It is run by UNESCO.", "The United Nations Educational, Scientific and Cultural Organization runs it."),
-        ("It is run by the International Space Station.", "The international space station runs."),
         ("It uses Retrieval-Augmented Generation.", "It uses retrieval augmented generation."),
         ("It began in May.", "It began on 2021-05-03."),
         ("It began in December.", "It began on Dec. 3."),
@@ -60,9 +58,7 @@ def test_a_name_may_stand_there_in_another_form_or_be_none(claim: str, text: str
         ("It was written by Bech.", "Bach wrote it.", ["Bech"]),
         ("It was written by Dr. Babbage.", ADA, ["Babbage"]),
         ("The notes are by Ada McCarthy.", ADA, ["McCarthy"]),
-        ("The notes were by the IPCC.", ADA, ["IPCC"]),
         ("NASA wrote the notes.", ADA, ["NASA"]),
-        ("McCarthy wrote the notes.", ADA, ["McCarthy"]),
         ("Robert Lovelace wrote the notes.", ADA, ["Robert"]),
         ("Author Ada Lovelace wrote the notes.", ADA, []),
         ("It began in June.", "It began on 3 May 2021.", ["June"]),
@@ -81,8 +77,6 @@ def test_a_name_that_stands_nowhere_is_missing(claim: str, text: str, gone: list
     [
         # the quote is about what it names itself
         ("Brazil emitted 59 Gt.", "Global emissions were 59 Gt.", "How much did Brazil emit?", ["Brazil"]),
-        ("Brazil emitted 59 Gt.", "The world emitted 59 Gt.", "How much did Brazil emit?", ["Brazil"]),
-        ("Brazil's emissions were 59 Gt.", "Global emissions were 59 Gt.", "What did Brazil emit?", ["Brazil"]),
         ("In Brazil it was 59 Gt.", "Globally, 59 Gt were emitted.", "What did Brazil emit?", ["Brazil"]),
         ("Canada emitted 5 Gt.", "US emissions were 5 Gt.", "What did Canada emit?", ["Canada"]),
         # the quote may be about what was asked for
@@ -91,7 +85,6 @@ def test_a_name_that_stands_nowhere_is_missing(claim: str, text: str, gone: list
         ("Acme pays yearly.", "Employees are paid yearly by their employer.", "How does Acme pay?", []),
         # a part of the name stands there
         ("Hillary Clinton signed.", "Clinton signed.", "Did Hillary Clinton sign?", []),
-        ("It was signed by Hillary Clinton.", "Clinton signed.", "Did Hillary Clinton sign?", []),
         # nothing is asserted of it
         ("No, Brazil did not sign.", "Germany signed.", "Did Brazil sign?", []),
         ("Nothing is said of Brazil.", "Germany signed.", "Did Brazil sign?", []),

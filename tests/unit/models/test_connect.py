@@ -11,11 +11,12 @@ def client(chat: Any) -> Any:
     return chat._make()
 
 
-async def test_an_endpoint_is_asked_without_the_clients_own_retries() -> None:
+async def test_an_endpoint_is_asked_without_the_clients_own_retries_or_redirects() -> None:
     chat = openai_chat("small", base_url="http://127.0.0.1:9/v1", api_key="secret", call_seconds=5)
     assert chat.name == "small at http://127.0.0.1:9/v1"
     model = client(chat)
     assert (model.max_retries, model.temperature, model.model_name) == (0, 0, "small")
+    assert not model.http_async_client.follow_redirects
     await model.http_async_client.aclose()
 
 
@@ -45,12 +46,6 @@ async def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 def test_a_password_in_an_address_is_not_shown() -> None:
     chat = openai_chat("small", base_url="https://me:swordfish@host/v1?key=tuna", api_key=None, call_seconds=5)
     assert chat.name == "small at https://host/v1"
-
-
-async def test_no_client_follows_redirects() -> None:
-    model = client(openai_chat("small", base_url="http://127.0.0.1:9/v1", api_key="secret", call_seconds=5))
-    assert not model.http_async_client.follow_redirects
-    await model.http_async_client.aclose()
 
 
 def test_a_client_that_does_not_know_max_tokens_is_told_in_its_own_words() -> None:

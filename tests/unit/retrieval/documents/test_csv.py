@@ -30,34 +30,31 @@ def test_rows_are_lines_of_column_and_value(table: Path, separator: str) -> None
     ]
 
 
-def test_commas_inside_a_text_do_not_decide_the_separator(table: Path) -> None:
-    text = 'id;text\n1;"one, two, three"\n2;four, five\n'
-    assert rows(table, text) == [(1, "id: 1\ntext: one, two, three"), (2, "id: 2\ntext: four, five")]
+TABLES = {
+    "commas inside a text do not decide the separator": (
+        'id;text\n1;"one, two, three"\n2;four, five\n',
+        ["id: 1\ntext: one, two, three", "id: 2\ntext: four, five"],
+    ),
+    "quoted cells may hold lines, quotes and separators": (
+        'a,b\r\n"line one\r\nline ""two"", still",x\r\n',
+        ['a: line one\nline "two", still\nb: x'],
+    ),
+    "the separator line of spreadsheets is obeyed": ("sep=;\na;b\n1,5;2\n", ["a: 1,5\nb: 2"]),
+    "long and short rows lose nothing": ("a,b\n1,2,3\n4\n", ["a: 1\nb: 2\ncolumn 3: 3", "a: 4"]),
+    "a table without header keeps its first row": (
+        "1,alpha\n2,beta\n",
+        ["column 1: 1\ncolumn 2: alpha", "column 1: 2\ncolumn 2: beta"],
+    ),
+    "columns of one name are numbered": ("a,a\nx,y\n", ["a: x\na 2: y"]),
+    "null bytes are dropped": ("a,b\nx\x00y,\x002\n", ["a: xy\nb: 2"]),
+    "blank lines are no rows": ("a,b\n\n1,2\n,\n\n3,4\n", ["a: 1\nb: 2", "a: 3\nb: 4"]),
+}
 
 
-def test_quoted_cells_may_hold_lines_quotes_and_separators(table: Path) -> None:
-    text = 'a,b\r\n"line one\r\nline ""two"", still",x\r\n'
-    assert rows(table, text) == [(1, 'a: line one\nline "two", still\nb: x')]
-
-
-def test_the_separator_line_of_spreadsheets_is_obeyed(table: Path) -> None:
-    assert rows(table, "sep=;\na;b\n1,5;2\n") == [(1, "a: 1,5\nb: 2")]
-
-
-def test_rows_are_counted_without_header_and_blank_lines(table: Path) -> None:
-    assert [row for row, _ in rows(table, "a,b\n\n1,2\n,\n\n3,4\n")] == [1, 2]
-
-
-def test_long_and_short_rows_lose_nothing(table: Path) -> None:
-    assert rows(table, "a,b\n1,2,3\n4\n") == [(1, "a: 1\nb: 2\ncolumn 3: 3"), (2, "a: 4")]
-
-
-def test_a_table_without_header_keeps_its_first_row(table: Path) -> None:
-    assert rows(table, "1,alpha\n2,beta\n")[0] == (1, "column 1: 1\ncolumn 2: alpha")
-
-
-def test_columns_of_one_name_are_numbered(table: Path) -> None:
-    assert rows(table, "a,a\nx,y\n") == [(1, "a: x\na 2: y")]
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_many_programs(table: Path, name: str) -> None:
+    text, wanted = TABLES[name]
+    assert rows(table, text) == list(enumerate(wanted, 1))
 
 
 def test_a_printed_list_of_strings_becomes_its_items(table: Path) -> None:
@@ -79,10 +76,6 @@ def test_a_cell_of_a_megabyte_is_read_and_the_limit_is_put_back(table: Path) -> 
     assert csv.field_size_limit() == limit
 
 
-def test_nul_bytes_are_dropped(table: Path) -> None:
-    assert rows(table, b"a,b\nx\x00y,\x002\n") == [(1, "a: xy\nb: 2")]
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
 def test_encodings(table: Path, encoding: str) -> None:
     assert rows(table, "ville,café\nNoël,déjà\n".encode(encoding)) == [(1, "ville: Noël\ncafé: déjà")]
@@ -99,13 +92,11 @@ def test_a_header_alone_is_unreadable(table: Path) -> None:
     [
         ('first,address\nJohn,"120 any st., Anytown, WW"', "first: John\naddress: 120 any st., Anytown, WW"),
         ('a,b,c\n1,"",""', "a: 1"),
-        ('a,b\n1,"ha ""ha"" ha"', 'a: 1\nb: ha "ha" ha'),
         (
             'key,val\n1,"{""type"": ""Point"", ""at"": [102.0, 0.5]}"',
             'key: 1\nval: {"type": "Point", "at": [102.0, 0.5]}',
         ),
         ('a,b\n1,"ha \n""ha"" \nha"', 'a: 1\nb: ha \n"ha" \nha'),
-        ("a,b,c\n4,5,ʤ", "a: 4\nb: 5\nc: ʤ"),
     ],
 )
 def test_the_dialects_of_csv_spectrum(table: Path, text: str, wanted: str, end: str) -> None:

@@ -18,6 +18,11 @@ PARAGRAPH = (
 )
 
 
+def written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
 def unreadable(path: Path) -> str:
     with pytest.raises(UnreadableDocument) as caught:
         load(path)
@@ -25,8 +30,7 @@ def unreadable(path: Path) -> str:
 
 
 def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
-    path = tmp_path / "two.pdf"
-    path.write_bytes(pdf(["The first page speaks.", "", "The third page speaks."]))
+    path = written(tmp_path / "two.pdf", pdf(["The first page speaks.", "", "The third page speaks."]))
     documents = load(path)
     today = date.today().isoformat()  # the day when it was made
     assert [(d.page_content, d.metadata) for d in documents] == [
@@ -36,8 +40,7 @@ def test_each_page_is_a_document_with_its_number(tmp_path: Path) -> None:
 
 
 def test_wrapped_lines_are_sentences_again_and_headings_stay(tmp_path: Path) -> None:
-    path = tmp_path / "wrapped.pdf"
-    path.write_bytes(pdf([f"Support\n{PARAGRAPH}\nAbstention\n{PARAGRAPH}"]))
+    path = written(tmp_path / "wrapped.pdf", pdf([f"Support\n{PARAGRAPH}\nAbstention\n{PARAGRAPH}"]))
     lines = load(path)[0].page_content.split("\n")
     assert lines[0] == "Support"
     assert "Abstention" in lines
@@ -45,15 +48,13 @@ def test_wrapped_lines_are_sentences_again_and_headings_stay(tmp_path: Path) -> 
 
 
 def test_an_empty_password_is_tried(tmp_path: Path) -> None:
-    path = tmp_path / "open.pdf"
-    path.write_bytes(encrypted(pdf(["Readable without a password."]), ""))
+    path = written(tmp_path / "open.pdf", encrypted(pdf(["Readable without a password."]), ""))
     assert load(path)[0].page_content == "Readable without a password."
 
 
 @pytest.mark.parametrize("algorithm", ["AES-256", "RC4-128"])
 def test_an_encrypted_file_says_so(tmp_path: Path, algorithm: str) -> None:
-    path = tmp_path / "secret.pdf"
-    path.write_bytes(encrypted(pdf(["Secret."]), "password", algorithm))
+    path = written(tmp_path / "secret.pdf", encrypted(pdf(["Secret."]), "password", algorithm))
     assert unreadable(path).startswith("secret.pdf is encrypted: save it without a password")
 
 
@@ -67,16 +68,14 @@ def test_a_truncated_file_says_so(tmp_path: Path, kept: float, caplog: pytest.Lo
 
 
 def test_without_its_end_mark_a_file_must_have_text_on_every_page(tmp_path: Path) -> None:
-    path = tmp_path / "tail.pdf"
-    path.write_bytes(pdf(["One.", "Two."]) + b" " * 5_000)
+    path = written(tmp_path / "tail.pdf", pdf(["One.", "Two."]) + b" " * 5_000)
     assert len(load(path)) == 2
     path.write_bytes(pdf(["One.", ""]) + b" " * 5_000)
     assert unreadable(path) == "tail.pdf is truncated: get a complete copy of it."
 
 
 def test_a_file_without_text_layer_says_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "scan.pdf"
-    path.write_bytes(pdf(["", ""]))
+    path = written(tmp_path / "scan.pdf", pdf(["", ""]))
     assert unreadable(path) == (
         "scan.pdf has no text layer: run OCR on it, for example ocrmypdf, and index the result."
     )
@@ -101,8 +100,8 @@ def test_a_broken_page_does_not_cost_the_others(tmp_path: Path) -> None:
 def test_nonsense_is_damaged_whatever_it_makes_the_parser_raise(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / "nonsense.pdf"
-    path.write_bytes(b"%PDF-1.7\n" + b"<< /Kids [ " * 5_000 + b"\ntrailer << /Root 1 0 R >>\n%%EOF")
+    data = b"%PDF-1.7\n" + b"<< /Kids [ " * 5_000 + b"\ntrailer << /Root 1 0 R >>\n%%EOF"
+    path = written(tmp_path / "nonsense.pdf", data)
     assert unreadable(path) == "nonsense.pdf is damaged: save it anew as PDF."
     assert caplog.records == []
 

@@ -97,12 +97,6 @@ def test_a_retriever_may_demand_a_score(store: PassageStore) -> None:
     assert [document.page_content for document in retriever.invoke("points on a mortgage")] == [TEXTS[0]]
 
 
-def test_texts_are_embedded_in_batches(tmp_path: Path) -> None:
-    model = BagOfWords()
-    with store_of([f"text {number}" for number in range(150)], tmp_path, model=model):
-        assert model.calls == [64, 64, 22]
-
-
 def test_a_model_that_gives_nonsense_is_named(tmp_path: Path) -> None:
     class Broken(BagOfWords):
         def vector(self, text: str) -> list[float]:
