@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
 from app.checking.verification import VerifiedClaim
@@ -133,6 +134,8 @@ async def test_an_agent_lists_searches_reads_asks_and_verifies(
         assert (verified["label"], verified["citations"][0]["quote"], claims) == ("fully supported", AIR, [GOOD])
         uploaded = await called(client, "upload_document", name="red.txt", text=RED)
         assert (uploaded["status"], uploaded["passages"]) == ("indexed", 1)
+        with pytest.raises(MCPError, match="There is no tool add_documents"):
+            await client.call_tool("add_documents", {"paths": ["/etc"]})
         assert "is no name for an upload" in await refused(client, "upload_document", name="../red.txt", text=RED)
 
 

@@ -115,26 +115,27 @@ async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> N
     models = Models(gate=asyncio.Event())
     with app_in(tmp_path, models, at_once=1, queue=1) as app, client_of(app) as client:
         thread, other = await begun(client), await begun(client)
-        runs = [
-            (await client.post(f"/api/threads/{one}/runs", json={"question": QUESTION})).json()["id"]
-            for one in (thread, other)
-        ]
+        run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
         await until(lambda: models.calls)
         busy = await client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
         assert (busy.status_code, busy.json()["error"]["message"]) == (
             409,
             "A question of this thread is being answered: wait for its end, or end it.",
         )
+        waiting = (await client.post(f"/api/threads/{other}/runs", json={"question": QUESTION})).json()["id"]
         full = await client.post(f"/api/threads/{await begun(client)}/runs", json={"question": QUESTION})
         assert full.status_code == 429
         assert [one["turns"] for one in (await client.get("/api/threads")).json()["threads"]] == [0, 1, 1]
-        assert (await client.get(f"/api/runs/{runs[0]}")).json()["thread"] == thread
-        assert [(await client.get(f"/api/runs/{run}")).json()["state"] for run in runs] == ["running", "queued"]
-        await client.delete(f"/api/runs/{runs[1]}")
+        assert (await client.get(f"/api/runs/{run}")).json()["thread"] == thread
+        assert [(await client.get(f"/api/runs/{one}")).json()["state"] for one in (run, waiting)] == [
+            "running",
+            "queued",
+        ]
+        await client.delete(f"/api/runs/{waiting}")
         assert [one["state"] for one in await turns_of(client, other)] == ["cancelled"]
         await client.post(f"/api/threads/{other}/runs", json={"question": QUESTION})
         assert (await client.delete(f"/api/threads/{other}")).status_code == 204, "which ends its question"
-        assert (await client.delete(f"/api/runs/{runs[0]}")).json()["state"] == "cancelled"
+        assert (await client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
         assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
         assert (app.state.service.runs.count("running"), app.state.service.runs.count("queued")) == (0, 0)
         assert models.gate
