@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langgraph.config import get_stream_writer
 
 from graph.builder import build_graph
 from run.execution import Run
@@ -112,6 +113,27 @@ async def test_nothing_is_left_of_a_run_that_failed() -> None:
     with pytest.raises(OSError, match="the disk is gone"):
         await graph(Broken()).ainvoke(ASKING)
     assert runs() == before
+
+
+@pytest.mark.timeout(30)
+def test_a_synchronous_stream_that_is_closed_does_not_wait_for_its_nodes() -> None:
+    ended = threading.Event()
+
+    async def tell_and_wait(kind: str) -> None:
+        if kind == "relevance":
+            get_stream_writer()("grading")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+    judge = critic()
+    judge.wait = tell_and_wait
+    asked = build_graph(services(ScriptedGenerator(), judge, ScriptedRetriever(always=["So."])))
+    stream: Any = asked.stream(ASKING, stream_mode="custom")
+    assert next(stream) == "grading"
+    stream.close()
+    assert ended.wait(30)
 
 
 def test_a_program_that_ends_with_streams_open_ends_in_silence() -> None:
