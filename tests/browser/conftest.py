@@ -50,20 +50,25 @@ def world(serve: Callable[..., World]) -> World:
 
 
 class Seen:
-    """What a page asked for, and what went wrong on it."""
+    """What a page asked for, and what went wrong on it; errors with ``expected`` in their text are no fault."""
 
     def __init__(self, page: Page) -> None:
         self.requests: list[Any] = []
         self.errors: list[str] = []
+        self.expected = ""
         page.on("request", lambda request: self.requests.append(request))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         page.on("dialog", lambda dialog: self.errors.append(dialog.message))
 
+    def require_no_error(self) -> None:
+        """Require that nothing else went wrong."""
+        assert [error for error in self.errors if not self.expected or self.expected not in error] == []
+
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
-    """Open a page of a width and a colour scheme, and return it with what is seen of it."""
+    """Open a page of a width and a colour scheme, and return it with what is seen of it; nothing may go wrong on it."""
     with ExitStack() as stack:
 
         def opened(width: dict[str, int] = WIDE, scheme: Any = "light", **more: Any) -> tuple[Page, Seen]:
@@ -71,6 +76,29 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, Seen]]]:
             stack.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(30_000)
-            return page, Seen(page)
+            seen = Seen(page)
+            all_seen.append(seen)
+            return page, seen
 
+        all_seen: list[Seen] = []
         yield opened
+        for seen in all_seen:
+            seen.require_no_error()
+
+
+@pytest.fixture
+def opened(world: World, open_page: Callable[..., tuple[Page, Seen]]) -> tuple[Page, Seen]:
+    """The page of the server, and what is seen of it."""
+    page, seen = open_page()
+    page.goto(world.address)
+    return page, seen
+
+
+@pytest.fixture
+def page(opened: tuple[Page, Seen]) -> Page:
+    return opened[0]
+
+
+@pytest.fixture
+def seen(opened: tuple[Page, Seen]) -> Seen:
+    return opened[1]

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,13 @@ def violations(page: Page) -> str:
     return found.generate_report() if found.violations_count else ""
 
 
-def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def require_accessible(page: Page, width: dict[str, int], state: str) -> None:
+    """Require that the page fits and that axe-core finds nothing wrong with it."""
+    assert not violations(page), state
+    assert page.evaluate("document.documentElement.scrollWidth") <= width["width"], state
+
+
+def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World, page: Page) -> None:
     world.model.pause = 0.02
     world.model.hold("support")
     ask(page, BREAK)
@@ -72,12 +77,9 @@ def test_a_question_is_watched_until_its_answer_shows_each_verdict(world: World,
     expect(page.locator('[data-node="finish"]')).to_have_class(re.compile("visited"))
     page.locator("#steps summary", has_text="hallucination_check").first.click()
     expect(page.locator("#steps details[open]")).to_contain_text("The landlord must confirm the notice within 14 days.")
-    assert not seen.errors
 
 
-def test_a_claim_shows_its_quote_and_opens_it_in_its_document(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_a_claim_shows_its_quote_and_opens_it_in_its_document(page: Page) -> None:
     answered(page)
     page.locator(".claim").first.hover()
     peek = page.locator(".peek")
@@ -96,11 +98,10 @@ def test_a_claim_shows_its_quote_and_opens_it_in_its_document(world: World, open
     page.goto("about:blank")
     page.goto(link)
     expect(page.locator("#passage mark")).to_contain_text("six months")
-    assert not seen.errors
 
 
 def test_a_tap_shows_the_quote_before_it_opens(world: World, open_page: Open) -> None:
-    page, seen = open_page(NARROW, has_touch=True)
+    page, _ = open_page(NARROW, has_touch=True)
     page.goto(world.address)
     answered(page)
     page.locator(".cite").first.tap()
@@ -108,12 +109,9 @@ def test_a_tap_shows_the_quote_before_it_opens(world: World, open_page: Open) ->
     expect(page.locator("#passage")).to_be_hidden()
     page.locator(".peek").get_by_role("button", name="Open in its document").tap()
     expect(page.locator("#passage mark")).to_be_visible()
-    assert not seen.errors
 
 
-def test_documents_that_disagree_are_shown_side_by_side(world: World, open_page: Open) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_documents_that_disagree_are_shown_side_by_side(page: Page) -> None:
     answered(page, DEPOSIT)
     conflicts = page.get_by_role("group", name="The documents disagree")
     expect(conflicts.locator("li")).to_have_count(2)
@@ -123,9 +121,7 @@ def test_documents_that_disagree_are_shown_side_by_side(world: World, open_page:
     expect(page.locator("#passage mark")).to_contain_text(TWO)
 
 
-def test_an_abstention_says_what_was_tried_and_what_may_help(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_an_abstention_says_what_was_tried_and_what_may_help(page: Page) -> None:
     answered(page, UNANSWERED)
     expect(page.locator(".outcome")).to_contain_text("No answer in the documents")
     facts = page.locator(".facts")
@@ -135,12 +131,12 @@ def test_an_abstention_says_what_was_tried_and_what_may_help(world: World, open_
     with page.expect_request(lambda one: one.method == "POST") as sent:
         page.get_by_role("button", name="Search for more passages").click()
     assert sent.value.post_data_json == {"question": UNANSWERED, "k": 12}
-    assert not seen.errors
 
 
-def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(world: World, open_page: Open) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(
+    world: World, page: Page, seen: Seen
+) -> None:
+    seen.expected = "a status of 404"
     world.model.broken = True
     answered(page)
     expect(page.locator(".outcome")).to_contain_text("Stopped before an answer was confirmed")
@@ -155,7 +151,8 @@ def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(w
 
 def test_a_full_queue_is_told_in_a_sentence(serve: Callable[..., World], open_page: Open) -> None:
     world = serve(at_once=1, queue=0)
-    page, _ = open_page()
+    page, seen = open_page()
+    seen.expected = "a status of 429"
     page.goto(world.address)
     world.model.hold("retrieve")
     ask(page, BREAK)
@@ -169,9 +166,8 @@ def test_a_full_queue_is_told_in_a_sentence(serve: Callable[..., World], open_pa
     expect(page.locator(".outcome")).to_contain_text("Partly supported")
 
 
-def test_a_document_is_added_seen_indexed_chosen_and_removed(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_a_document_is_added_seen_indexed_chosen_and_removed(page: Page, seen: Seen) -> None:
+    seen.expected = "a status of 400"
     page.get_by_role("button", name="Documents", exact=True).click()
     files = [
         {"name": "mill.txt", "mimeType": "text/plain", "buffer": b"The mill was built in 1821."},
@@ -198,15 +194,10 @@ def test_a_document_is_added_seen_indexed_chosen_and_removed(world: World, open_
     page.get_by_role("button", name="Remove mill.txt").click()
     page.get_by_role("button", name="Remove mill.txt: press again to confirm").click()
     expect(page.locator("#listed li", has_text="mill.txt")).to_have_count(0)
-    assert not [error for error in seen.errors if "400" not in error]
 
 
-def test_a_document_is_shown_while_it_is_indexed(
-    world: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_is_shown_while_it_is_indexed(world: World, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     documents, go_on = world.app.state.service.documents, threading.Event()
-    page, _ = open_page()
-    page.goto(world.address)
     page.get_by_role("button", name="Documents", exact=True).click()
     written = documents._written
 
@@ -223,9 +214,7 @@ def test_a_document_is_shown_while_it_is_indexed(
     expect(page.locator("#uploads")).to_contain_text("added: 1 passage")
 
 
-def test_files_that_are_dropped_on_the_page_are_added(world: World, open_page: Open) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_files_that_are_dropped_on_the_page_are_added(page: Page) -> None:
     expect(page.locator("#scope")).to_contain_text("3 documents")
     page.evaluate(
         """() => {
@@ -239,9 +228,7 @@ def test_files_that_are_dropped_on_the_page_are_added(world: World, open_page: O
     expect(page.get_by_role("dialog", name="Documents")).to_contain_text("added: 1 passage")
 
 
-def test_an_answer_is_saved_with_its_evidence(world: World, open_page: Open, tmp_path: Path) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_an_answer_is_saved_with_its_evidence(page: Page, open_page: Open, tmp_path: Path) -> None:
     answered(page)
     saved = {}
     for name in ("Markdown", "JSON", "Web page"):
@@ -256,12 +243,9 @@ def test_an_answer_is_saved_with_its_evidence(world: World, open_page: Open, tmp
     alone.goto(saved["Web page"].as_uri())
     expect(alone.locator("blockquote").first).to_be_visible()
     assert [one.url for one in seen.requests] == [saved["Web page"].as_uri()]
-    assert not seen.errors
 
 
-def test_a_text_is_checked_claim_by_claim(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_a_text_is_checked_claim_by_claim(page: Page) -> None:
     page.get_by_role("button", name="Check a text").click()
     assert violations(page) == ""
     page.get_by_role("button", name="Check", exact=True).click()
@@ -279,12 +263,9 @@ def test_a_text_is_checked_claim_by_claim(world: World, open_page: Open) -> None
     expect(page.get_by_role("dialog")).to_contain_text("31 March 2030")
     page.reload()
     expect(page.get_by_role("dialog")).to_contain_text("31 March 2030")
-    assert seen.errors == []
 
 
-def test_what_a_reader_says_of_an_answer_is_kept(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_what_a_reader_says_of_an_answer_is_kept(world: World, page: Page) -> None:
     answered(page)
     page.get_by_role("button", name="Wrong").click()
     expect(page.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
@@ -298,12 +279,10 @@ def test_what_a_reader_says_of_an_answer_is_kept(world: World, open_page: Open) 
     page.get_by_role("button", name="Right", exact=True).click()
     expect(page.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "false")
     (label,) = FeedbackFolder(world.folder / "feedback").labels()
-    assert (label.feedback.judgement, seen.errors) == ("right", [])
+    assert label.feedback.judgement == "right"
 
 
-def test_the_line_of_the_cost_unfolds_into_the_drawn_run(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_the_line_of_the_cost_unfolds_into_the_drawn_run(page: Page) -> None:
     answered(page)
     line = page.locator(".cost summary")
     expect(line).to_contain_text("partially_grounded (claims_unsupported) · ")
@@ -312,12 +291,9 @@ def test_the_line_of_the_cost_unfolds_into_the_drawn_run(world: World, open_page
     picture = page.get_by_role("img", name="The way of this run through the graph")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
-    assert not seen.errors
 
 
-def test_the_last_questions_can_be_opened_again(world: World, open_page: Open) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_the_last_questions_can_be_opened_again(page: Page) -> None:
     answered(page)
     answered(page, DEPOSIT)
     page.get_by_role("region", name="Last questions").get_by_role("link", name=BREAK).click()
@@ -346,9 +322,7 @@ def test_a_question_that_is_asked_while_the_page_loads_is_not_lost(world: World,
     expect(page.get_by_label("Your question")).to_have_value(DEPOSIT)
 
 
-def test_options_are_sent_where_they_differ_from_the_servers(world: World, open_page: Open) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_options_are_sent_where_they_differ_from_the_servers(page: Page) -> None:
     page.get_by_text("Options", exact=True).click()
     page.get_by_label("Search", exact=True).select_option("always")
     page.get_by_label("Drafts").select_option("per-passage")
@@ -360,9 +334,7 @@ def test_options_are_sent_where_they_differ_from_the_servers(world: World, open_
     assert sent.value.post_data_json == {"question": DEPOSIT, **chosen}
 
 
-def test_a_stream_that_is_cut_goes_on_where_it_was(
-    world: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_that_is_cut_goes_on_where_it_was(page: Page, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     encoded = json_api._encoded
 
     async def cut(run: Any, after: int) -> Any:
@@ -372,8 +344,6 @@ def test_a_stream_that_is_cut_goes_on_where_it_was(
                 return
 
     monkeypatch.setattr(json_api, "_encoded", cut)
-    page, seen = open_page()
-    page.goto(world.address)
     answered(page, DEPOSIT)
     after = [int(one.headers["last-event-id"]) for one in seen.requests if one.url.endswith("/events")]
     assert len(after) > 3
@@ -393,7 +363,8 @@ async def _numbered(parts: Any) -> Any:
 
 def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., World], open_page: Open) -> None:
     world = serve(access=Access((("ann", TOKEN.encode()),)))
-    page, _ = open_page()
+    page, seen = open_page()
+    seen.expected = "a status of 401"
     page.goto(world.address)
     dialog = page.get_by_role("dialog", name="This server asks for a token")
     page.get_by_role("textbox", name="Token").fill("a-token-that-is-wrong")
@@ -412,9 +383,7 @@ def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., Wor
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(world: World, open_page: Open) -> None:
-    page, seen = open_page()
-    page.goto(world.address)
+def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(page: Page) -> None:
     answered(page)
     made = BytesIO()
     Image.new("RGB", (600, 800), "white").save(made, "PNG")
@@ -433,7 +402,6 @@ def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(world: 
     assert (region["y"] - whole["y"]) / whole["height"] == pytest.approx(0.2, abs=0.01)
     assert region["width"] / whole["width"] == pytest.approx(0.4, abs=0.01)
     assert not violations(page)
-    assert not seen.errors
 
 
 def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_page: Open) -> None:
@@ -448,7 +416,7 @@ def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_pa
         return Sources(around, reader())
 
     world = serve(sources=sources)
-    page, seen = open_page()
+    page, _ = open_page()
     page.goto(world.address)
     answered(page, PARKING)
     page.locator(".claim").click()
@@ -463,7 +431,6 @@ def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_pa
     assert region["y"] > whole["y"]
     dialog.get_by_text("The passage as text").click()
     expect(dialog.locator("mark")).to_have_text(PLAN)
-    assert not seen.errors
 
 
 def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..., World], open_page: Open) -> None:
@@ -471,7 +438,7 @@ def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..
         (shared / "a <b onclick=alert(3)>.txt").write_text(f"The gate {EVIL} is green.", encoding="utf-8")
 
     world = serve(arrange=arrange)
-    page, seen = open_page()
+    page, _ = open_page()
     page.goto(world.address)
     answered(page, f"What colour has the gate {EVIL}?")
     page.get_by_role("button", name="Documents", exact=True).click()
@@ -479,7 +446,6 @@ def test_markup_in_questions_documents_and_answers_stays_text(serve: Callable[..
     page.keyboard.press("Escape")
     expect(page.locator("h2.asked")).to_contain_text("<script>alert(2)</script>")
     assert page.locator("[onerror], [onclick], main script").count() == 0
-    assert not seen.errors
 
 
 def test_the_page_is_small_and_asks_nothing_of_another_machine(world: World, open_page: Open) -> None:
@@ -492,12 +458,9 @@ def test_the_page_is_small_and_asks_nothing_of_another_machine(world: World, ope
     expect(page.locator("#passage mark")).to_be_visible()
     own = urlsplit(world.address).netloc
     assert {urlsplit(one.url).netloc for one in seen.requests if not one.url.startswith("blob:")} == {own}
-    assert not seen.errors
 
 
-def test_the_keyboard_alone_asks_reads_a_quote_and_returns(world: World, open_page: Open) -> None:
-    page, _ = open_page()
-    page.goto(world.address)
+def test_the_keyboard_alone_asks_reads_a_quote_and_returns(page: Page) -> None:
     expect(page.get_by_label("Your question")).to_be_focused()
     page.keyboard.type(BREAK)
     page.keyboard.press("Enter")
@@ -530,16 +493,10 @@ def test_the_keyboard_alone_asks_reads_a_quote_and_returns(world: World, open_pa
 def test_every_state_of_the_page_fits_and_is_accessible(
     world: World, open_page: Open, width: dict[str, int], scheme: str
 ) -> None:
-    page, seen = open_page(width, scheme)
+    page, _ = open_page(width, scheme)
     page.goto(world.address)
     expect(page.locator("#scope")).to_contain_text("3 documents")
-    looked: list[str] = []
-
-    def look(state: str) -> None:
-        looked.append(state)
-        assert not violations(page), state
-        assert page.evaluate("document.documentElement.scrollWidth") <= width["width"], state
-
+    look = partial(require_accessible, page, width)
     look("start")
     page.get_by_text("Options", exact=True).click()
     look("options")
@@ -568,5 +525,3 @@ def test_every_state_of_the_page_fits_and_is_accessible(
     look("abstention")
     page.get_by_role("button", name="Documents", exact=True).click()
     look("documents")
-    assert len(looked) == 9
-    assert not seen.errors

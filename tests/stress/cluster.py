@@ -35,6 +35,7 @@ from models.critic import Critic
 from models.generator import Generator
 from run.context import Context, RetrieverLike, Services
 from run.state import SelfRAGState
+from tests.integration.server.scripted_server import events_of
 from tests.stress.faults.tickets import TicketRetriever, passages
 from tests.stress.graph_kills import opened
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
@@ -179,17 +180,11 @@ class Cluster:
     async def follow_here(self, asked: Asked) -> None:
         """Read the events of a run at one server, after the last that was seen."""
         headers = {"Last-Event-ID": str(len(asked.events))}
-        fields: dict[str, str] = {}
         client = self.servers[asked.at].client
         async with client.stream("GET", f"/api/runs/{asked.run}/events", headers=headers) as response:
             response.raise_for_status()
-            async for line in response.aiter_lines():
-                name, _, value = line.partition(": ")
-                if name in ("id", "event", "data"):
-                    fields[name] = value
-                elif not line and fields:
-                    asked.events.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
-                    fields = {}
+            async for number, kind, data in events_of(response):
+                asked.events.append((int(number), kind, json.loads(data)))
 
     def struck(self, place: int, asked: list[Asked]) -> dict[str, Counter[str]]:
         """Count the finished turns of each node in the checkpoints of the runs that a kill at this place struck."""

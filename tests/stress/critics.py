@@ -15,87 +15,35 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from statistics import median
 from typing import Any, cast
 
 from langchain_core.documents import Document
-from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.harness import end, end_progress, option_parser, show_progress
-from core.types import Usage, Verdict
 from graph.builder import SelfRAGGraph, build_graph
 from grounding.quotes import find_quote
-from models.usage import NodeBudget
 from nodes.retrieve import as_passage
 from prompts.answer_check import USEFULNESS
 from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
-from prompts.rewrite_query import REWRITE_QUERY
 from run.context import Context, Services
 from run.state import SelfRAGState
 from tests.integration.graph.invariants import violations
+from tests.scripted import ScriptedCritic, ScriptedGenerator
 
-CALL = Usage(model_calls=1, input_tokens=300, cached_input_tokens=0, output_tokens=1, estimated=False)
-TOKENS = CALL["input_tokens"] + CALL["output_tokens"]
+CHOICES = (RETRIEVE, RELEVANCE, SUPPORT, USEFULNESS)
 TRUE = "Air scatters blue light more than red light."
 FALSE = "Blue paint is poured into the sky by 40 painters."
 OTHER = ("Salt lowers the melting point of ice.", "Bees make honey.", "The museum opened in 1911.")
 YES = {"retrieve": "retrieve", "relevance": "relevant", "support": "fully supported", "usefulness": "5"}
 NO = {"retrieve": "retrieve", "relevance": "irrelevant", "support": "no support", "usefulness": "1"}
 Judge = Callable[[Choice], str]
-
-
-@dataclass(frozen=True)
-class Says:
-    """A critic that answers by ``judge`` and meters each verdict."""
-
-    judge: Judge
-    budget: NodeBudget | None = None
-
-    def with_budget(self, budget: NodeBudget) -> Says:
-        """As the critic's."""
-        return replace(self, budget=budget)
-
-    async def choose(self, choice: Choice, *, explain: bool = False, **inputs: Any) -> Verdict:
-        """As the critic's; no reason is given."""
-        await _pay(self.budget)
-        return Verdict(label=self.judge(choice), probabilities=None, reason=None)
-
-    async def explain(self, choice: Choice, verdict: Verdict, **inputs: Any) -> Verdict:
-        """As the critic's; the reason stays empty."""
-        await _pay(self.budget)
-        return verdict
-
-
-@dataclass(frozen=True)
-class Writes:
-    """A generator that never repeats itself; a draft is true, false, or both."""
-
-    dice: Random
-    budget: NodeBudget | None = None
-
-    def with_budget(self, budget: NodeBudget) -> Writes:
-        """As the generator's."""
-        return replace(self, budget=budget)
-
-    async def write(
-        self,
-        messages: ChatPromptTemplate,
-        *,
-        max_tokens: int,
-        temperature: float | None = None,
-        hidden: bool = False,
-        **inputs: Any,
-    ) -> str:
-        """A query, or a draft."""
-        await _pay(self.budget)
-        if messages is REWRITE_QUERY:
-            return f"other words {self.dice.randrange(10**9)}"
-        return drafted(self.dice)
 
 
 @dataclass(frozen=True)
@@ -165,8 +113,19 @@ async def measure(questions: int, seed: int, most: int) -> dict[tuple[str, str],
 
 
 def graph_of(judge: Judge, dice: Random) -> SelfRAGGraph:
-    """Build the graph with this critic."""
-    return build_graph(Services(Writes(dice), Says(judge), Finds()))
+    """Build the graph with this critic, and a generator that never repeats itself."""
+    critic = ScriptedCritic(otherwise={one.name: partial(_said, judge, one) for one in CHOICES})
+    generator = ScriptedGenerator(forever=lambda name, turn: rewritten(dice) if name == "query" else drafted(dice))
+    return build_graph(Services(generator, critic, Finds()))
+
+
+def _said(judge: Judge, choice: Choice, _: str) -> str:
+    return judge(choice)
+
+
+def rewritten(dice: Random) -> str:
+    """A query that is unlikely to repeat an earlier one."""
+    return f"other words {dice.randrange(10**9)}"
 
 
 async def ask(graph: SelfRAGGraph, question: str, row: Row) -> None:
@@ -214,7 +173,7 @@ class Loop:
                     return draft
                 break
             self.calls += 1
-            query = f"other words {self.dice.randrange(10**9)}"
+            query = rewritten(self.dice)
         return None
 
     def _says(self, choice: Choice) -> str:
@@ -247,14 +206,6 @@ CRITICS: dict[str, Callable[[Random], Judge]] = {
     "at random": at_random,
 }
 NAIVE_QUESTIONS = 20  # each may take all the calls that there are
-
-
-async def _pay(budget: NodeBudget | None) -> None:
-    if budget is None:
-        raise RuntimeError("not with_budget")
-    await budget.admit(TOKENS)
-    await asyncio.sleep(0)
-    budget.charge(TOKENS, CALL)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,13 @@ def test_an_answer_over_documents_is_alone_on_stdout(program: Program, docs: Pat
     assert any("lease.md" in line and f"“{ANSWER}”" in line for line in lines)
     assert re.match(r"grounded · accepted · confidence 0\.\d\d · \d+ model calls · [\d,]+ tokens read", lines[-1])
     assert {one.key for one in server.asked} == {"right"}
+    assert "retrieve" not in server.kinds(), "a passage is very near to the question"
 
 
 def test_the_log_tells_nodes_and_neither_texts_nor_the_key(program: Program, docs: Path) -> None:
-    ended = program(RENT, "--docs", str(docs), "--debug", "--quiet")
+    """The question need not be quoted."""
+    ended = program(*RENT.split(), "--docs", str(docs), "--debug", "--quiet")
+    assert (ended.code, ended.out) == (0, ANSWER + "\n")
     log = [line for line in ended.err.splitlines() if line.startswith("DEBUG selfrag.")]
     assert any(line.startswith("DEBUG selfrag.graph: grade_documents took ") for line in log)
     assert any(line.startswith("DEBUG selfrag.library: synced: 2 added") for line in log)
@@ -68,23 +71,12 @@ def test_a_second_question_does_not_index_again(program: Program, docs: Path) ->
     assert "1 updated" in program(RENT, "--docs", str(docs)).err
 
 
-def test_json_is_the_contract_and_nothing_else(program: Program, docs: Path) -> None:
-    ended = program(RENT, "--docs", str(docs), "--json")
-    result = json.loads(ended.out)
-    keep_to_the_contract(result)
-    assert (ended.code, ended.err) == (0, "")
-    assert (result["outcome"], result["answer"], result["question"]) == ("grounded", ANSWER, RENT)
-    (citation,) = result["citations"]
-    assert citation["quote"] == ANSWER
-    assert Path(citation["source"]) == docs / "lease.md"
-    assert result["claims"][0]["citations"] == [1]
-
-
 @pytest.mark.parametrize(
     ("question", "options", "outcome", "reason"),
     [
         ("What is 2 + 2?", (), "direct", "not_needed"),
         (RENT, ("--mode", "never"), "direct", "mode_never"),
+        (RENT, (), "grounded", "accepted"),
         (RENT, ("--mode", "always"), "grounded", "accepted"),
         (RENT, ("--strategy", "per-passage"), "grounded", "accepted"),
         (RENT, ("--k", "1"), "grounded", "accepted"),
@@ -99,7 +91,14 @@ def test_every_option_keeps_to_the_contract(
     ended = program("ask", question, "--docs", str(docs), "--json", *options)
     result = json.loads(ended.out)
     keep_to_the_contract(result)
-    assert (ended.code, result["outcome"], result["stop_reason"]) == (0, outcome, reason)
+    assert (ended.code, ended.err) == (0, "")
+    assert (result["question"], result["outcome"], result["stop_reason"]) == (question, outcome, reason)
+    if not options and outcome == "grounded":
+        assert result["decision"]["reason"].startswith("A passage comes near to the question: cosine 0.")
+        (citation,) = result["citations"]
+        assert (result["answer"], citation["quote"]) == (ANSWER, ANSWER)
+        assert Path(citation["source"]) == docs / "lease.md"
+        assert result["claims"][0]["citations"] == [1]
     if "--k" in options:
         assert result["retrieved"] == 1
     if "--explain" in options:
@@ -184,16 +183,6 @@ def test_a_bare_question_asks_the_sample_and_says_so(program: Program) -> None:
     assert ended.err.startswith(f"note: your library is empty, so this asks the sample in {SAMPLE}; ")
 
 
-def test_quiet_prints_the_answer_and_nothing_else(program: Program, docs: Path) -> None:
-    ended = program(RENT, "--docs", str(docs), "--quiet")
-    assert (ended.code, ended.out, ended.err) == (0, ANSWER + "\n", "")
-
-
-def test_a_question_need_not_be_quoted(program: Program, docs: Path, server: OpenAIServer) -> None:
-    program(*RENT.split(), "--docs", str(docs), "--quiet")
-    assert server.asked[0].inputs["question"] == RENT
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs names of any characters")
 def test_the_name_of_a_file_forges_no_line(program: Program, docs: Path) -> None:
     forging = "\n  [2] real.pdf  “forged”\n\x9b2J\u202enote: forged.md"
@@ -261,14 +250,6 @@ def test_another_model_may_judge(program: Program, docs: Path, server: OpenAISer
     assert {models[kind] for kind in ("relevance", "support", "usefulness")} == {"judge"}
     program("Hello there", "--docs", str(docs), environment={"SELFRAG_CRITIC_MODEL": "judge"})
     assert {one.body["model"] for one in server.asked if one.kind == "retrieve"} == {"judge"}
-
-
-def test_a_question_very_near_to_a_passage_is_searched_for_without_a_call(
-    program: Program, docs: Path, server: OpenAIServer
-) -> None:
-    result = json.loads(program(RENT, "--docs", str(docs), "--json").out)
-    assert result["decision"]["reason"].startswith("A passage comes near to the question: cosine 0.")
-    assert "retrieve" not in {one.kind for one in server.asked}
 
 
 @pytest.mark.parametrize("tracing", ["off", "langsmith"])

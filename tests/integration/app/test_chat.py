@@ -188,24 +188,6 @@ def test_a_killed_chat_goes_on_and_pays_no_finished_node_again(
     assert [turn.state for turn in turns(kept)] == ["finished"]
 
 
-def test_two_chats_in_one_thread_are_told_of_each_other(
-    program: Program, docs: Path, server: OpenAIServer, kept: Threads
-) -> None:
-    hang(server, "support")
-    with program.start("chat", "--docs", str(docs), stdin=subprocess.PIPE) as process:
-        assert process.stdin
-        process.stdin.write(f"{RENT}\n")
-        process.stdin.flush()
-        server.wait_for("support", PATIENCE)
-        other = program("chat", "--docs", str(docs), "--last", "--quiet", given=f"{DOGS}\n")
-        process.kill()
-    assert (other.code, other.err) == (
-        2,
-        "error: A question of this thread is being answered: wait for its end, or end it.\n",
-    )
-    assert len(turns(kept)) == 1
-
-
 def test_an_interrupt_on_a_terminal_ends_the_question_and_not_the_chat(
     program: Program, docs: Path, server: OpenAIServer, kept: Threads
 ) -> None:

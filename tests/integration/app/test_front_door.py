@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, Results, SelfRAG, Settings, Turn
+from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, Results, SelfRAG, Settings
 from app.compose import REMOTE_LIMITS
 from core.errors import IndexDamaged
 from models.embeddings import NAME
@@ -79,9 +79,6 @@ def test_events_come_as_the_question_goes_on_and_the_result_last(rag: SelfRAG) -
     assert [{"node": one.node, "seconds": one.seconds, **one.decided} for one in ended] == without_costs
     for one in ended:
         assert events.index(NodeStarted(one.node)) < events.index(one)
-
-
-def test_no_draft_is_streamed_where_none_is_asked_for(rag: SelfRAG) -> None:
     assert not [event for event in rag.stream(RENT, tokens=False) if isinstance(event, DraftToken)]
 
 
@@ -94,21 +91,13 @@ def test_a_stream_that_is_left_ends_its_question(rag: SelfRAG, server: OpenAISer
     assert all(RENT not in str(one) for one in server.asked[asked + 1 :])
 
 
-def test_several_questions_are_answered_in_order(rag: SelfRAG) -> None:
-    results = rag.ask_many([RENT, DOGS, RENT, DOGS], at_once=2)
-    assert isinstance(results, Results)
-    answers = [result.answer for result in results]
-    assert answers == [ANSWER, "Dogs are allowed in the garden."] * 2
-
-
-def test_a_context_is_for_its_question_alone(rag: SelfRAG) -> None:
-    assert rag.ask(RENT, Context(mode="never")).outcome == "direct"
-    assert rag.ask(RENT).outcome == "grounded"
-
-
 def test_what_a_context_leaves_out_is_as_the_settings_say(settings: Settings, docs: Path) -> None:
     with SelfRAG.open(docs, settings=settings.model_copy(update={"selfrag_mode": "never"})) as rag:
         assert rag.ask(RENT, Context(k=1)).outcome == "direct"
+        results = rag.ask_many([RENT, DOGS] * 2, Context(mode="always"), at_once=2)
+        assert isinstance(results, Results)
+        assert [result.answer for result in results] == [ANSWER, "Dogs are allowed in the garden."] * 2
+        assert rag.ask(RENT).outcome == "direct", "a context is for its question alone"
 
 
 def test_any_retriever_and_any_chat_model_will_do(server: OpenAIServer) -> None:
@@ -116,7 +105,11 @@ def test_any_retriever_and_any_chat_model_will_do(server: OpenAIServer) -> None:
     with SelfRAG(retriever=Shelf(), model=model, settings=Settings()) as rag:
         assert rag.services.limits == REMOTE_LIMITS, "not those of the embedded model, which is the settings' default"
         result = rag.ask(RENT, Context(k=3))
+    keep_to_the_contract(result.model_dump(mode="json"))
     assert (result.outcome, result.answer, result.retrieved) == ("grounded", ANSWER, 3)
+    stamp = result.stamp
+    models = (stamp.chat_model, stamp.critic_model, stamp.embedding_model)
+    assert (*models, stamp.index) == ("gpt-4o-mini", "gpt-4o-mini", None, None), "no index is known of it"
 
 
 def test_a_result_is_stamped_with_its_models_and_documents(settings: Settings, docs: Path, tmp_path: Path) -> None:
@@ -135,15 +128,6 @@ def test_a_result_is_stamped_with_its_models_and_documents(settings: Settings, d
     assert stamps[0] == stamps[1]
     assert stamps[0].index
     assert stamps[0].index != stamps[2].index
-
-
-def test_of_a_retriever_of_the_callers_own_no_index_is_known(server: OpenAIServer) -> None:
-    model = ChatOpenAI(base_url=server.base_url, api_key=SecretStr("right"), model="mine", max_retries=0)
-    with SelfRAG(retriever=Shelf(), model=model, settings=Settings()) as rag:
-        result = rag.ask(RENT)
-    keep_to_the_contract(result.model_dump(mode="json"))
-    stamp = result.stamp
-    assert (stamp.chat_model, stamp.critic_model, stamp.embedding_model, stamp.index) == ("mine", "mine", None, None)
 
 
 def test_an_index_that_cannot_be_read_any_more_does_not_lose_the_answer(rag: SelfRAG) -> None:
@@ -168,19 +152,10 @@ def test_a_grader_can_be_tried_alone(rag: SelfRAG) -> None:
 GARDEN = "Are cats allowed in the garden?"
 
 
-def test_a_conversation_is_carried_on_by_the_turns_of_its_results(rag: SelfRAG, server: OpenAIServer) -> None:
-    conversation: list[Turn] = []
-    for question in (RENT, "And the deposit?", DOGS):
-        result = rag.ask(question, conversation=conversation)
-        keep_to_the_contract(result.model_dump(mode="json"))
-        conversation.append(result.turn())
-    assert [turn["standalone"] for turn in conversation] == [RENT, f"{RENT} And the deposit?", DOGS]
-    assert conversation[2]["answer"] == "Dogs are allowed in the garden."
-
-
 async def test_every_way_of_asking_takes_a_conversation_and_a_correction(settings: Settings, docs: Path) -> None:
-    earlier = [Turn(question=DOGS, standalone=DOGS, answer="In the garden.", outcome="grounded")]
     async with SelfRAG.open(docs, settings=settings) as rag:
+        earlier = [(await rag.aask(DOGS)).turn()]
+        assert (earlier[0]["standalone"], earlier[0]["answer"]) == (DOGS, "Dogs are allowed in the garden.")
         for given, meant in ((None, f"{DOGS} And cats?"), (GARDEN, GARDEN)):
             follows: dict[str, Any] = {"conversation": earlier, "standalone": given}
             results = [rag.ask("And cats?", **follows), await rag.aask("And cats?", **follows)]
@@ -192,6 +167,7 @@ async def test_every_way_of_asking_takes_a_conversation_and_a_correction(setting
                 (finished,) = [event for event in events if isinstance(event, Finished)]
                 results.append(finished.result)
             assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
+            keep_to_the_contract(results[0].model_dump(mode="json"))
         rag.close()
 
 

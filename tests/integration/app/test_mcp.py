@@ -284,10 +284,12 @@ def test_rubbish_on_stdin_is_answered_with_errors_or_ignored(program: Program, d
     assert (process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.parametrize("interrupted", [False, True], ids=["the end of stdin", "an interrupt"])
 @pytest.mark.parametrize("while_asking", [False, True])
-def test_the_end_of_stdin_ends_it_in_order(
-    program: Program, server: OpenAIServer, docs: Path, while_asking: bool
+def test_it_ends_in_order(
+    program: Program, server: OpenAIServer, docs: Path, while_asking: bool, interrupted: bool
 ) -> None:
+    """By an interrupt also while stdin stays open."""
     server.always = lambda asked: HANG
     with started(program, "--docs", str(docs)) as process:
         send(process, HELLO, INITIALIZED)
@@ -295,25 +297,11 @@ def test_the_end_of_stdin_ends_it_in_order(
         if while_asking:
             send(process, calling(1, "ask", question=RENT))
             server.wait_for("relevance")
+        if interrupted:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
-
-
-@pytest.mark.parametrize("while_asking", [False, True])
-def test_an_interrupt_ends_it_in_order_though_stdin_stays_open(
-    program: Program, server: OpenAIServer, docs: Path, while_asking: bool
-) -> None:
-    server.always = lambda asked: HANG
-    with started(program, "--docs", str(docs)) as process:
-        send(process, HELLO, INITIALIZED)
-        receive(process)
-        if while_asking:
-            send(process, calling(1, "ask", question=RENT))
-            server.wait_for("relevance")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
-        assert process.stderr
-        assert process.stderr.read() == ""
 
 
 def test_a_client_that_is_gone_ends_it_in_order(program: Program, docs: Path) -> None:

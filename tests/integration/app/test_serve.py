@@ -18,7 +18,7 @@ from app.server.listening import listen, most_connections
 from app.settings import Settings
 from app.terminal.screen import Screen
 from tests.command_line import Program
-from tests.integration.openai_server import HANG, OpenAIServer
+from tests.integration.openai_server import OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 ANSWER = "The tenant pays the monthly rent in advance."
@@ -102,26 +102,6 @@ def test_threads_that_cannot_be_opened_are_told_and_not_kept(
     told = capsys.readouterr().err
     assert (told.startswith("note: The threads in "), told.count("\n")) == (True, 1)
     assert told.endswith("move threads.sqlite away to begin without any. Until then none are kept.\n")
-
-
-def test_a_server_that_was_killed_goes_on_with_its_thread_at_the_next_start(
-    program: Program, server: OpenAIServer, docs: Path
-) -> None:
-    program("index", str(docs))
-    server.always = lambda asked: HANG if asked.kind == "support" else None
-    with served(program) as (address, process), httpx.Client(base_url=address, timeout=60) as client:
-        thread = client.post("/api/threads", json={}).json()["id"]
-        run = client.post(f"/api/threads/{thread}/runs", json={"question": RENT}).json()["id"]
-        server.wait_for("support")
-        process.kill()
-        process.wait()
-    before = server.kinds()
-    server.always = lambda asked: None
-    with served(program) as (address, _), httpx.Client(base_url=address, timeout=60) as client:
-        assert "event: finished" in client.get(f"/api/runs/{run}/events").text
-        (turn,) = client.get(f"/api/threads/{thread}").json()["turns"]
-        assert (turn["state"], turn["answer"]) == ("finished", ANSWER)
-    assert set(server.kinds()[len(before) :]) <= {"support", "usefulness"}
 
 
 async def test_a_server_answers_what_it_began_before_sigterm_ends_it(

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 
 import pytest
 from langchain_core.documents import Document
 
 from run.context import Limits
-from tests.integration.graph.sky import AIR, BAD, GOOD, QUESTION, SALT, SEA, Fresh, ask, critic
-from tests.scripted import CALL_TOKENS, ScriptedCritic, ScriptedGenerator, ScriptedRetriever, verdict
-
-LABELS = {
-    "retrieve": ("retrieve", "direct", "unknown"),
-    "relevance": ("relevant", "irrelevant", "unknown"),
-    "support": ("fully supported", "partially supported", "no support", "unknown"),
-    "usefulness": ("1", "2", "3", "4", "5", "unknown"),
-}
+from tests.integration.graph.sky import GOOD, Fresh, ask, critic
+from tests.scripted import CALL_TOKENS, ScriptedGenerator, ScriptedRetriever
 
 
 def writes_on() -> ScriptedGenerator:
@@ -27,26 +18,18 @@ def writes_on() -> ScriptedGenerator:
     )
 
 
-@pytest.mark.parametrize("calls", range(1, 14))
-async def test_never_more_calls_than_the_limit_and_the_outcome_is_what_was_reached(calls: int) -> None:
-    final = await ask(writes_on(), critic(support="partially supported"), Fresh(), limits=Limits(model_calls=calls))
-    assert final["usage"]["model_calls"] <= calls
-    assert final["stop_reason"] == "limit_calls"
-    # decide, one grade, the draft, its claim: with fewer no answer can be reached, and none is begun.
-    assert final["outcome"] == ("stopped" if calls < 4 else "partially_grounded")
-
-
-@pytest.mark.parametrize("calls", range(4))
-async def test_calls_that_can_lead_to_no_answer_are_not_made(calls: int) -> None:
-    final = await ask(writes_on(), limits=Limits(model_calls=max(1, calls)))
-    assert final["usage"]["model_calls"] == (1 if calls > 1 else 0)
-
-
-async def test_the_checks_of_a_draft_are_never_what_the_limit_leaves_out() -> None:
-    for calls in range(4, 30):
+async def test_never_more_calls_than_the_limit_which_leaves_out_no_check_of_a_draft() -> None:
+    """Decide, one grade, the draft, its claim: with fewer calls no answer can be reached, and none is begun."""
+    for calls in range(1, 30):
         final = await ask(writes_on(), critic(support="partially supported"), Fresh(), limits=Limits(model_calls=calls))
-        assert final["best"] is not None
-        assert [claim["verdict"]["label"] for claim in final["best"]["claims"]] == ["partially supported"], calls
+        assert final["usage"]["model_calls"] <= calls
+        if calls < 4:
+            assert (final["outcome"], final["usage"]["model_calls"]) == ("stopped", calls > 1)
+        else:
+            assert final["best"] is not None
+            assert final["outcome"] == "partially_grounded"
+            assert [claim["verdict"]["label"] for claim in final["best"]["claims"]] == ["partially supported"], calls
+        assert calls > 13 or final["stop_reason"] == "limit_calls"
 
 
 async def test_the_limit_on_tokens() -> None:
@@ -90,50 +73,3 @@ async def test_a_search_that_gives_up_by_itself_is_an_error_of_its_own() -> None
 async def test_a_limit_of_exactly_what_is_needed_is_not_reached() -> None:
     final = await ask(ScriptedGenerator(drafts=[GOOD]), critic(), limits=Limits(model_calls=6, tokens=6 * CALL_TOKENS))
     assert (final["outcome"], final["stop_reason"]) == ("grounded", "accepted")
-
-
-TEXTS = (GOOD, BAD, f"{GOOD} {BAD}", "I don't know.", "Bees make 12 pots of honey.", SEA, f"{SEA} {AIR}")
-
-
-@pytest.mark.parametrize("seed", range(300))
-async def test_whatever_the_critic_says_it_ends_and_claims_no_more(seed: int) -> None:
-    """What must hold of every run is looked at in `ask`."""
-    dice = random.Random(seed)
-
-    def judge(kind: str) -> object:
-        label = dice.choice(LABELS[kind])
-        if label == "unknown" or dice.random() < 0.5:
-            return label
-        labels = [one for one in LABELS[kind] if one != "unknown"]
-        rest = 0.4 / (len(labels) - 1)
-        return verdict(label, {one: 0.6 if one == label else rest for one in labels})
-
-    otherwise = {kind: (lambda subject, kind=kind: judge(kind)) for kind in LABELS}
-    limits = Limits(
-        rewrites=dice.randrange(4),
-        drafts=dice.randrange(1, 4),
-        model_calls=dice.choice((3, 7, 12, 25, 200)),
-        tokens=dice.choice((45, 130, 60_000)),
-    )
-    generator = ScriptedGenerator(
-        forever=lambda name, turn: dice.choice(("blue", "sea", "air")) if name == "query" else dice.choice(TEXTS)
-    )
-    retriever = ScriptedRetriever(always=dice.sample([AIR, SALT, SEA], dice.randrange(4)))
-    final = await ask(
-        generator,
-        ScriptedCritic(otherwise=otherwise),  # type: ignore[arg-type]
-        retriever,
-        limits=limits,
-        mode=dice.choice(("adaptive", "always", "never")),
-        strategy=dice.choice(("combined", "per-passage")),
-        fallback=dice.choice(("abstain", "direct")),
-        explain=dice.random() < 0.3,
-    )
-    assert final["path"][-1]["node"] == "finish"
-
-
-async def test_the_seconds_are_those_of_the_question() -> None:
-    began = time.time()
-    final = await ask(ScriptedGenerator(drafts=[GOOD]))
-    assert 0 <= final["seconds"] <= time.time() - began
-    assert final["question"] == QUESTION

@@ -106,16 +106,17 @@ async def run(path: Path) -> AsyncIterator[Running]:
     opened: list[aiosqlite.Connection] = []
 
     async def ask(
-        life: Life,
-        question: str | None = None,
-        limits: Limits = ROOMY,
-        saver: type[AsyncSqliteSaver] = AsyncSqliteSaver,
+        life: Life, question: str | None = None, limits: Limits = ROOMY, *, sync: bool = False
     ) -> SelfRAGState:
+        start: Any = {"question": question} if question else None
+        how: Any = {"context": Context(limits=limits), "durability": "sync"}
+        if sync:
+            with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+                graph = life.graph(SqliteSaver(connection, serde=PLAIN))
+                return cast("SelfRAGState", graph.invoke(start, thread("a"), **how))
         opened.append(await aiosqlite.connect(path))
-        graph = life.graph(saver(opened[-1], serde=PLAIN))
-        start = cast("SelfRAGState", {"question": question}) if question else None
-        made = await graph.ainvoke(start, thread("a"), context=Context(limits=limits), durability="sync")
-        return cast("SelfRAGState", made)
+        graph = life.graph(AsyncSqliteSaver(opened[-1], serde=PLAIN))
+        return cast("SelfRAGState", await graph.ainvoke(start, thread("a"), **how))
 
     yield ask
     for connection in opened:
@@ -142,34 +143,20 @@ DEATHS: list[tuple[str, int, dict[str, int], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("dies_at", "turn", "again", "anew"), DEATHS)
+@pytest.mark.parametrize(
+    ("dies_at", "turn", "again", "anew", "sync"),
+    [*((*one, False) for one in DEATHS), *((*one, True) for one in DEATHS[::3])],
+)
 async def test_a_run_that_dies_asks_again_only_what_its_unfinished_node_asks(
-    run: Running, dies_at: str, turn: int, again: dict[str, int], anew: int
+    run: Running, dies_at: str, turn: int, again: dict[str, int], anew: int, sync: bool
 ) -> None:
     first, second = Life(dies_at, turn), Life()
     with pytest.raises(Died):
-        await run(first, QUESTION)
-    final = await run(second)
+        await run(first, QUESTION, sync=sync)
+    final = await run(second, sync=sync)
     assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
     look_at(final, ROOMY, QUESTION)
     assert sorted(nodes_of(final)) == sorted(WAY)
-    assert first.seen + second.seen - WHOLE == Counter(again) + Counter(support=anew)
-    assert final["usage"]["model_calls"] == CALLS.total() + anew
-
-
-@pytest.mark.parametrize(("dies_at", "turn", "again", "anew"), DEATHS[::3])
-def test_a_synchronous_run_does_so_too(path: Path, dies_at: str, turn: int, again: dict[str, int], anew: int) -> None:
-    def ask(life: Life, start: Any) -> SelfRAGState:
-        with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
-            graph = life.graph(SqliteSaver(connection, serde=PLAIN))
-            made = graph.invoke(start, thread("a"), context=Context(limits=ROOMY), durability="sync")
-            return cast("SelfRAGState", made)
-
-    first, second = Life(dies_at, turn), Life()
-    with pytest.raises(Died):
-        ask(first, {"question": QUESTION})
-    final = ask(second, None)
-    assert (final["outcome"], final["answer"]) == ("grounded", GOOD)
     assert first.seen + second.seen - WHOLE == Counter(again) + Counter(support=anew)
     assert final["usage"]["model_calls"] == CALLS.total() + anew
 

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
 
@@ -39,12 +40,10 @@ def graph(
 STEPS = ["decide", "retrieve", "grade_documents", "generate", "select", "finish"]
 
 
-def in_order(nodes: list[str]) -> bool:
-    return [node for node in nodes if not node.endswith("_check")] == STEPS and len(nodes) == 8
-
-
-def test_stream() -> None:
-    assert in_order([node for update in graph().stream(asking(), stream_mode="updates") for node in update])
+async def test_a_stream_tells_the_nodes_in_order_also_synchronously_while_a_loop_runs_as_in_a_notebook() -> None:
+    told = [node async for update in graph().astream(asking(), stream_mode="updates") for node in update]
+    for nodes in (told, [node for update in graph().stream(asking(), stream_mode="updates") for node in update]):
+        assert ([node for node in nodes if not node.endswith("_check")], len(nodes)) == (STEPS, 8)
 
 
 class OtherArguments(BaseRetriever):
@@ -71,30 +70,13 @@ async def test_a_graph_that_nobody_holds_gives_up_its_models() -> None:
     assert gone() is None
 
 
-async def test_astream() -> None:
-    assert in_order([node async for update in graph().astream(asking(), stream_mode="updates") for node in update])
-
-
-async def test_sync_inside_a_running_loop_as_in_a_notebook() -> None:
-    assert graph().invoke(asking())["outcome"] == "grounded"
-    assert in_order([node for update in graph().stream(asking(), stream_mode="updates") for node in update])
-
-
 def test_sync_from_many_threads() -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    shared = graph(ScriptedGenerator(drafts=[GOOD] * 8))
+    """Each question has a budget of its own, and its checks run side by side there too."""
+    shared, context = graph(ScriptedGenerator(drafts=[GOOD] * 8)), Context(limits=Limits(model_calls=6))
     with ThreadPoolExecutor(8) as pool:
-        finals = list(pool.map(lambda _: shared.invoke(asking()), range(8)))
-    assert [final["outcome"] for final in finals] == ["grounded"] * 8
-    assert [final["usage"]["model_calls"] for final in finals] == [6] * 8
-
-
-async def test_questions_side_by_side_have_budgets_of_their_own() -> None:
-    shared = graph(ScriptedGenerator(drafts=[GOOD] * 8))
-    context = Context(limits=Limits(model_calls=6))
-    finals = await asyncio.gather(*(shared.ainvoke(asking(), context=context) for _ in range(8)))
+        finals = list(pool.map(lambda _: shared.invoke(asking(), context=context), range(8)))
     assert [final["stop_reason"] for final in finals] == ["accepted"] * 8
+    assert [final["usage"]["model_calls"] for final in finals] == [6] * 8
 
 
 @pytest.mark.parametrize("context", [None, Context(mode="always")])
@@ -103,21 +85,11 @@ async def test_a_context_may_be_left_out(context: Context | None) -> None:
     assert (final["decision"] is None) == (context is not None)
 
 
-async def test_a_context_may_be_given_as_plain_json() -> None:
-    final = await graph().ainvoke(asking(), context={"mode": "always", "limits": {"rewrites": 1}})
-    assert final["decision"] is None
-
-
 @pytest.mark.parametrize("sync", [True, False])
 async def test_counters_start_anew_on_a_thread_with_history(sync: bool) -> None:
-    generator = ScriptedGenerator(drafts=[BAD, GOOD], mended=[f"{BAD} {BAD}"], queries=["one", "two"], direct=["4"])
-    judge = critic(
-        {"What is 2+2?": "direct"},
-        relevance=lambda text: "relevant",
-        support=lambda text: "no support" if text == BAD else "fully supported",
-    )
-    generator.drafts = [BAD, BAD, BAD, GOOD]
-    generator.mended = [BAD, BAD, BAD]
+    generator = ScriptedGenerator([BAD] * 3 + [GOOD], mended=[BAD] * 3, queries=["one", "two"], direct=["4"])
+    support: Any = lambda text: "no support" if text == BAD else "fully supported"  # noqa: E731
+    judge = critic({"What is 2+2?": "direct"}, relevance="relevant", support=support)
     shared = graph(generator, judge, Fresh(), checkpointer=InMemorySaver())
 
     async def run(question: str) -> dict[str, Any]:
@@ -167,16 +139,6 @@ async def test_a_threads_state_is_changed_by_hand_and_its_config_returned() -> N
     assert shared.get_state(changed).values["answer"] == "Again."
 
 
-async def test_the_state_of_a_thread_survives_json() -> None:
-    import json
-
-    shared = graph(checkpointer=InMemorySaver())
-    await shared.ainvoke(asking(), thread("a"))
-    values = (await shared.aget_state(thread("a"))).values
-    assert json.loads(json.dumps(values)) == values
-    assert set(values) == set(SelfRAGState.__annotations__)
-
-
 def meeting(kinds: set[str], parties: int) -> Callable[[str], Any]:
     """A wait that ends only when so many calls of these kinds are under way at once."""
     barrier = asyncio.Barrier(parties)
@@ -206,12 +168,6 @@ async def test_the_drafts_of_per_passage_are_written_side_by_side() -> None:
     generator = ScriptedGenerator(drafts=[GOOD, "Salt lowers the melting point."], wait=meeting({"draft"}, 2))
     final = await graph(generator, judge).ainvoke(asking(), context=Context(strategy="per-passage"))
     assert final["outcome"] == "grounded"
-
-
-def test_the_two_checks_run_side_by_side_when_called_synchronously_too() -> None:
-    judge = critic()
-    judge.wait = meeting({"support", "usefulness"}, 2)
-    assert graph(judge=judge).invoke(asking())["outcome"] == "grounded"
 
 
 async def test_every_key_that_a_node_returns_is_declared() -> None:

@@ -123,6 +123,10 @@ async def test_an_agent_lists_searches_reads_asks_and_verifies(
         told = await called(client, "ask", question=QUESTION, mode="always")
         assert (told["answer"], told["outcome"], told["stop_reason"]) == (f"{GOOD} [1]", "grounded", "accepted")
         assert told["citations"][0]["passage_id"] == found["id"]
+        progress = await progress_of(client, QUESTION)
+        assert [number for number, _ in progress] == list(range(1, len(progress) + 1))
+        ended = [message.split()[0] for _, message in progress if " finished" in message]
+        assert (ended[0], ended[-1]) == ("decide", "finish")
         async with httpx.AsyncClient(base_url=address, headers=ANN) as plain:
             kept = (await plain.get(f"/api/runs/{told['run_id']}")).json()
         assert (kept["question"], kept["state"]) == (QUESTION, "finished")
@@ -130,18 +134,9 @@ async def test_an_agent_lists_searches_reads_asks_and_verifies(
         assert (verified["label"], verified["citations"][0]["quote"], claims) == ("fully supported", AIR, [GOOD])
         uploaded = await called(client, "upload_document", name="red.txt", text=RED)
         assert (uploaded["status"], uploaded["passages"]) == ("indexed", 1)
+        with pytest.raises(MCPError, match="There is no tool add_documents"):
+            await client.call_tool("add_documents", {"paths": ["/etc"]})
         assert "is no name for an upload" in await refused(client, "upload_document", name="../red.txt", text=RED)
-
-
-@in_both_eras
-async def test_progress_tells_each_node_in_order(mode: str) -> None:
-    with listening(scripted_app()) as address:
-        async with over_http(address, mode=mode) as client:
-            told = await progress_of(client, QUESTION)
-    names = [message.split()[0] for _, message in told if " finished" in message]
-    assert names[:3] == ["decide", "retrieve", "grade_documents"]
-    assert names[-1] == "finish"
-    assert [number for number, _ in told] == list(range(1, len(told) + 1))
 
 
 @in_both_eras
@@ -373,12 +368,6 @@ async def test_sessions_are_bounded_in_number_and_time(monkeypatch: pytest.Monke
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             while (await client.post("/mcp", json=ping)).status_code != 404:  # noqa: ASYNC110 - another thread forgets it
                 await asyncio.sleep(0.02)
-
-
-async def test_an_unknown_tool_is_an_error_of_the_protocol(address: str) -> None:
-    async with over_http(address, ANN) as client:
-        with pytest.raises(MCPError, match="There is no tool add_documents"):
-            await client.call_tool("add_documents", {"paths": ["/etc"]})
 
 
 async def test_nothing_of_mcp_is_told_to_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:

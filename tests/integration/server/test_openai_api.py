@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from langchain_core.messages import AIMessageChunk, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 from pydantic import SecretStr
@@ -43,11 +43,6 @@ TAGS = '### Task:\nGenerate 1-3 broad tags.\n### Output:\nJSON format: { "tags":
 FOLLOW_UPS = '### Task:\nSuggest 3-5 follow-up questions.\n### Output:\nJSON format: { "follow_ups": ["Question 1?"] }'
 
 
-def irrelevant_models() -> Models:
-    """Models that find nothing relevant, so that the answer is an abstention."""
-    return Models(judge=critic(relevance="irrelevant"))
-
-
 @pytest.fixture
 def models() -> Models:
     return Models()
@@ -75,9 +70,17 @@ def content_of(chunks: list[Any]) -> str:
     return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
 
 
-async def test_the_official_client_lists_the_model(client: AsyncOpenAI) -> None:
-    assert [model.id async for model in client.models.list()] == ["self-rag"]
-    assert (await client.models.retrieve("self-rag")).object == "model"
+async def said(client: AsyncOpenAI, messages: list[Any], streaming: bool) -> tuple[str, str, list[Any], Any]:
+    """The text of an answer, why it ended, its annotations and its usage."""
+    given: Any = {"model": "self-rag", "messages": messages}
+    if not streaming:
+        answer: Any = await client.chat.completions.create(**given)
+        (choice,) = answer.choices
+        return choice.message.content, choice.finish_reason, choice.message.annotations or [], answer.usage
+    stream = await client.chat.completions.create(**given, stream=True, stream_options={"include_usage": True})
+    *chunks, last = [chunk async for chunk in stream]
+    annotations = [one for chunk in chunks for one in chunk.to_dict()["choices"][0]["delta"].get("annotations") or []]
+    return content_of(chunks), chunks[-1].choices[0].finish_reason, annotations, last.usage
 
 
 async def test_an_answer_has_citations_that_open_the_quote_and_its_evidence(client: AsyncOpenAI, address: str) -> None:
@@ -116,45 +119,40 @@ async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_usag
     assert not [chunk for chunk in await streamed(client) if chunk.usage or not chunk.choices]
 
 
-async def test_the_bytes_of_a_stream_end_with_done(address: str) -> None:
-    async with httpx.AsyncClient(base_url=address) as client:
-        answer = await client.post("/v1/chat/completions", json={**BODY, "stream": True})
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert answer.text.endswith("data: [DONE]\n\n")
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_langchains_client_reads_answers_both_ways(address: str, streaming: bool) -> None:
-    chat = ChatOpenAI(model="self-rag", base_url=f"{address}/v1", api_key=SecretStr("none"), max_retries=0)
-    if streaming:
-        chunks: list[AIMessageChunk] = [
-            chunk async for chunk in chat.astream([HumanMessage(QUESTION)], stream_usage=True)
-        ]
-        usage = [chunk.usage_metadata for chunk in chunks if chunk.usage_metadata]
-        text = "".join(chunk.text for chunk in chunks)
-    else:
-        message = await chat.ainvoke([HumanMessage(QUESTION)])
-        usage, text = [message.usage_metadata], message.text
-    assert text.startswith(f"{GOOD} [1]")
-    assert len(usage) == 1
-    assert usage[0]
-    assert usage[0]["total_tokens"] > 0
-
-
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_an_abstention_ends_with_stop_and_cites_nothing(streaming: bool) -> None:
-    with listening(scripted_app(irrelevant_models())) as address:
+    with listening(scripted_app(Models(judge=critic(relevance="irrelevant")))) as address:
         async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
-            if streaming:
-                chunks = await streamed(client)
-                content, last = content_of(chunks), chunks[-1].choices[0]
-                cited = [chunk for chunk in chunks if "annotations" in chunk.to_dict()["choices"][0]["delta"]]  # type: ignore[index]
-            else:
-                answer = await client.chat.completions.create(model="self-rag", messages=ASKED)
-                content, last = str(answer.choices[0].message.content), answer.choices[0]
-                cited = answer.choices[0].message.annotations or []
+            content, reason, cited, _ = await said(client, ASKED, streaming)
     assert content == f"The documents do not answer “{QUESTION}”: nothing found in them answers it."
-    assert (last.finish_reason, cited) == ("stop", [])
+    assert (reason, cited) == ("stop", [])
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [(TITLE, {"title": QUESTION}), (TAGS, {"tags": []}), (FOLLOW_UPS, {"follow_ups": []}), ("### Task:\nSay it.", {})],
+)
+async def test_prompts_for_titles_and_the_like_run_nothing(
+    models: Models, client: AsyncOpenAI, prompt: str, told: dict[str, Any], streaming: bool
+) -> None:
+    content, _, _, usage = await said(client, [{"role": "user", "content": prompt}], streaming)
+    assert json.loads(content) == told
+    assert (models.calls, models.searches, usage.total_tokens) == ([], [], 0)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_messages_before_the_question_are_its_conversation(
+    models: Models, client: AsyncOpenAI, streaming: bool
+) -> None:
+    follow_up = "And at night?"
+    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": follow_up}]
+    content, _, _, _ = await said(client, messages, streaming)
+    assert content.startswith(f"{GOOD} [1]")
+    assert models.searches == [follow_up, f"{QUESTION} {follow_up}"]
+    asked = models.judge.inputs
+    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {follow_up}"}
+    assert "Zebras" not in str(asked)
 
 
 @pytest.mark.filterwarnings(
@@ -175,52 +173,6 @@ async def test_a_model_that_fails_in_mid_answer_is_an_error_in_openais_shape() -
         async with httpx.AsyncClient(base_url=address) as raw:
             text = (await raw.post("/v1/chat/completions", json={**BODY, "stream": True})).text
     assert text.split("\n\n")[-2].startswith('event: error\ndata: {"error": {"message": "The model is gone.')
-
-
-@pytest.mark.parametrize(
-    ("prompt", "told"),
-    [
-        (TITLE, {"title": QUESTION}),
-        (TAGS, {"tags": []}),
-        (FOLLOW_UPS, {"follow_ups": []}),
-        ("### Task:\nSay something.", {}),
-    ],
-)
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_prompts_for_titles_and_the_like_run_nothing(
-    models: Models, client: AsyncOpenAI, prompt: str, told: dict[str, Any], streaming: bool
-) -> None:
-    asked: list[Any] = [{"role": "user", "content": prompt}]
-    if streaming:
-        stream = await client.chat.completions.create(
-            model="self-rag", messages=asked, stream=True, stream_options={"include_usage": True}
-        )
-        chunks = [chunk async for chunk in stream]
-        content, usage = content_of(chunks), chunks[-1].usage
-    else:
-        answer = await client.chat.completions.create(model="self-rag", messages=asked)
-        content, usage = str(answer.choices[0].message.content), answer.usage
-    assert json.loads(content) == told
-    assert (models.calls, models.searches, usage and usage.total_tokens) == ([], [], 0)
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_messages_before_the_question_are_its_conversation(
-    models: Models, client: AsyncOpenAI, streaming: bool
-) -> None:
-    follow_up = "And at night?"
-    messages: list[Any] = [*ASKED, {"role": "assistant", "content": "Zebras."}, {"role": "user", "content": follow_up}]
-    answer: Any = await client.chat.completions.create(model="self-rag", messages=messages, stream=streaming)
-    if streaming:
-        content = content_of([chunk async for chunk in answer])
-    else:
-        content = answer.choices[0].message.content
-        assert f"contextualize: taken as “{QUESTION} {follow_up}”" in answer.choices[0].message.reasoning_content
-    assert content.startswith(f"{GOOD} [1]")
-    assert models.searches == [follow_up, f"{QUESTION} {follow_up}"]
-    asked = models.judge.inputs
-    assert {inputs["question"] for inputs in asked} == {f"{QUESTION} {follow_up}"}
-    assert "Zebras" not in str(asked)
 
 
 @pytest.mark.parametrize(
@@ -270,31 +222,22 @@ async def test_another_model_is_not_found(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="There is no model gpt-4o: name self-rag") as refused:
         await client.chat.completions.create(model="gpt-4o", messages=ASKED)
     assert refused.value.code == "model_not_found"
+    assert [model.id async for model in client.models.list()] == ["self-rag"]
+    assert (await client.models.retrieve("self-rag")).object == "model"
 
 
 async def test_unknown_parameters_are_ignored_and_known_ones_reach_the_graph(models: Models) -> None:
-    app = scripted_app(models)
-    with client_of(app) as client:
-        more = {
-            "seed": 1,
-            "tools": [],
-            "user": "me",
-            "temperature": 0.5,
-            "max_tokens": 64,
-            "self_rag": {"mode": "always"},
-        }
-        answer = await client.post("/v1/chat/completions", json={**BODY, **more})
+    """The list of sources is left out where the server says so."""
+    with client_of(scripted_app(models, lists_sources=False)) as client:
+        unknown = {"seed": 1, "tools": [], "user": "me"}
+        known = {"temperature": 0.5, "max_tokens": 64, "self_rag": {"mode": "always"}}
+        answer = await client.post("/v1/chat/completions", json={**BODY, **unknown, **known})
     assert answer.status_code == 200
+    message = answer.json()["choices"][0]["message"]
+    cited = message["annotations"][0]["url_citation"]
+    assert (message["content"], cited["start_index"], cited["end_index"]) == (GOOD, 0, len(GOOD))
     assert (64, 0.5) in models.bounds
     assert "retrieve" not in models.calls, "with mode always nobody asks whether to search"
-
-
-async def test_the_list_of_sources_can_be_left_out() -> None:
-    with client_of(scripted_app(lists_sources=False)) as client:
-        message = (await client.post("/v1/chat/completions", json=BODY)).json()["choices"][0]["message"]
-    assert message["content"] == GOOD
-    cited = message["annotations"][0]["url_citation"]
-    assert (cited["start_index"], cited["end_index"]) == (0, len(GOOD))
 
 
 async def test_a_silent_stream_is_kept_alive_by_comments(monkeypatch: pytest.MonkeyPatch) -> None:

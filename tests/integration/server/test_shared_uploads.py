@@ -320,22 +320,15 @@ async def test_an_upload_is_kept_for_later_when_the_database_goes_away(
     assert (await listed(on_b))["red.txt"]["status"] == "indexing"
 
 
-async def test_the_first_document_of_a_library_may_be_an_upload(start: Start) -> None:
-    app = start("c")
-    with client_of(app, headers=ANN) as client:
-        assert (await put(client, "red.txt", RED))["passages"] == 1
-        assert await found(client) == {"red.txt": RED}
-    made = library_of(app).store.made()
-    assert (made.embedding, made.splitter) == ("bow", asdict(SplitSettings()))
-    assert library_of(app).verify().problems == []
-
-
 async def test_the_first_documents_of_a_library_may_be_sent_to_several_servers_at_once(start: Start) -> None:
     apps = [start("c"), start("d")]
     with client_of(apps[0], headers=ANN) as one, client_of(apps[1], headers=ANN) as other:
         clients = [one, other] * 3
         await asyncio.gather(*(put(client, f"{number}.txt", RED * number) for number, client in enumerate(clients, 1)))
         assert [entry["status"] for entry in (await listed(one)).values()] == ["indexed"] * 6
+    made = library_of(apps[0]).store.made()
+    assert (made.embedding, made.splitter) == ("bow", asdict(SplitSettings()))
+    assert library_of(apps[0]).verify().problems == []
 
 
 async def test_damage_of_an_upload_is_mended_from_its_bytes(

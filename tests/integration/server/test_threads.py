@@ -27,7 +27,6 @@ from tests.integration.server.scripted_server import (
     BOB,
     Models,
     client_of,
-    ended,
     events_of,
     listening,
     scripted_app,
@@ -114,44 +113,34 @@ async def test_a_correction_replaces_the_last_question_alone(tmp_path: Path) -> 
 
 async def test_a_second_question_waits_for_the_first_to_end(tmp_path: Path) -> None:
     models = Models(gate=asyncio.Event())
-    with app_in(tmp_path, models) as app, client_of(app) as client:
-        thread = await begun(client)
+    with app_in(tmp_path, models, at_once=1, queue=1) as app, client_of(app) as client:
+        thread, other = await begun(client), await begun(client)
         run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
+        await until(lambda: models.calls)
         busy = await client.post(f"/api/threads/{thread}/runs", json={"question": FOLLOW_UP})
         assert (busy.status_code, busy.json()["error"]["message"]) == (
             409,
             "A question of this thread is being answered: wait for its end, or end it.",
         )
-        assert (await turns_of(client, thread))[0]["state"] in ("queued", "running")
+        waiting = (await client.post(f"/api/threads/{other}/runs", json={"question": QUESTION})).json()["id"]
+        full = await client.post(f"/api/threads/{await begun(client)}/runs", json={"question": QUESTION})
+        assert full.status_code == 429
+        assert [one["turns"] for one in (await client.get("/api/threads")).json()["threads"]] == [0, 1, 1]
         assert (await client.get(f"/api/runs/{run}")).json()["thread"] == thread
+        assert [(await client.get(f"/api/runs/{one}")).json()["state"] for one in (run, waiting)] == [
+            "running",
+            "queued",
+        ]
+        await client.delete(f"/api/runs/{waiting}")
+        assert [one["state"] for one in await turns_of(client, other)] == ["cancelled"]
+        await client.post(f"/api/threads/{other}/runs", json={"question": QUESTION})
+        assert (await client.delete(f"/api/threads/{other}")).status_code == 204, "which ends its question"
         assert (await client.delete(f"/api/runs/{run}")).json()["state"] == "cancelled"
         assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
+        assert (app.state.service.runs.count("running"), app.state.service.runs.count("queued")) == (0, 0)
         assert models.gate
         models.gate.set()
         await asked(client, app, thread, FOLLOW_UP)
-
-
-async def test_a_question_that_is_ended_while_it_waits_is_cancelled(tmp_path: Path) -> None:
-    models = Models(gate=asyncio.Event())
-    with app_in(tmp_path, models, at_once=1) as app, client_of(app) as client:
-        await client.post("/api/runs", json={"question": QUESTION})
-        thread = await begun(client)
-        run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
-        assert (await client.get(f"/api/runs/{run}")).json()["state"] == "queued"
-        await client.delete(f"/api/runs/{run}")
-        assert [one["state"] for one in await turns_of(client, thread)] == ["cancelled"]
-        assert (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).status_code == 202
-        await ended(app)
-
-
-async def test_a_full_queue_begins_no_turn(tmp_path: Path) -> None:
-    models = Models(gate=asyncio.Event())
-    with app_in(tmp_path, models, at_once=1, queue=0) as app, client_of(app) as client:
-        await client.post("/api/runs", json={"question": QUESTION})
-        thread = await begun(client)
-        full = await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})
-        assert (full.status_code, await turns_of(client, thread)) == (429, [])
-        await ended(app)
 
 
 async def test_a_disk_that_is_full_begins_no_turn_and_is_told(tmp_path: Path) -> None:
@@ -163,17 +152,6 @@ async def test_a_disk_that_is_full_begins_no_turn_and_is_told(tmp_path: Path) ->
         assert (full.status_code, "make room on its disk" in full.text, models.calls) == (507, True, [])
         assert await turns_of(client, thread) == []
     threads.close()
-
-
-async def test_deleting_a_thread_ends_its_question(tmp_path: Path) -> None:
-    models = Models(gate=asyncio.Event())
-    with app_in(tmp_path, models) as app, client_of(app) as client:
-        thread = await begun(client)
-        run = (await client.post(f"/api/threads/{thread}/runs", json={"question": QUESTION})).json()["id"]
-        await until(lambda: models.calls)
-        assert (await client.delete(f"/api/threads/{thread}")).status_code == 204
-        assert (await client.get(f"/api/runs/{run}")).status_code == 404
-        assert app.state.service.runs.count("running") == 0
 
 
 @pytest.mark.parametrize(
