@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from core.errors import ModelError
 from core.types import Stop
 from evaluation.records import Example, Record
@@ -73,16 +71,6 @@ async def test_an_answer_with_all_that_led_to_it() -> None:
     assert said["decisions"][1]["retrieved"] == 2
 
 
-async def test_seen_is_what_the_first_search_found_though_a_later_one_answered() -> None:
-    search = ScriptedRetriever({QUESTION: [SALT], "why blue": [AIR]})
-    said = await ask(ScriptedGenerator(drafts=[GOOD], queries=["why blue"]), search=search)
-    assert said["queries"] == [QUESTION, "why blue"]
-    assert [(seen["text"], seen["relevant"]) for seen in said["seen"]] == [(SALT, False)]
-    searches = [step for step in said["decisions"] if step["node"] == "retrieve"]
-    assert [step.get("passages") for step in searches] == [None, [AIR]]
-    assert said["answer"] == GOOD
-
-
 async def test_read_is_what_was_relevant_of_the_search_that_was_drafted_from() -> None:
     search = ScriptedRetriever({QUESTION: [SALT, document(AIR, similarity=0.8)]})
     said = await ask(ScriptedGenerator(drafts=[GOOD]), search=search)
@@ -137,22 +125,6 @@ async def test_a_verdict_that_was_not_given_has_no_score() -> None:
 async def test_a_forced_route_has_no_score() -> None:
     said = await ask(ScriptedGenerator(drafts=[GOOD]), mode="always")
     assert (said["route"], said["route_score"]) == ("retrieve", None)
-
-
-async def test_a_limit_before_the_grades_leaves_passages_ungraded() -> None:
-    said = await ask(ScriptedGenerator(), limits=Limits(model_calls=2, rewrites=0))
-    assert (said["outcome"], said["error"]) == ("stopped", None)
-    assert [seen["text"] for seen in said["seen"]] == [AIR, SALT]
-
-
-@pytest.mark.parametrize("drafts", [[], [GOOD]])
-async def test_a_model_that_fails_is_an_error(drafts: list[str]) -> None:
-    writer = ScriptedGenerator(drafts=[*drafts, ModelError("Gone.")], mended=[ModelError("Gone.")])
-    judge = critic(
-        support=verdict("partially supported", {"fully supported": 0.0, "partially supported": 1.0, "no support": 0.0})
-    )
-    said = await ask(writer, judge)
-    assert (said["error"], said["stop_reason"]) == ("Gone.", "model_failed")
 
 
 def test_a_model_that_fails_beside_a_limit_is_an_error_too() -> None:
