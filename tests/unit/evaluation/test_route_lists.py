@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluation.records import Example, Record
-from evaluation.reporting.routes import path_line, route_lists
+from evaluation.reporting.routes import path_line, route_lists, routed
 from tests.unit.evaluation.sample_records import example, record
 
 DECIDE = {"node": "decide", "route": "retrieve", "verdict": {"label": "retrieve"}}
@@ -56,6 +56,12 @@ def asked() -> tuple[list[Example], list[Record]]:
     examples = [example("a", route="retrieve"), example("b", "</script><b>?", route="direct"), example("c")]
     records = [record(one.id, "self-rag", decisions=[DECIDE]) for one in examples]
     return examples, [*records, *(record(one.id, "plain", decisions=[{"node": "generate"}]) for one in examples)]
+
+
+def test_systems_that_decide_and_questions_with_a_route_are_listed() -> None:
+    found = routed(*asked())
+    assert list(found) == ["self-rag"]
+    assert [(line.question, line.mark) for line in found["self-rag"]] == [("Question a?", "✓"), ("</script><b>?", "✗")]
 
 
 def test_the_page_lists_them_escaped() -> None:

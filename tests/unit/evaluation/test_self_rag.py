@@ -71,6 +71,16 @@ async def test_an_answer_with_all_that_led_to_it() -> None:
     assert said["decisions"][1]["retrieved"] == 2
 
 
+async def test_seen_is_what_the_first_search_found_though_a_later_one_answered() -> None:
+    search = ScriptedRetriever({QUESTION: [SALT], "why blue": [AIR]})
+    said = await ask(ScriptedGenerator(drafts=[GOOD], queries=["why blue"]), search=search)
+    assert said["queries"] == [QUESTION, "why blue"]
+    assert [(seen["text"], seen["relevant"]) for seen in said["seen"]] == [(SALT, False)]
+    searches = [step for step in said["decisions"] if step["node"] == "retrieve"]
+    assert [step.get("passages") for step in searches] == [None, [AIR]]
+    assert said["answer"] == GOOD
+
+
 async def test_read_is_what_was_relevant_of_the_search_that_was_drafted_from() -> None:
     search = ScriptedRetriever({QUESTION: [SALT, document(AIR, similarity=0.8)]})
     said = await ask(ScriptedGenerator(drafts=[GOOD]), search=search)
