@@ -15,7 +15,7 @@ from app.compose import context_of
 from app.settings import Settings
 from core.errors import ModelError, RequestError
 from retrieval.filters import Filter
-from run.context import Context, Weights
+from run.context import Weights
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,6 @@ def test_a_command_is_a_first_word_that_is_exactly_its_name(command: str) -> Non
     assert parse([command]).command == command
 
 
-def test_the_options_of_ask() -> None:
-    words = "why --docs a --docs b --mode always --strategy per-passage --k 7 --fallback direct --explain --json"
-    options = parse([*words.split(), "--quiet", "--debug"])
-    assert options.docs == [Path("a"), Path("b")]
-    assert (options.mode, options.strategy, options.k, options.fallback) == ("always", "per-passage", 7, "direct")
-    assert options.explain
-    assert options.json
-    assert options.quiet
-    assert options.debug
-
-
 def test_the_papers_controls() -> None:
     words = "why --retrieve-threshold 0.3 --relevance-threshold 0 --weights 2,1,0.25 --constraints hard"
     words += " --scoring support-first --caution 0"
@@ -73,11 +62,6 @@ def test_what_to_search_in() -> None:
     assert context_of(Settings(), within=within).filter == within
 
 
-def test_without_a_filter_there_is_none() -> None:
-    assert filter_of(parse(["why"])) is None
-    assert context_of(Settings()).filter is Context().filter is None
-
-
 @pytest.mark.parametrize(
     ("word", "pattern"),
     [("./a.pdf", "a.pdf"), ("docs/../a.pdf", "a.pdf"), ("/x/docs/", "/x/docs"), ("*.pdf", "*.pdf"), (".", "{here}")],
@@ -86,20 +70,9 @@ def test_a_pattern_as_a_shell_completes_it(word: str, pattern: str) -> None:
     assert parse(["why", "--source", word]).source == [pattern.format(here=Path.cwd())]
 
 
-def test_a_pattern_beside_the_working_folder() -> None:
-    assert parse(["why", "--source", "../a.pdf"]).source == [str(Path.cwd().parent / "a.pdf")]
-
-
 def test_days_in_the_wrong_order_are_named() -> None:
     with pytest.raises(RequestError, match=r"^--since 2024-01-01 is after --until 2023-12-31: swap them, or leave one"):
         filter_of(parse("why --since 2024 --until 2023".split()))
-
-
-def test_the_options_of_index() -> None:
-    options = parse("index a b --list --verify --remove c --remove d".split())
-    assert (options.paths, options.remove) == ([Path("a"), Path("b")], [Path("c"), Path("d")])
-    assert options.list
-    assert options.verify
 
 
 def test_an_option_that_is_not_given_leaves_the_setting() -> None:
@@ -186,20 +159,6 @@ def test_a_question_that_nobody_can_see_is_a_wrong_request(
     monkeypatch.setattr("app.commands.ask.answer", lambda *_: pytest.fail("it was asked"))
     assert main([question]) == 2
     assert capsys.readouterr() == ("", "error: The question is empty: ask something.\n")
-
-
-@pytest.mark.parametrize(
-    ("error", "code"), [(RequestError("No."), 2), (ModelError("Gone."), 3), (LookupError("odd"), 1)]
-)
-def test_debug_shows_the_traceback_and_keeps_the_exit_code(
-    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(options: object) -> int:
-        raise error
-
-    monkeypatch.setattr(cli, "_command", lambda name: fail)
-    assert main(["why", "--debug"]) == code
-    assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

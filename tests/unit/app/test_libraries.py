@@ -149,12 +149,6 @@ def test_what_the_person_excludes_no_question_finds_and_others_do_not_see(
             assert names_in(shared) == (["a.txt"] if pattern else ["a-draft.txt", "a.txt"])
 
 
-def test_others_share_the_sample_while_the_persons_library_is_empty(settings: Settings, tmp_path: Path) -> None:
-    for _ in range(2):
-        with open_shared(settings, Screen(), tmp_path / "uploads") as shared:
-            assert names_in(shared) == ["sample.txt"]
-
-
 def asking(settings: Settings, within: Filter, *docs: Path) -> None:
     with library_to_ask(docs, settings, Screen(), within):
         pass
@@ -168,21 +162,6 @@ def test_a_filter_that_fits_no_passage_is_refused(settings: Settings, docs: Path
     for named in ((), (other,)):
         with pytest.raises(RequestError, match=r"No passage of the library fits --source none\.pdf: "):
             asking(settings, Filter(sources=("none.pdf",)), *named)
-
-
-def test_a_filter_holds_for_the_sample_too(settings: Settings) -> None:
-    asking(settings, Filter(sources=("sample.txt",)))
-    with pytest.raises(RequestError, match="--page 7"):
-        asking(settings, Filter(pages=(7, 7)))
-
-
-def test_libraries_are_where_the_store_says(settings: Settings, tmp_path: Path) -> None:
-    elsewhere = settings.model_copy(update={"selfrag_store": f"sqlite://{tmp_path}/elsewhere"})
-    open_own(elsewhere, Screen()).close()
-    assert (tmp_path / "elsewhere" / "library").is_dir()
-    assert not settings.libraries_folder.exists()
-    open_own(settings, Screen()).close()
-    assert (settings.libraries_folder / "library").is_dir()
 
 
 @pytest.mark.parametrize(
@@ -281,22 +260,6 @@ def test_a_question_does_not_wait_for_a_writer(
     )
 
 
-def test_a_question_of_documents_named_does_not_wait_for_a_writer(
-    settings: Settings,
-    asked: Asked,
-    docs: Path,
-    writer: Callable[[Path], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert asked(docs) == ["a.txt"]
-    writer(folder_for(settings.libraries_folder, [docs]))
-    (docs / "new.txt").write_text("Delta is a letter.")
-    monkeypatch.setattr(database.time, "sleep", refuse_to_wait)
-    assert asked(docs) == ["a.txt"]
-    assert "is indexing: the answer is from what the library holds so far" in capsys.readouterr().err
-
-
 def test_an_evaluation_does_not_ask_what_another_process_is_filling(
     settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,14 +269,6 @@ def test_an_evaluation_does_not_ask_what_another_process_is_filling(
     monkeypatch.setattr(database, "WAIT", 0.2)
     with pytest.raises(IndexBusy, match="is writing"):
         library_to_ask([docs], settings, Screen(), complete=True)
-
-
-def test_a_library_that_is_in_step_is_asked_without_a_word_while_another_writes(
-    settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    writer(settings.libraries_folder / "library")
-    assert asked() == ["a.txt"]
-    assert capsys.readouterr().err == ""
 
 
 def test_a_library_that_holds_nothing_yet_is_waited_for_a_moment(

@@ -1,11 +1,8 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from langchain_core.documents import Document
-from langchain_core.vectorstores import VectorStore
 
 from app.compose import (
     EMBEDDED_LIMITS,
@@ -15,13 +12,10 @@ from app.compose import (
     embeddings_of,
     limits_of,
     services_of,
-    services_without_models,
 )
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from core.errors import ModelError, RequestError
-from retrieval.filters import Filter
 from run.context import Limits, Weights
-from run.execution import PrefetchingRetriever
 from tests.scripted import ScriptedRetriever
 
 
@@ -41,12 +35,6 @@ def test_the_chat_model(environment: dict[str, str], model: str, monkeypatch: py
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert load_settings().chat_model == model
-
-
-def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SELFRAG_K", "0")
-    with pytest.raises(RequestError, match=r"SELFRAG_K is wrong: .* see \.env\.example"):
-        load_settings()
 
 
 @pytest.mark.parametrize(
@@ -96,30 +84,6 @@ def test_a_key_is_not_shown() -> None:
     assert "sk-secret" not in repr(settings) + str(settings)
 
 
-class Shelf(VectorStore):
-    """A store that keeps what it is asked with."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-
-    @classmethod
-    def from_texts(cls, *given: Any, **named: Any) -> "Shelf":
-        raise NotImplementedError
-
-    def similarity_search(self, query: str, k: int = 4, **more: Any) -> list[Document]:
-        self.asked.append({"query": query, "k": k, **more})
-        return []
-
-
-async def test_the_store_is_asked_with_the_runs_own_k_and_filter() -> None:
-    shelf, within = Shelf(), Filter(sources=("*.pdf",))
-    settings = Settings(openai_api_key="x", openai_base_url="http://127.0.0.1:9/v1")
-    search = PrefetchingRetriever(services_of(settings, shelf.as_retriever()).retriever)
-    await search.ainvoke("why", k=7, filter=within)
-    await search.ainvoke("why", k=2)
-    assert shelf.asked == [{"query": "why", "k": 7, "filter": within}, {"query": "why", "k": 2}]
-
-
 def test_limits_named_replace_the_models_own() -> None:
     assert limits_of(Settings(selfrag_chat_model="big")) == Limits()
     assert limits_of(Settings()) == EMBEDDED_LIMITS
@@ -136,32 +100,12 @@ def test_thresholds_named_replace_the_calibrated_ones() -> None:
     assert services_of(named, ScriptedRetriever()).thresholds.relevant == 0.0
 
 
-@pytest.mark.parametrize(("named", "follow_ups"), [({}, "search"), ({"selfrag_follow_ups": "rewrite"}, "rewrite")])
-def test_follow_ups_are_searched_for_unless_a_setting_lets_the_model_write_them(
-    named: dict[str, Any], follow_ups: str
-) -> None:
-    for settings in (Settings(**named), Settings(selfrag_chat_model="big", **named)):
-        made = services_without_models(settings, ScriptedRetriever())
-        assert made.follow_ups == made.completed(context_of(settings)).follow_ups == follow_ups
-
-
 def test_one_model_is_one_chat_and_another_critic_another() -> None:
     settings = Settings(openai_api_key="x", openai_base_url="http://127.0.0.1:9/v1")
     made = services_of(settings, ScriptedRetriever())
     assert made.generator.chat is made.critic.chat  # type: ignore[attr-defined]
     other = services_of(settings.model_copy(update={"selfrag_critic_model": "judge"}), ScriptedRetriever())
     assert other.critic.chat.name.startswith("judge at")  # type: ignore[attr-defined]
-
-
-def test_the_context_is_as_the_settings_say() -> None:
-    context = context_of(Settings(selfrag_mode="always", selfrag_k=9), explain=True)
-    assert (context.mode, context.k, context.explain, context.limits, context.thresholds) == (
-        "always",
-        9,
-        True,
-        None,
-        None,
-    )
 
 
 def test_weights_and_constraints_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

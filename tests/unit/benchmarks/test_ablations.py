@@ -77,13 +77,6 @@ async def test_what_was_asked_once_is_not_asked_again_and_costs_the_same(replies
         assert after["cost"][key] == before["cost"][key]  # type: ignore[literal-required]
 
 
-async def test_an_ablation_asks_only_what_it_changes(replies: Replies) -> None:
-    await ask("self-rag", Model(ADDED), replies)
-    without = Model(ADDED)
-    record = await ask("no-rules", without, replies)
-    assert 0 < len(without.asked) < record["cost"]["model_calls"]
-
-
 @pytest.mark.parametrize(
     ("ablation", "draft", "outcome", "otherwise"),
     [
@@ -100,44 +93,6 @@ async def test_without_a_rule_what_it_vetoed_is_the_critics_to_judge(
     assert (await ask("self-rag", Model(draft), replies))["outcome"] == otherwise
     assert (await ask(ablation, Model(draft), replies))["outcome"] == outcome
     assert (await ask("self-rag", Model(draft), replies))["outcome"] == otherwise  # the change has ended
-
-
-async def test_the_usefulness_check_is_left_out(replies: Replies) -> None:
-    assert (await ask("self-rag", Model(), replies))["usefulness"] is not None
-    assert (await ask("ratings-direct", Model(), replies))["usefulness"] is None
-
-
-@pytest.mark.parametrize(("ablation", "queries"), [("self-rag", 3), ("rewrites-1", 2), ("rewrites-0", 1)])
-async def test_the_loops_are_as_long_as_the_ablation_says(replies: Replies, ablation: str, queries: int) -> None:
-    record = await ask(ablation, Model(relevant=False), replies)
-    assert len(record["queries"]) == queries
-
-
-async def test_a_prompt_is_read_again_before_a_call_that_continues_it(tmp_path: Path) -> None:
-    long = HumanMessage("A long passage. " * 100)
-    replies = Replies(tmp_path / "replies.sqlite")
-
-    def recorded(model: Model) -> RecordedChat:
-        return RecordedChat(Chat(lambda: model.model, "scripted", retries=0), replies, Clock())
-
-    first, second = Model(), Model()
-    await recorded(first).ask([long, HumanMessage("One?")], unlimited(), max_tokens=5)
-    chat = recorded(second)
-    await chat.ask([long, HumanMessage("One?")], unlimited(), max_tokens=5)
-    assert second.asked == []
-    await chat.ask([long, HumanMessage("Two?")], unlimited(), max_tokens=5)
-    assert [messages[-1].text for messages in second.asked] == ["One?", "Two?"]
-    await chat.ask([long, HumanMessage("Three?")], unlimited(), max_tokens=5)
-    assert [messages[-1].text for messages in second.asked] == ["One?", "Two?", "Three?"]
-
-
-async def test_a_reply_is_kept_by_what_is_sent(replies: Replies) -> None:
-    model = Model()
-    for prepare in (list, list, lambda messages: [HumanMessage("An example."), messages[-1]]):
-        chat = Chat(lambda: model.model, "scripted", retries=0)
-        chat.prepare = prepare
-        await RecordedChat(chat, replies, Clock()).ask([HumanMessage("One?")], unlimited(), max_tokens=5)
-    assert [len(messages) for messages in model.asked] == [1, 2]
 
 
 async def test_a_verdict_is_asked_again_of_an_adapter_that_was_trained_anew(

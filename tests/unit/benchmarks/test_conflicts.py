@@ -82,21 +82,6 @@ def test_the_halves_share_no_question_and_a_larger_draw_begins_with_the_smaller(
     assert [one.name for one in chosen(halves[0], 3, 0)] == tuning[:3]
 
 
-def test_the_paragraphs_of_an_article_agree_and_its_halves_ask_of_their_own(tmp_path: Path) -> None:
-    def paragraph(text: str) -> dict[str, Any]:
-        answers = {"id": text, "question": f"Which {text}?", "answers": [{"text": text, "answer_start": 0}]}
-        return {"context": text, "qas": [answers, {"id": f"no {text}", "question": "Why?", "is_impossible": True}]}
-
-    article = {"data": [{"title": "x", "paragraphs": [paragraph(f"word{number}") for number in range(4)]}]}
-    path = tmp_path / "article.json"
-    path.write_text(json.dumps(article), encoding="utf-8")
-    tuning, reporting = (read("squad", path, half) for half in ("tuning", "reporting"))
-    assert [one.question for one in tuning + reporting] == [f"Which word{number}?" for number in range(4)]
-    assert len(tuning) == 2
-    assert len(tuning[0].documents) == 4
-    assert not disagree(tuning[0], [f"/docs/{name}" for name in tuning[0].documents])
-
-
 def poisoned(folder: Path, correct: str, wrong: str) -> Path:
     entry = {
         "id": "t1",
@@ -108,12 +93,6 @@ def poisoned(folder: Path, correct: str, wrong: str) -> Path:
     path = folder / "nq.json"
     path.write_text(json.dumps({"t1": entry}), encoding="utf-8")
     return path
-
-
-def test_an_attack_is_labelled_with_what_its_documents_say(tmp_path: Path) -> None:
-    (case,) = attacked(poisoned(tmp_path, "Little Boy", "Big Man"))
-    assert case.labels == {"clean.txt": "Little Boy", "poisoned-1.txt": "Big Man"}
-    assert "Little Boy" in case.documents["clean.txt"]
 
 
 @pytest.mark.parametrize(("correct", "wrong"), [("yes", "no"), ("New York", "York"), ("4", "4 May")])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.settings import Settings
-from benchmarks.follow_ups import follow_ups, leaning, measured, ndcg, recall, rewrites_in, searched, turns_of
+from benchmarks.follow_ups import follow_ups, leaning, measured, ndcg, recall, searched
 from benchmarks.index.texts import put_texts
 from nodes.retrieve import JOINED_WEIGHT, as_passage, fused
 from retrieval.index.store import PassageStore
@@ -47,18 +46,6 @@ def test_those_follow_ups_are_asked_whose_passages_are_all_there_in_halves_by_co
     assert tuning.rewrite == "Why is the sky black at night?"
     assert [(turn["question"], turn["answer"]) for turn in tuning.conversation] == [(SKY, "Air.")]
     assert [one.question for one in follow_ups(DATA, "reporting", {})] == ["Who wrote Hamlet?"]
-
-
-def test_a_conversation_that_the_agent_begins_is_understood() -> None:
-    turns, question = turns_of([{"speaker": "agent", "text": "Hi!"}, {"speaker": "user", "text": SKY}])
-    assert (turns, question) == ([], SKY)
-
-
-def test_rewritings_are_read_by_turn(tmp_path: Path) -> None:
-    (tmp_path / "govt").mkdir()
-    row = {"_id": "a<::>2", "text": f"|user|: {SKY}"}
-    (tmp_path / "govt" / "govt_rewrite.jsonl").write_text(json.dumps(row) + "\n")
-    assert rewrites_in(tmp_path) == {"a<::>2": SKY}
 
 
 @pytest.mark.parametrize(

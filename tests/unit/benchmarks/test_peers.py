@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from benchmarks.peers import peers, prompts
-from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, support_of, utility_of
+from benchmarks.peers.ways import FLAG, GENERATIONS, READ_CHARACTERS, TRANSFORMATIONS, utility_of
 from evaluation.records import Example, Record
 from grounding.refusals import declines
 from models.chat import Chat
@@ -151,20 +151,6 @@ async def test_sequential_bounds_its_drafts_over_all_searches_and_goes_on_with_t
     assert [one["text"] for one in record["seen"]] == [SEA], "the first search's"
 
 
-async def test_sequential_keeps_an_earlier_answer_when_later_searches_find_nothing() -> None:
-    model = Model(
-        GRADE_PASSAGE=[YES, YES, NO, NO, NO, NO],
-        PLAIN="Air.",
-        GRADE_GROUNDING=YES,
-        GRADE_ANSWER=NO,
-        TRANSFORM_QUERY=["Second?", "Third?"],
-    )
-    record = await ask("sequential", model)
-    assert record["answer"] == "Air."
-    assert record["queries"] == ["Why is the sky blue?", "Second?", "Third?"]
-    assert [one["relevance"] for one in record["seen"]] == [1.0, 1.0], "the first search's grades are recorded"
-
-
 @pytest.mark.parametrize("garbage", ["yes", "", "{", "[1]", '{"binary_score": 1}', '{"score": "yes"}', "null"])
 async def test_a_grade_that_cannot_be_parsed_is_a_no(garbage: str) -> None:
     record = await ask("sequential", Model(GRADE_PASSAGE=garbage, TRANSFORM_QUERY="Again?"))
@@ -188,25 +174,6 @@ async def test_best_of_keeps_the_answer_with_the_best_support_and_utility() -> N
     assert (record["route"], record["route_score"]) == ("retrieve", 1.0)
 
 
-async def test_best_of_lets_utility_decide_between_equal_support() -> None:
-    model = Model(
-        NEEDS_SEARCH="yes",
-        RATE_RELEVANCE="relevant",
-        PLAIN=about_sky("Air.", "Salt."),
-        RATE_SUPPORT="none",
-        RATE_UTILITY=lambda turn: "1" if "<answer>\nAir" in turn else "2",
-    )
-    record = await ask("best-of", model)
-    assert record["answer"] == "Salt."
-
-
-async def test_best_of_answers_without_documents_when_nothing_is_relevant() -> None:
-    model = Model(NEEDS_SEARCH="yes", RATE_RELEVANCE="Irrelevant.", DIRECT_GENERATE="Because of the air.")
-    record = await ask("best-of", model)
-    assert (record["outcome"], record["answer"], record["confidence"]) == ("answered", "Because of the air.", 0.0)
-    assert (record["route"], record["said"]) == ("retrieve", [])
-
-
 @pytest.mark.parametrize("name", ["best-of", "filter-flag"])
 async def test_a_question_that_needs_no_search_is_answered_directly(name: str) -> None:
     retriever = ScriptedRetriever()
@@ -218,14 +185,6 @@ async def test_a_question_that_needs_no_search_is_answered_directly(name: str) -
         1.0,
     )
     assert (retriever.queries, record["seen"]) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("said", "rating"),
-    [("fully", 1.0), ("fully supported", 1.0), ("partially supported", 0.5), ("none", 0.0), ("what?", 0.0)],
-)
-def test_support_is_read_from_words(said: str, rating: float) -> None:
-    assert support_of(said) == rating
 
 
 @pytest.mark.parametrize(("said", "rating"), [("5", 5), ("4/5", 4), ("rating: 2", 2), ("9", 3), ("good", 3)])
@@ -251,11 +210,6 @@ async def test_filter_flag_gives_an_unsupported_answer_with_a_flag() -> None:
     assert (record["outcome"], record["stop_reason"], record["confidence"]) == ("answered", "flagged", 0.5)
     assert record["said"] == [{"text": "Air.", "label": "no support", "score": 0.0, "quote": None}]
     assert SEA not in model.turns("PLAIN")[0]
-
-
-async def test_filter_flag_says_nothing_when_nothing_is_kept() -> None:
-    record = await ask("filter-flag", Model(NEEDS_SEARCH="yes", FILTER_PASSAGE="perhaps"))
-    assert (record["outcome"], record["stop_reason"], record["answer"]) == ("abstained", "nothing_relevant", "")
 
 
 @pytest.mark.parametrize("name", ["sequential", "best-of", "filter-flag"])

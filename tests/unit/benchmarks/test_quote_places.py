@@ -1,13 +1,12 @@
 """The other engine reads what is marked, wherever a page is turned and cropped."""
 
-import random
 from pathlib import Path
 
 import pytest
 
-from benchmarks.quote_places import compared, draw_quotes, text_within
+from benchmarks.quote_places import compared, text_within
 from retrieval.documents.quote_places import place_quote
-from tests.unit.retrieval.documents.pdfs import drawn, pdf
+from tests.unit.retrieval.documents.pdfs import drawn
 
 QUOTE = "The evidence is what a reader needs."
 
@@ -38,15 +37,3 @@ def test_both_engines_agree_on_the_place(tmp_path: Path, rotation: int, box: str
     place = place_quote(path.read_bytes(), 1, QUOTE)
     assert place
     assert text_within(path, 1, place).strip() == QUOTE
-
-
-def test_each_file_gives_its_share_of_the_quotes(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.pdf").write_bytes(
-            pdf([" ".join(f"This is sentence number {n} of file {name}." for n in range(9))])
-        )
-    paths = sorted(tmp_path.glob("*.pdf"))
-    quotes = draw_quotes(paths, 6, random.Random(1))
-    assert [one.path for one in quotes] == paths * 3
-    assert all(one.quote in one.passage and one.page == 1 for one in quotes)
-    assert quotes == draw_quotes(paths, 6, random.Random(1)) != draw_quotes(paths, 6, random.Random(2))

@@ -20,13 +20,6 @@ def better(inputs: dict[str, Any], text: str = "Air scatters light.") -> str:
     return reply("first" if text in inputs["first"] else "second", f"The {'first'} answer says more.")
 
 
-async def test_both_orders_are_asked_and_must_agree(tmp_path: Path) -> None:
-    judged, writer = await judged_by(better, tmp_path)
-    assert [inputs["first"] for inputs in writer.asked] == ["Air scatters light.", "Light is blue."]
-    assert judged.preference == "self-rag"
-    assert judged.criterion("accuracy") == "self-rag"
-
-
 async def test_a_model_that_prefers_what_stands_first_has_no_preference_and_no_reason(tmp_path: Path) -> None:
     judged, _ = await judged_by(lambda _: reply("first"), tmp_path)
     assert judged.preference == DISAGREED

@@ -36,12 +36,6 @@ def test_no_folder_and_an_empty_one_are_free(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_was_claimed_is_its_own_whatever_is_put_into_it(tmp_path: Path) -> None:
-    claim(tmp_path / "eval")
-    (tmp_path / "eval" / "notes.md").write_text("Mine.")
-    require_own(tmp_path / "eval")
-
-
 def test_a_folder_of_an_earlier_version_is_known_by_its_answers(tmp_path: Path) -> None:
     answers(tmp_path)
     (tmp_path / "notes.md").write_text("Mine.")

@@ -15,10 +15,10 @@ from langchain_core.prompts import ChatPromptTemplate
 from core.errors import ModelError
 from core.types import Verdict
 from evaluation.judgements import Judgements, Pair
-from evaluation.judging.judge import judge_records, passages_of, relevancies
+from evaluation.judging.judge import judge_records, passages_of
 from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS
 from evaluation.records import Example, Record, Seen
-from models.failures import TransientModelError, UnusableRequestError
+from models.failures import UnusableRequestError
 from models.usage import NodeBudget
 from prompts.choice import Choice
 from run.context import RetrieverLike, Services
@@ -142,11 +142,6 @@ async def test_an_abstention_has_no_faithfulness_and_no_relevancy_and_costs_no_c
     assert model.asked == []
 
 
-async def test_an_answer_without_passages_has_no_faithfulness(store: Path) -> None:
-    found = await judge(Model(), [answered("closed-book", seen=[])], store)
-    assert found.faithfulness == {("closed-book", "e1"): None}
-
-
 async def test_a_claim_that_the_model_could_not_judge_leaves_the_answer_open_and_is_asked_again(store: Path) -> None:
     lost = verdict("unknown", reason="the model did not answer in time.")
     found = await judge(Model(support={"Air scatters light.": lost}), [answered("plain")], store)
@@ -183,15 +178,6 @@ async def test_relevancy_is_the_mean_cosine_of_the_first_three_questions(store: 
     assert model.of("questions") == [{"answer": "Air scatters light."}]
 
 
-async def test_relevancy_is_open_when_no_question_was_written(store: Path) -> None:
-    def nothing(answer: str) -> str:
-        raise TransientModelError("answered with nothing")
-
-    found = await judge(Model(questions=nothing), [answered("plain")], store)
-    assert found.relevancy == {("plain", "e1"): None}
-    assert relevancies(embed, [answered("plain")], [None]) == [None]
-
-
 async def test_a_pair_is_asked_in_both_orders_and_decided_when_they_agree(store: Path) -> None:
     model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
     found = await judge(model, [answered("self-rag", "Air."), answered("plain", "Sea.")], store)
@@ -214,12 +200,6 @@ async def test_a_judge_that_looks_at_the_order_decides_nothing(
     )
     assert found.pairs == [Pair("e1", "self-rag", "plain", first_says, second_says, None)]
     assert found.pairs[0].ending == ("tie" if prefer == "tie" else "contradiction")
-
-
-async def test_self_rag_is_paired_with_every_other_system_and_others_are_not(store: Path) -> None:
-    records = [answered("plain", "A."), answered("self-rag", "B."), answered("sequential", "C.")]
-    found = await judge(Model(), records, store)
-    assert [(pair.one, pair.other) for pair in found.pairs] == [("self-rag", "plain"), ("self-rag", "sequential")]
 
 
 async def test_an_abstention_is_shown_to_the_judge_in_the_same_words_and_two_are_a_tie(store: Path) -> None:
@@ -335,13 +315,6 @@ async def test_agreement_counts_verdicts_where_exactly_one_is_right(store: Path)
     assert found.agreement == 0.5
 
 
-async def test_abstaining_from_an_unanswerable_question_is_right(store: Path) -> None:
-    unanswerable = Example(id="e1", question="Why is the sky blue?", answerable=False)
-    model = Model(prefer=lambda first, second: "first" if first == NO_ANSWER else "second")
-    found = await judge(model, [answered("self-rag", ""), answered("plain", "Sea.")], store, [unanswerable])
-    assert found.agreement == 1.0
-
-
 async def test_no_agreement_without_labels(store: Path) -> None:
     model = Model(prefer=lambda first, second: "first" if first == "Air." else "second")
     unlabelled = Example(id="e1", question="Why is the sky blue?")
@@ -375,23 +348,10 @@ async def test_what_was_asked_before_a_failure_is_not_asked_again(store: Path) -
     assert len(again.asked) == 8 - kept
 
 
-async def test_two_systems_with_one_answer_share_its_judgement(store: Path) -> None:
-    model = Model()
-    found = await judge(model, [answered("self-rag"), answered("plain")], store)
-    assert (len(model.of("support")), len(model.of("questions")), len(model.of("preference"))) == (1, 1, 0)
-    assert set(found.faithfulness.values()) == {1.0}
-
-
 async def test_failed_records_and_unknown_examples_are_left_out(store: Path) -> None:
     model = Model()
     found = await judge(model, [answered("plain", error="gone"), answered("plain", example="other")], store)
     assert (found.faithfulness, found.pairs, model.asked) == ({}, [], [])
-
-
-async def test_progress_tells_how_much_is_done(store: Path) -> None:
-    told: list[tuple[int, int]] = []
-    await judge(Model(), RUN, store, progress=lambda done, total: told.append((done, total)))
-    assert told == [(n, 5) for n in range(1, 6)]
 
 
 async def test_a_document_cannot_forge_the_answers_tags(store: Path) -> None:

@@ -26,17 +26,6 @@ def text_of(*comparisons: Comparison) -> str:
     return "\n".join(line for section in sections(comparisons) for line in [section.title, *section.lines])
 
 
-def test_what_the_checks_withheld_is_held_against_the_labels() -> None:
-    caught = comparison("", "With love.", example=NO_ANSWER)
-    lost = comparison("", "Because air scatters light.")
-    text = text_of(caught, lost)
-    assert (
-        "It gave no answer to 2 questions that plain answered: plain's answer was wrong for 1 of them, "
-        "right for 1, and not labelled for 0." in text
-    )
-    assert "Of 2 questions with labels, both are right on 0, self-rag alone on 1, plain alone on 1" in text
-
-
 def test_claims_redrafts_and_the_time_of_the_checks_are_counted() -> None:
     steps = [
         {"node": "generate", "seconds": 1.0},

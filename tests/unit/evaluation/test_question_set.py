@@ -32,22 +32,6 @@ def one(dataset: Dataset) -> Example:
     return example
 
 
-def test_the_samples_questions() -> None:
-    dataset = load(ROOT / "data" / "questions.jsonl", Path("unused"))
-    assert (dataset.name, len(dataset.examples), dataset.documents) == ("questions", 86, ())
-    by_id = {example.id: example for example in dataset.examples}
-    assert by_id["q005"] == Example(
-        id="q005",
-        question="What is the molecular weight of aspirin?",
-        route="retrieve",
-        answerable=True,
-        references=("180.16 g/mol",),
-        gold=(Gold(source="medicines.csv", text="180.16"),),
-    )
-    assert (by_id["q047"].answerable, by_id["q047"].references, by_id["q047"].gold) == (False, (), ())
-    assert (by_id["q063"].route, by_id["q063"].answerable, by_id["q063"].references) == ("direct", None, ("4",))
-
-
 def test_a_list_that_says_has_answer(read: Any) -> None:
     rows = [
         {"question": "Why?", "ideal_answer": "So.", "reference": "Chapter 5", "has_answer": True},

@@ -2,7 +2,6 @@
 
 import json
 import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +94,6 @@ def test_a_damaged_line_in_the_middle_is_passed_over(path: Path) -> None:
         assert [store.done(OURS, example(id_)) is not None for id_ in "123"] == [True, False, True]
 
 
-def test_a_record_of_an_older_version_is_read_as_ever(path: Path) -> None:
-    made = record("1", read=[], stamp={"version": "0.1.0", "index": None}, calibration=None)
-    with Store(path) as store:
-        store.append(OURS.fingerprint, made)
-        store.append(OURS.fingerprint, record("2"))
-    with Store(path) as store:
-        assert (store.damaged, store.done(OURS, example("1")), store.done(OURS, example("2"))) == (0, made, record("2"))
-
-
 def test_one_process_writes_at_a_time(path: Path) -> None:
     with Store(path), pytest.raises(RequestError, match=r"Another evaluation is writing .*--out"):
         Store(path)
@@ -147,14 +137,6 @@ def test_a_record_of_other_types_is_a_damaged_line(path: Path, field: str, value
     path.write_text(json.dumps(entry) + "\n")
     with Store(path) as store:
         assert (store.damaged, store.latest(OURS, example("1"))) == (1, None)
-
-
-def test_the_lock_is_for_the_user_alone(path: Path) -> None:
-    filled(path, "1")
-    assert {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()} == {
-        NAME: 0o600,
-        f".{NAME}.lock": 0o600,
-    }
 
 
 @pytest.mark.timeout(20)

@@ -18,7 +18,6 @@ from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
 from evaluation.records import Dataset, Example, Gold, Record
 from evaluation.reporting import charts
-from evaluation.reporting.charts import calibration, chip, overview, risk_coverage
 from evaluation.reporting.failure_page import failures, kinds_of
 from evaluation.reporting.report import page, write_report
 from tests.unit.evaluation.sample_records import example, record, said, seen
@@ -133,16 +132,6 @@ def test_ids_are_unique_and_references_lead_somewhere() -> None:
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', content)) <= set(ids)
 
 
-def test_colours_follow_the_scheme() -> None:
-    _, content = made()
-    inside = re.sub(r"<style>.*?</style>", "", content, flags=re.DOTALL)
-    assert not re.search(r"#[0-9a-fA-F]{6}\b", inside)
-    assert "prefers-color-scheme:dark" in content
-    names = set(re.findall(r"var\(--([\w-]+)\)", content))
-    declared = set(re.findall(r"--([\w-]+):", content))
-    assert names <= declared
-
-
 def test_each_failure_is_named_once_under_its_kind() -> None:
     found = rows_of(EXAMPLES, records())["self-rag"]
     kinds = {key: kinds for key, row in found.items() if (kinds := kinds_of(row))}
@@ -211,36 +200,6 @@ def test_a_report_of_next_to_nothing_is_written(tmp_path: Path, examples: list[E
     assert write_report(tmp_path, Dataset("none", ()), examples, everything, summary)
     empty = summarise(examples, [])
     assert write_report(tmp_path, Dataset("none", ()), examples, [], empty)
-
-
-def test_the_overview_is_an_image_of_its_own() -> None:
-    picture = overview(summarise(EXAMPLES, records() + records(f"$x$ {EVIL}")))
-    root = ElementTree.fromstring(picture)  # noqa: S314
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    words = " ".join("".join(root.itertext()).split())
-    for expected in (
-        "Abstention F1",
-        "Right among the answered",
-        "self-rag",
-        f"$x$ {EVIL}",
-        "95 % bootstrap intervals",
-    ):
-        assert expected in words
-    assert "prefers-color-scheme:dark" in picture
-
-
-def test_pictures_without_data_are_left_out() -> None:
-    bare = summarise([Example(id="1", question="?")], [record("1")])
-    assert calibration(bare) == []
-    assert risk_coverage(bare) == []
-    assert "not known" in overview(bare)
-
-
-def test_more_systems_than_colours_can_be_drawn() -> None:
-    names = tuple(f"system {number}" for number in range(10))
-    _, content = made(names)
-    assert all(name in content for name in names)
-    assert "aria-hidden" in chip(9, "here")
 
 
 @pytest.mark.usefixtures("_undrawn")

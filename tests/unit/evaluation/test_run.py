@@ -25,14 +25,6 @@ def _closed(store: Store) -> object:
     store.close()
 
 
-async def test_every_system_answers_every_example_in_order(store: Store) -> None:
-    one, other = ScriptedSystem("one"), ScriptedSystem("other")
-    records = await run([one, other], EXAMPLES, store, concurrency=3)
-    assert list(records) == ["one", "other"]
-    assert [said["example"] for said in records["other"]] == [example.id for example in EXAMPLES]
-    assert {said["system"] for said in records["other"]} == {"other"}
-
-
 async def test_what_was_answered_is_not_asked_again(store: Store) -> None:
     await run([ScriptedSystem()], EXAMPLES[:3], store)
     again = ScriptedSystem()
@@ -162,9 +154,3 @@ async def test_progress_hears_of_every_answer_and_what_it_cost(store: Store) -> 
 
     await run([ScriptedSystem()], EXAMPLES[:6], store, progress=progress)
     assert heard == [(3, 6, 3, 0), (4, 6, 3, 2), (5, 6, 3, 4), (6, 6, 3, 6)]
-
-
-def test_the_time_that_is_left_follows_from_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.run.time.monotonic", lambda: 20.0)
-    tally = Tally(total=10, kept=2, asked=4, started=10.0)
-    assert (tally.done, tally.rate, tally.seconds_left) == (6, 0.4, 10.0)

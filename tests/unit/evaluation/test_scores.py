@@ -9,12 +9,10 @@ import pytest
 from core.wording import WORDINGS
 from evaluation.measures.scores import (
     abstained,
-    answer_f1,
     answer_of,
     citation_gold,
     containment,
     contains,
-    context_precision,
     decided_route,
     draft_right,
     exact_match,
@@ -26,12 +24,10 @@ from evaluation.measures.scores import (
     read_gold,
     read_precision,
     read_recall,
-    recall_at_k,
     right,
     right_answer,
     score,
     spans_of,
-    squad_f1,
     supported_share,
     token_f1,
     tokens,
@@ -101,16 +97,24 @@ def test_a_long_reference_needs_half_its_words_and_a_figure(answer: str, held: b
     assert holds_long(answer, LONG, "What are points?") is held
 
 
-def test_the_question_alone_is_no_answer_to_a_long_reference() -> None:
-    question = "Which fees are paid to the lender at closing for a lower interest rate, of 300 dollars?"
-    assert not right_answer("I like it.", [LONG], question)
-    assert right_answer("Points.", [LONG], question)
+ALL_OF_IT = "Which fees are paid to the lender at closing for a lower interest rate, of 300 dollars?"
+DEPOSIT = "the tenant pays a deposit of 300 dollars"
 
 
-def test_half_the_words_do_not_do_for_a_short_reference() -> None:
-    assert not right_answer(
-        "In those days Alan M. Turing wrote all of it down somewhere in London", ["Alan Mathison Turing"]
-    )
+@pytest.mark.parametrize(
+    ("answer", "reference", "question", "expected"),
+    [
+        ("I like it.", LONG, ALL_OF_IT, False),
+        ("Points.", LONG, ALL_OF_IT, True),
+        ("In those days Alan M. Turing wrote all of it down somewhere in London", "Alan Mathison Turing", "", False),
+        ("The tenant pays a deposit of 200 dollars.", DEPOSIT, "", False),
+        ("A deposit of 300 dollars is paid by the tenant.", DEPOSIT, "", True),
+    ],
+)
+def test_neither_shared_words_nor_the_questions_own_make_an_answer_right(
+    answer: str, reference: str, question: str, expected: bool
+) -> None:
+    assert right_answer(answer, [reference], question) is expected
 
 
 @pytest.mark.parametrize(
@@ -154,15 +158,6 @@ def test_right_needs_an_answer_and_a_label(
     assert right(example(answerable=answerable, references=references), record(answer=answer)) is expected
 
 
-def test_squads_f1_rewards_abstention_where_there_is_no_answer() -> None:
-    unlikely, fair = example(answerable=False), example(answerable=True, references=("Turing",))
-    assert squad_f1(unlikely, record(answer="")) == 1
-    assert squad_f1(unlikely, record(answer="Turing")) == 0
-    assert squad_f1(fair, record(answer="Turing")) == 1
-    assert squad_f1(fair, record(answer="")) == 0
-    assert answer_f1(unlikely, record(answer="")) is None
-
-
 def test_withheld_drafts_are_judged_by_their_claims() -> None:
     fair, unlikely = example(answerable=True, references=("Turing",)), example(answerable=False)
     withheld = record(answer="", outcome="abstained", said=[said("It was Turing.", 0.2)])
@@ -185,19 +180,6 @@ def test_gold_needs_the_source_and_the_span() -> None:
 def test_short_references_tell_gold_but_a_bare_yes_does_not() -> None:
     long = "one two three four five six seven eight nine"
     assert spans_of(example(references=("Turing", "Yes.", long, "The"), gold=GOLD)) == ("Alan Turing", "Turing")
-
-
-def test_context_precision_weighs_ranks() -> None:
-    one = example(answerable=True, gold=GOLD)
-    wrong, gold = seen("Alonzo Church"), seen("Alan Turing")
-    # Gold at ranks 2 and 4: (1/2 + 2/4) / 2.
-    assert context_precision(one, record(seen=[wrong, gold, wrong, gold])) == pytest.approx(0.5)
-    assert context_precision(one, record(seen=[gold, wrong])) == 1
-    assert context_precision(one, record(seen=[wrong])) == 0
-    assert recall_at_k(one, record(seen=[wrong])) == 0
-    assert recall_at_k(one, record(seen=[wrong, gold])) == 1
-    assert recall_at_k(one, record(seen=[])) is None
-    assert recall_at_k(example(answerable=False), record(seen=[wrong])) is None
 
 
 @pytest.mark.parametrize(
@@ -294,21 +276,9 @@ def test_only_fully_supported_claims_count_and_only_those_judged() -> None:
     assert supported_share(record(answer="", said=claims)) is None
 
 
-def test_an_unlabelled_example_has_no_scores() -> None:
-    found = score(example(), record(seen=[seen("x", 0.5)], said=[said("x", 0.5)]))
-    labelled = {"abstained", "supported_share"}
-    assert {key for key, value in vars(found).items() if value is not None} == labelled
-
-
 def test_an_abstention_matches_and_contains_nothing() -> None:
     routed = record(answer="", route="direct", route_score=0.2)
     found = score(example(answerable=True, references=("Turing",), route="direct"), routed)
     assert (found.exact_match, found.f1, found.containment, found.route_right) == (0, 0, 0, True)
     cut = score(example(answerable=True, references=("Turing",)), record(answer="Turing", outcome="stopped"))
     assert (cut.right, cut.exact_match, cut.f1, cut.containment) == (False, 0, 0, 0)
-
-
-def test_an_answer_with_another_figure_is_wrong_however_many_words_it_shares() -> None:
-    references = ("the tenant pays a deposit of 300 dollars",)
-    assert not right_answer("The tenant pays a deposit of 200 dollars.", references)
-    assert right_answer("A deposit of 300 dollars is paid by the tenant.", references)

@@ -32,11 +32,6 @@ def test_half_of_a_balanced_draw_is_unanswerable(most: int | None, drawn: int) -
     assert sum(bool(one.answerable) for one in chosen) == drawn / 2
 
 
-def test_a_question_of_no_known_kind_is_in_no_balanced_draw() -> None:
-    unknown = Example(id="u", question="u?")
-    assert unknown not in select([*EXAMPLES, unknown], balanced=True)
-
-
 @pytest.mark.parametrize(
     ("answerable", "missing"), [(True, "unanswerable"), (False, "answerable"), (None, "answerable")]
 )

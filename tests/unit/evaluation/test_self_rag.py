@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from core.errors import ModelError
 from core.types import Stop
 from evaluation.records import Example, Record
@@ -137,22 +135,6 @@ async def test_a_verdict_that_was_not_given_has_no_score() -> None:
 async def test_a_forced_route_has_no_score() -> None:
     said = await ask(ScriptedGenerator(drafts=[GOOD]), mode="always")
     assert (said["route"], said["route_score"]) == ("retrieve", None)
-
-
-async def test_a_limit_before_the_grades_leaves_passages_ungraded() -> None:
-    said = await ask(ScriptedGenerator(), limits=Limits(model_calls=2, rewrites=0))
-    assert (said["outcome"], said["error"]) == ("stopped", None)
-    assert [seen["text"] for seen in said["seen"]] == [AIR, SALT]
-
-
-@pytest.mark.parametrize("drafts", [[], [GOOD]])
-async def test_a_model_that_fails_is_an_error(drafts: list[str]) -> None:
-    writer = ScriptedGenerator(drafts=[*drafts, ModelError("Gone.")], mended=[ModelError("Gone.")])
-    judge = critic(
-        support=verdict("partially supported", {"fully supported": 0.0, "partially supported": 1.0, "no support": 0.0})
-    )
-    said = await ask(writer, judge)
-    assert (said["error"], said["stop_reason"]) == ("Gone.", "model_failed")
 
 
 def test_a_model_that_fails_beside_a_limit_is_an_error_too() -> None:

@@ -104,11 +104,6 @@ def test_documents_are_written_once_and_those_of_another_set_stay(squad: Any, tm
     assert files[0].read_text() == "The sky is blue.\n"
 
 
-@pytest.mark.parametrize("form", [ARTICLES, ARTICLES[0]], ids=["list of articles", "one article"])
-def test_other_wrappings(squad: Any, form: Any) -> None:
-    assert squad(form).examples[0].question == "What is blue?"
-
-
 def test_squad_1_has_no_mark_of_the_impossible(squad: Any) -> None:
     question = {"question": "What is blue?", "id": "a", "answers": [{"text": "the sky"}]}
     (example,) = squad({"data": [{"paragraphs": [{"context": "The sky is blue.", "qas": [question]}]}]}).examples
@@ -153,15 +148,6 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(squad: Any, tmp_path:
     with pytest.raises(RequestError, match="it is a link"):
         squad({"data": ARTICLES})
     assert sorted((tmp_path / "mine").rglob("*")) == before[:-1]
-
-
-def test_paragraphs_of_an_earlier_version_stay_and_are_not_read(squad: Any, tmp_path: Path) -> None:
-    old = tmp_path / "documents" / "paragraph-01.txt"
-    old.parent.mkdir()
-    old.write_text("The sky was green.")
-    (folder,) = squad({"data": ARTICLES}).documents
-    assert old.read_text() == "The sky was green."
-    assert old.parent != folder
 
 
 def test_paragraphs_are_for_the_user_alone(squad: Any) -> None:

@@ -25,10 +25,6 @@ def test_what_is_named_differs_and_all_else_is_as_it_was() -> None:
     assert (context.weights.support, context.weights.relevance) == (2, 1)
 
 
-def test_a_variant_may_change_nothing() -> None:
-    assert variant("same", Context(), SERVICES) == ("same", SERVICES.completed(Context()))
-
-
 @pytest.mark.parametrize(
     ("words", "part"),
     [

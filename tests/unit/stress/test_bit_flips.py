@@ -44,14 +44,6 @@ def test_true_passages_without_the_right_one_first_are_missed(found: list[Answer
     assert outcome_of([wrong], [Try(wrong=[wrong])], lasts=True) == "missed"
 
 
-@pytest.mark.parametrize(
-    ("said", "lasts", "outcome"),
-    [([], True, "unharmed"), ([], False, "mended silently"), (["It was damaged."], False, "said and mended")],
-)
-def test_a_round_without_wrong_answers_ends_as_what_was_said(said: list[str], lasts: bool, outcome: str) -> None:
-    assert outcome_of([], [Try(said=said)], lasts) == outcome
-
-
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
     for place, fill in (("index", b"a"), ("other", b"b")):

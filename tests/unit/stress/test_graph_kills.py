@@ -46,14 +46,6 @@ def test_a_call_belongs_to_an_unfinished_turn_or_is_a_violation(
     assert EXPECTED.violations([call(*one) for one in made], done) == violations
 
 
-def test_a_verdict_that_a_later_turn_needs_too_may_be_asked_anew_and_is_counted() -> None:
-    twice = Expected.of([["hallucination_check"], ["hallucination_check"]], [[call("hallucination_check", "a")]] * 2)
-    again = [call("hallucination_check", "a")]
-    assert twice.violations(again, {"hallucination_check": 1}) == []
-    assert twice.forgotten(again, {"hallucination_check": 1}) == 1
-    assert twice.forgotten(again, {}) == 0
-
-
 def saved(path: list[str], pending: list[tuple[str, Any]]) -> Any:
     return SimpleNamespace(
         checkpoint={"channel_values": {"path": [{"node": node} for node in path]}},

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.library.library import Library
 from tests.stress.folder import Folder
-from tests.stress.index_kills import FAILED, Listener, Teller, children, live
+from tests.stress.index_kills import Listener, Teller, children
 from tests.stress.inspection import Expected, Inspected, inspect, lost, records_in, torn
 
 Planter = Callable[[str], Inspected]
@@ -74,12 +74,6 @@ def planted(indexed: tuple[Path, Expected], tmp_path: Path) -> Planter:
     return plant
 
 
-def test_nothing_is_wrong_with_a_whole_index(indexed: tuple[Path, Expected], tmp_path: Path) -> None:
-    shutil.copytree(indexed[0], tmp_path / "copy")
-    found = inspect(tmp_path / "copy", indexed[1], Random(1), removing=False, whole=True)
-    assert (found.violations, found.asked, len(found.records), found.vector_file) == ([], 3, 3, True)
-
-
 def test_a_lost_file_is_reported(planted: Planter) -> None:
     told = planted("PRAGMA foreign_keys = ON; DELETE FROM documents WHERE id = 1").violations
     assert any("was indexed and is not any more" in text for text in told)
@@ -96,24 +90,6 @@ def test_lost_passages_are_reported(planted: Planter) -> None:
     told = planted("PRAGMA foreign_keys = ON; DELETE FROM passages WHERE document = 1").violations
     assert any(text.endswith("are counted") for text in told)
     assert any("is indexed and is not found" in text for text in told)
-
-
-def test_files_that_are_left_over_are_reported(indexed: tuple[Path, Expected], tmp_path: Path) -> None:
-    home = tmp_path / "copy"
-    shutil.copytree(indexed[0], home)
-    (home / "index.sqlite.damaged-1").write_bytes(b"")
-    told = inspect(home, indexed[1], Random(1), removing=False, whole=False).violations
-    assert told == ["index.sqlite.damaged-1 is there"]
-
-
-def test_a_life_tells_its_phases_and_how_it_failed(tmp_path: Path) -> None:
-    ours, theirs = Pipe(duplex=False)
-    live(tmp_path / "index", tmp_path / "none", tmp_path / "none", False, theirs)
-    theirs.close()
-    listener = Listener(ours)
-    listener.run()
-    assert listener.phases[0] == "open"
-    assert listener.phases[-1].startswith(f"{FAILED}RequestError: There is no file or folder")
 
 
 def test_a_phase_within_another_is_told_with_it() -> None:

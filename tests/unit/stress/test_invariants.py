@@ -145,14 +145,3 @@ def test_the_outcome_that_verdicts_give(labels: tuple[str, ...], use: str, hard:
     assert best is not None
     best["use"] = verdict(use)
     assert deserved(final, HARD if hard else CONTEXT)[0] == outcome
-
-
-def test_the_outcome_without_claims() -> None:
-    assert deserved(grounded(best=None), CONTEXT) == ("abstained", "nothing_relevant")
-    stops = [{"reason": "model_failed", "failure": "it broke"}]
-    assert deserved(grounded(best=None, stops=stops), CONTEXT) == ("stopped", None)
-    declined = candidate_of(draft("I don't know.", [AIR], declined=True))
-    assert deserved(grounded(best=declined), CONTEXT) == ("abstained", "declined")
-    direct = candidate_of(draft("Four."))
-    assert deserved(grounded(best=direct), CONTEXT)[0] == "direct"
-    assert deserved(grounded(best={**direct, "use": verdict("1")}), HARD)[0] == "abstained"

@@ -53,8 +53,3 @@ def test_drafts_say_what_the_passages_say_or_what_is_invented(prompt: Any) -> No
     assert {"Air scatters light.", "Salt melts ice.", "I don't know."} < drafts
     assert any("cheese" in draft for draft in drafts)
     assert not any("passage" in draft for draft in drafts)
-
-
-def test_another_prompt_is_refused() -> None:
-    with pytest.raises(LookupError, match="no prompt of ours: hello"):
-        completion_for({"messages": [{"content": "hello"}]}, Random(1))

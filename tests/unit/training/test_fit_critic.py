@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from evaluation.records import Example, Gold
-from models.calibration import expit, log_odds
-from training.fit_critic import Rows, claim_rows, fitted, graded, passage_rows, thresholds
+from models.calibration import expit
+from training.fit_critic import Rows, claim_rows, fitted, passage_rows, thresholds
 
 TOWER = "The tower is 80 m tall. It was built in 1911."
 LEASE = "The lease runs for five years. The rent is paid monthly."
@@ -60,21 +60,10 @@ def test_a_passage_is_positive_when_it_is_of_the_gold_source_and_holds_the_answe
     assert [row["behind_best"] == 0 for row in rows.evidence] == [True, True, False]
 
 
-def test_evidence_is_what_the_node_would_have() -> None:
-    (_, tower), (_, rope) = graded(ASKED, TRACES["a"])
-    best = log_odds(yes(0.9), "relevant")  # type: ignore[arg-type]
-    assert tower["behind_best"] == 0
-    assert rope["behind_best"] == pytest.approx(best - rope["log_odds"])
-
-
 def test_a_claim_is_right_when_its_draft_holds_a_reference_of_an_answerable_question() -> None:
     rows = claim_rows([ASKED, UNANSWERABLE], TRACES)
     assert rows.labels == [True, False]
     assert rows.kinds == ["right", "plausible"]
-
-
-def test_a_claim_that_code_ruled_out_is_no_row() -> None:
-    assert claim_rows([ASKED], {"a": trace("It is 80 m tall.", "It is 80 m tall.", None)}).labels == []
 
 
 def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() -> None:

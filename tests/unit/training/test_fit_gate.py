@@ -3,14 +3,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evaluation.records import Example, Gold
+from evaluation.records import Example
 from models.calibration import Fit, expit
 from tests.scripted import passage
-from training.fit_critic import paragraph_of
 from training.fit_gate import (
     Search,
     fitted,
-    least_similar,
     lost_in_other_words,
     skips,
     table,
@@ -55,11 +53,6 @@ def test_the_threshold_loses_no_gold_passage_but_of_two_hundred_one() -> None:
     assert threshold([search("a", [True, False])], [[0.9, 0.1]]) == 1.0, "the best is never at risk"
 
 
-def test_the_least_cosine_is_one_that_every_gold_passage_has() -> None:
-    evidence = [{"similarity": 0.05}, {"similarity": 0.38}, {"similarity": 0.6}]
-    assert least_similar([search("a", [False, True, True], evidence)]) == 0.3
-
-
 def test_each_chance_is_by_a_regression_that_has_not_seen_its_paragraph() -> None:
     random = np.random.default_rng(1)
     searches = []
@@ -93,10 +86,3 @@ def test_a_gold_passage_near_in_meaning_survives_the_loss_of_its_words_and_a_far
     assert lost_in_other_words([gold], gate, expit(-1 - 2.9), -1.0) == 2
     assert lost_in_other_words([gold], gate, 0.0, 0.2) == 1
     assert lost_in_other_words([gold], gate, 0.0, -1.0) == 0
-
-
-def test_the_paragraph_of_an_example_is_its_gold_or_the_best_passage() -> None:
-    labelled = Example("q", "?", gold=(Gold(source="own.txt", text="x"),))
-    assert paragraph_of(Example("q", "?"), search("a", [False]).passages) == "a.txt"
-    assert paragraph_of(labelled, [passage("b")]) == "own.txt"
-    assert paragraph_of(Example("q", "?"), []) == "q"

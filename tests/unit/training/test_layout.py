@@ -39,11 +39,6 @@ def test_prompts_are_split_into_what_they_share_at_either_end_and_what_is_their_
     assert layout.middles == [[10, 11], [12], [10, 13]]
 
 
-def test_a_shared_end_never_takes_what_the_beginning_has() -> None:
-    layout = laid_out([[1, 2, 2], [1, 2, 2, 2]])
-    assert [layout.fixed + middle + layout.ending for middle in layout.middles] == [[1, 2, 2], [1, 2, 2, 2]]
-
-
 def test_prompts_that_begin_alike_are_read_as_branches_of_the_longest() -> None:
     text = list(range(100, 140))
     layout = Layout([1], [[*text, 5], [200], [*text, 6, 7]], [9])
@@ -51,13 +46,6 @@ def test_prompts_that_begin_alike_are_read_as_branches_of_the_longest() -> None:
     prompt = layout.group([0, 2])
     assert [[*prompt.prefix[:cut], *rest] for cut, rest in prompt.branches] == [layout.middles[0], layout.middles[2]]
     assert len(prompt) == 42 + 1 + 2
-
-
-def test_a_group_has_no_more_tokens_than_a_pass_and_longer_prompts_are_left_out() -> None:
-    text = list(range(100, 140))
-    layout = Layout([1], [[*text, 5], [*text, *range(50)], [*text, 6]], [9])
-    assert prefix_groups(layout, size=44) == [[0, 2]]
-    assert prefix_groups(layout, size=43) == [[0], [2]]
 
 
 def test_every_length_is_in_one_pack_and_no_pack_is_too_long() -> None:
@@ -74,11 +62,6 @@ def test_relevance_is_asked_of_what_holds_the_answer_and_of_the_best_that_does_n
         ("It was built in 1932.", "yes", "right"),
         ("It is of stone.", "no", "near"),
     ]
-
-
-def test_a_question_without_an_answer_is_its_own_kind_of_wrong() -> None:
-    twisted = {**ROW, "kind": "twisted", "passages": [{"text": "It was built in 1932.", "label": 0}]}
-    assert [(one.reply, one.kind) for one in relevance_examples(twisted)] == [("no", "twisted")]
 
 
 def test_claims_are_asked_with_the_passage_that_holds_the_answer() -> None:

@@ -1,7 +1,5 @@
-import lzma
 import re
 from collections import Counter
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 from training.asked import Asked, Family
 from training.row_sources import tables
 from training.row_words import Kinds, mentions
-from training.rows import Passages, row_of, write
+from training.rows import Passages, row_of
 
 BRIDGE = "The Alder Bridge was opened by Mary Holt in 1911. It carries 4200 cars a day over the river in Prague."
 FERRY = "The ferry at Alder was opened in 1931. It carries 3100 cars a day, and Anna Weiss was its first captain."
@@ -48,13 +46,6 @@ def test_a_passage_is_labelled_by_its_document_and_its_answer() -> None:
     assert made is not None
     assert [one["label"] for one in made["passages"]] == [0, None, 1, 0]  # 1911 stands in the market by chance
     assert "forced" not in made
-
-
-def test_an_answer_that_was_not_found_takes_the_last_place() -> None:
-    made = row(WHEN, ["ferry.txt", "market.txt", "park.txt", "mill.txt"])
-    assert made is not None
-    assert made["forced"]
-    assert [one["text"] for one in made["passages"]] == [FERRY, MARKET, TEXTS["park.txt"], BRIDGE]
 
 
 @pytest.mark.parametrize("kind", ["twisted", "one-word", "other"])
@@ -103,10 +94,3 @@ def test_a_question_on_a_table_has_its_value_and_a_twisted_one_has_none() -> Non
         assert {claim.label for claim in one.claims} == (
             {"none"} if one.kind == "twisted" else {"full", "partial", "none"}
         )
-
-
-def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
-    rows = [{"id": "b", "question": "ü?"}, {"id": "a", "question": "?"}]
-    first = write("x", rows, tmp_path / "1").read_bytes()
-    assert first == write("x", rows[::-1], tmp_path / "2").read_bytes()
-    assert lzma.decompress(first).decode().startswith('{"id": "a"')

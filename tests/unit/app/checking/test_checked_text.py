@@ -54,12 +54,6 @@ async def test_invisible_characters_are_left_out_of_the_text() -> None:
     assert (checked.text, [one.text for one in checked.claims]) == (DOGS, [DOGS])
 
 
-async def test_progress_is_told_to_the_last() -> None:
-    told: list[tuple[int, int]] = []
-    await check(progress=lambda done, total: told.append((done, total)), at_once=2)
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
-
-
 async def test_nothing_to_check_and_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RequestError, match="no sentence to check"):
         await check(" \n")

@@ -30,27 +30,11 @@ def sentence(text: str, *, subject: str = "", no_claim: str = "", context: str =
     return Checkable(Statement(text, context, 0), subject, no_claim)
 
 
-async def test_a_supported_claim_has_its_quote_and_its_cost() -> None:
-    critic = ScriptedCritic({"Dogs may go into the garden.": verdict("fully supported", {"fully supported": 0.9})})
-    bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
-    found, spent = await verify(sentence("Dogs may go into the garden."), bound, Context())
-    assert (found.label, found.probabilities) == ("fully supported", {"fully supported": 0.9})
-    assert [(one["id"], one["quote"], one["source"]) for one in found.citations] == [(1, DOGS, "notes.txt")]
-    assert spent["model_calls"] == 1
-
-
 async def test_a_fact_that_stands_nowhere_costs_no_call_and_cites_nothing() -> None:
     bound = services(retriever=ScriptedRetriever(always=[SEINE]))
     found, spent = await verify(sentence("The museum opened in 1999."), bound, Context())
     assert (found.label, found.citations, spent["model_calls"]) == ("no support", [], 0)
     assert found.reason == "1999 stands in no passage."
-
-
-async def test_what_the_critic_does_not_find_supported_cites_nothing() -> None:
-    critic = ScriptedCritic({"Dogs are allowed in the house.": "no support"})
-    bound = services(critic=critic, retriever=ScriptedRetriever(always=[DOGS]))
-    found, _ = await verify(sentence("Dogs are allowed in the house."), bound, Context())
-    assert (found.label, found.citations) == ("no support", [])
 
 
 async def test_the_thresholds_that_come_with_the_model_hold() -> None:

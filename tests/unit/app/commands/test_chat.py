@@ -57,11 +57,6 @@ def test_an_interrupt_at_the_prompt_ends_the_lines_of_a_terminal(monkeypatch: py
         written("When?\n^C\n", monkeypatch)
 
 
-def test_without_standard_input_there_are_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert list(lines(Screen())) == []
-
-
 @pytest.mark.parametrize(
     ("error", "told"),
     [(RequestError("No."), "error: No."), (ModelError("Gone."), "error: Gone."), (KeyboardInterrupt(), "note: ")],

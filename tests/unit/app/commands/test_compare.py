@@ -128,14 +128,6 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
     assert data["overall"]["model"]["preference"] == "tie"
 
 
-def test_an_option_changes_both_systems(capsys: pytest.CaptureFixture[str]) -> None:
-    (Path("docs") / "more.txt").write_text("Alpha is old.")
-    assert run(QUESTION, "--docs", "docs", "--k", "1", "--mode", "always", "--json") == 0
-    ours, plain = json.loads(capsys.readouterr().out)["questions"][0]["systems"]
-    assert len(ours["passages"]) == len(plain["passages"]) == 1
-    assert asked(QUESTION, "--constraints", "hard").constraints == "hard"
-
-
 def test_output_by_its_suffix(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--set", "letters.jsonl", "--output", "found.csv") == 0
     assert len(list(csv.DictReader(Path("found.csv").read_text().splitlines()))) == 2

@@ -19,16 +19,12 @@ from app.settings import load_settings
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError
 from core.fingerprint import digest
-from evaluation.folder import MARKER
 from evaluation.judgements import Judgements
 from evaluation.judging import judge
-from evaluation.measures import metrics
-from evaluation.records import Record, System
-from run.context import Context, Services
+from evaluation.records import Record
 from tests.scripted import ScriptedGenerator
 from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_records import ScriptedSystem
-from tests.unit.retrieval.fakes import BagOfWords
 
 ROWS = [
     {"id": "alpha", "question": "Is alpha a letter?", "answer": "Alpha is a letter."},
@@ -55,33 +51,6 @@ def options(*words: str) -> argparse.Namespace:
 def written(name: str = "letters") -> list[Record]:
     lines = (Path("eval") / name / "records.jsonl").read_text().splitlines()
     return [json.loads(line)["record"] for line in lines]
-
-
-def test_the_defaults() -> None:
-    given = parse(["eval", "letters.jsonl"])
-    assert (given.command, given.dataset, given.systems) == ("eval", Path("letters.jsonl"), ("self-rag", "plain"))
-    assert (given.docs, given.variant, given.paragraphs, given.most, given.seed) == (None, [], None, None, None)
-    assert (given.balanced, given.judge, given.out, given.concurrency) == (False, False, None, None)
-
-
-def test_every_option() -> None:
-    words = "s.json --docs a --docs b --systems plain,closed-book --variant w:k=8 --variant x:k=1 --paragraphs 25-48"
-    more = "--most 9 --balanced --seed 3 --out here --concurrency 2 --judge --quiet"
-    given = parse(["eval", *words.split(), *more.split()])
-    assert given.docs == [Path("a"), Path("b")]
-    assert (given.systems, given.variant) == (("plain", "closed-book"), ["w:k=8", "x:k=1"])
-    assert (given.paragraphs, given.most, given.seed, given.concurrency) == ((25, 48), 9, 3, 2)
-    assert (given.balanced, given.judge, given.out, given.quiet) == (True, True, Path("here"), True)
-
-
-def test_the_table_goes_to_stdout_and_all_else_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate(options()) == 0
-    out, err = capsys.readouterr()
-    assert out.splitlines()[0].split() == ["self-rag", "plain"]
-    assert "4 of 4 answers" in err
-    assert "written into eval/letters: records.jsonl, report.html" in err
-    assert sorted(record["system"] for record in written()) == ["plain", "plain", "self-rag", "self-rag"]
-    assert all((Path("eval") / "letters" / name).is_file() for name in ("report.html", "records.csv", "metrics.csv"))
 
 
 def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,24 +90,6 @@ def test_a_judge_that_gave_no_verdict_is_told(
     assert "The judge gave no verdict on 11 of 11 questions: The server refused the request." in err
 
 
-def test_extra_systems_are_compared_too(capsys: pytest.CaptureFixture[str]) -> None:
-    given: list[tuple[Services, Context]] = []
-    peer = ScriptedSystem("peer")
-
-    def extra(made: Services, context: Context) -> list[System]:
-        given.append((made, context))
-        return [peer]
-
-    assert evaluate(options("--systems", "plain"), extra) == 0
-    assert given[0][1] == Context()
-    assert capsys.readouterr().out.splitlines()[0].split() == ["plain", "peer"]
-    evaluate(options("--systems", "plain"), extra)
-    assert peer.asked == ["alpha", "omega"]
-    (Path("docs") / "more.txt").write_text("Beta is a letter.")
-    evaluate(options("--systems", "plain"), extra)
-    assert peer.asked == ["alpha", "omega"] * 2
-
-
 def test_an_extra_system_has_its_own_name() -> None:
     with pytest.raises(RequestError, match="Two systems are named plain"):
         evaluate(options(), lambda *_: [ScriptedSystem("plain")])
@@ -158,37 +109,6 @@ def test_a_draw_and_another_folder(folder: Path) -> None:
     evaluate(options("--systems", "plain", "--most", "1", "--out", "here"))
     assert len((folder / "here" / "records.jsonl").read_text().splitlines()) == 1
     assert not (folder / "eval").exists()
-
-
-def test_the_judge_reads_the_records_and_its_judgements_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[Any] = []
-    judged = Judgements(faithfulness={("plain", "alpha"): 0.5})
-
-    async def judge_records(
-        made: Services, embed: Any, examples: Any, records: Any, path: Path, tell: Any, **_: Any
-    ) -> Any:
-        heard.append((embed(["alpha"]), [example.id for example in examples], len(records), path))
-        tell(1, 1)
-        return judged
-
-    summarise = metrics.summarise
-
-    def summarised(*given: Any, judgements: Judgements | None) -> Any:
-        heard.append(judgements)
-        return summarise(*given, judgements=judgements)
-
-    monkeypatch.setattr(judge, "judge_records", judge_records)
-    monkeypatch.setattr(metrics, "summarise", summarised)
-    evaluate(options("--judge"))
-    assert heard[0] == (
-        BagOfWords().embed_documents(["alpha"]),
-        ["alpha", "omega"],
-        4,
-        Path("eval/letters/judgements.jsonl"),
-    )
-    assert heard[1] is judged
-    evaluate(options())
-    assert heard[2] is None
 
 
 def test_no_model_is_loaded_where_all_answers_are_there(
@@ -286,29 +206,6 @@ def test_a_foreign_folder_is_refused_before_anything_is_loaded_and_left_as_it_is
     (folder / "article.json").unlink()
     assert tree(folder) == before
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
-
-
-def test_answers_of_an_earlier_version_are_used_and_closed_to_others(
-    folder: Path, writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["eval", squad(folder), "--systems", "plain"]
-    assert evaluate(parse(words)) == 0
-    old = folder / "eval" / "article"
-    (old / MARKER).unlink()
-    for path in (old, old / "documents", *(old / "documents").iterdir()):
-        path.chmod(0o755)
-        for one in path.iterdir():
-            one.chmod(0o755 if one.is_dir() else 0o644)
-    (old / "notes.md").write_text("Mine.")
-    writer.forever = None
-    squad(folder, 1)
-    squad(folder)
-    assert evaluate(parse(words)) == 0
-    assert "2 of 2 answers · 2 kept from before" in capsys.readouterr().err
-    assert (old / "notes.md").read_text() == "Mine."
-    (old / "notes.md").unlink()
-    assert {stat.S_IMODE(path.stat().st_mode) for path in old.rglob("*") if path.is_file()} == {0o600}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (old, *old.rglob("*")) if path.is_dir()} == {0o700}
 
 
 def test_all_that_is_written_is_for_the_user_alone(folder: Path) -> None:

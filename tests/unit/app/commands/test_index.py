@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from app.cli import main
 from app.commands import index as module
-from app.commands.index import listing
-from app.terminal.screen import Screen
 from retrieval.filters import Filter
-from retrieval.sync_report import Advance, Failure, Progress, Skipped, Source, SyncReport, VerifyReport
+from retrieval.sync_report import Advance, Progress, Skipped, Source, SyncReport, VerifyReport
 
 GOOD = Source(Path("/d/good.md"), "indexed", 3, "", "2024-05-01")
 SCAN = Source(Path("/d/scan.pdf"), "empty", 0, "scan.pdf holds no text: run it through OCR.")
@@ -113,63 +109,12 @@ def test_what_is_done_and_in_which_order(shelf: Shelf, words: str, done: list[st
     assert shelf.done == done
 
 
-def test_a_sync_is_reported(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    skipped = [Skipped(Path(f"/d/.{number}"), "hidden") for number in range(30)]
-    shelf.report = SyncReport(
-        added=[GOOD.path], empty=[Failure(SCAN.path, SCAN.reason)], skipped=skipped, notes=["The folder x is closed."]
-    )
-    assert main(["index"]) == 0
-    out, err = capsys.readouterr()
-    assert out == "The library holds 2 documents, 3 passages.\n"
-    assert err.splitlines() == [
-        "indexing: 0 of 1 files",
-        "note: The folder x is closed.",
-        "1 indexed (1 added), 1 empty, 30 skipped",
-        "  empty: /d/scan.pdf holds no text: run it through OCR.",
-        "  skipped: 30 files: hidden (see index --list)",
-    ]
-
-
-def test_quiet_prints_the_result_alone(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["index", "--quiet"]) == 0
-    assert capsys.readouterr() == ("The library holds 2 documents, 3 passages.\n", "")
-
-
 def test_damage_that_cannot_be_mended_is_a_failure(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     shelf.found.problems += ["The folder is read-only.", "It is\x1b[31m gone."]
     assert main(["index", "--verify", "--list", "--quiet"]) == 2
     out, err = capsys.readouterr()
     assert err == "error: The folder is read-only.\nerror: It is gone.\n"
     assert "good.md" in out
-
-
-def test_the_list_in_a_pipe_is_aligned_and_whole(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    shelf.left *= 30
-    assert main(["index", "--list"]) == 0
-    out, err = capsys.readouterr()
-    lines = out.splitlines()
-    assert err == ""
-    assert "\t" not in out
-    assert lines[:4] == [
-        "status   passages  date        path         reason",
-        "indexed  3         2024-05-01  /d/good.md",
-        "empty    0                     /d/scan.pdf  holds no text: run it through OCR.",
-        "skipped                        /d/.git      hidden",
-    ]
-    assert len(lines) == 33
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_list_on_a_terminal_cuts_nothing(shelf: Shelf, width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = "/home/someone/documents/a-folder-with-a-long-name/and-another-with-a-longer-name"
-    shelf.held = [SCAN._replace(path=Path(folder) / "scan.pdf")]
-    screen = Screen()
-    screen.out = Console(force_terminal=True, width=width)
-    listing(shelf, screen)  # type: ignore[arg-type]
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
-    assert max(map(len, shown)) <= width
-    paths = "".join(line.split("│")[4].strip() for line in shown if line.startswith("│"))
-    assert paths == f"{folder}/scan.pdf/d/.git"
 
 
 def test_an_empty_library_is_listed_as_such(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:

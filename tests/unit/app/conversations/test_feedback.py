@@ -99,7 +99,3 @@ def test_a_disk_that_refuses_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "feedback").write_text("a file in the way")
     with pytest.raises(RequestError, match="cannot be kept"):
         FeedbackFolder(tmp_path / "feedback").add("", "r1", Feedback(judgement="right"), PARTIAL)
-
-
-def test_no_feedback_is_no_label(folder: FeedbackFolder) -> None:
-    assert folder.labels() == []

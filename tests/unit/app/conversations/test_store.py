@@ -88,13 +88,6 @@ def test_a_damaged_file_is_told_and_left(threads: Threads, tmp_path: Path, harm:
     assert len(path.read_bytes()) == len(damaged)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "locked").mkdir(mode=0o500)
-    with pytest.raises(ThreadStorageError, match="make the folder writable"):
-        Threads(tmp_path / "locked" / "threads")
-
-
 def test_a_file_in_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "threads").touch()
     with pytest.raises(ThreadStorageError, match="cannot be kept or read"):

@@ -26,11 +26,6 @@ def test_every_node_and_edge_of_the_compiled_graph_is_laid_out_and_no_other() ->
     assert set(PURPOSES) == set(BARE.boxes) - {"__start__", "__end__"}
 
 
-def test_an_edge_that_depends_on_the_state_has_its_condition() -> None:
-    conditional = {(edge.source, edge.target) for edge in build_graph(services()).get_graph().edges if edge.conditional}
-    assert {edge for edge, given in EDGES.items() if given.label} == conditional
-
-
 @every_size
 def test_every_edge_is_of_level_and_upright_parts_from_its_source_to_its_target(layout: Layout) -> None:
     for edge in EDGES:

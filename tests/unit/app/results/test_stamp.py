@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from app.results.result import result_of
-from app.results.stamp import bare_stamp, calibration_name, stamp_of
+from app.results.stamp import calibration_name, stamp_of
 from app.settings import Settings
-from app.version import VERSION
 from models.model_files import CHAT_MODEL
 from tests.scripted import ScriptedChat
-from tests.unit.app.results.test_result import DIRECT, ended
 
 KEY = "sk-abcdefghijklmnop1234"
 EMBEDDED = f"embedded:{CHAT_MODEL.name}"
@@ -56,10 +53,3 @@ def test_only_the_embedded_critic_has_a_calibration() -> None:
     assert calibration_name(Settings(selfrag_chat_model="openai:x")) is None
     settings = Settings(selfrag_model_path=None)
     assert calibration_name(settings, model=CALLERS) is calibration_name(settings, critic=CALLERS) is None
-
-
-def test_without_services_the_version_and_the_prompts_are_known() -> None:
-    result = result_of(ended(DIRECT, "direct", "not_needed"))
-    assert (result.stamp, result.calibration) == (bare_stamp(), None)
-    assert (result.stamp.version, result.stamp.chat_model, result.stamp.index) == (VERSION, None, None)
-    assert len(result.stamp.prompts) == 12

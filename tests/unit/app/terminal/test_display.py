@@ -17,7 +17,7 @@ from app.cli import main
 from app.commands import ask as ask_module
 from app.commands.index import listing, sync, verify
 from app.libraries import tell
-from app.results.events import DraftToken, Finished, NodeFinished, NodeStarted
+from app.results.events import DraftToken, Finished, NodeFinished
 from app.results.result import result_of
 from app.terminal.inventory import left_out
 from app.terminal.progress import table
@@ -274,26 +274,6 @@ ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {
 }
 
 
-def test_a_citation_is_shown_with_the_headings_above_it(capsys: pytest.CaptureFixture[str]) -> None:
-    show({**code(), "citations": cited("x", source="/docs/a.md", title="Guide", heading="Use > Run")}, Screen())
-    assert "  [1] a.md · Guide > Use > Run  “" in capsys.readouterr().err
-
-
-def test_a_draft_is_shown_dim_as_it_is_written_until_the_next_begins(capsys: pytest.CaptureFixture[str]) -> None:
-    with Trace(on_terminal()) as trace:
-        for part in ("It is ", "blue."):
-            trace.token(DraftToken(part))
-        trace.node(NodeStarted("hallucination_check"))
-        trace.step(NodeFinished("answer_check", 0.1, {"usefulness": []}))
-        checked = capsys.readouterr().err
-        trace.node(NodeStarted("finish"))
-        trace.token(DraftToken("Red."))
-    assert re.search(r"\x1b\[2m *It is blue\.", checked)
-    after = capsys.readouterr().err
-    assert "Red." in after
-    assert "blue" not in after[after.index("Red.") :]
-
-
 @pytest.mark.parametrize("way", ON_TERMINAL)
 def test_nor_do_they_on_a_terminal(way: str, capsys: pytest.CaptureFixture[str]) -> None:
     def printed(said: str) -> str:
@@ -325,7 +305,9 @@ def test_a_traceback_steers_no_terminal(said: str, capsys: pytest.CaptureFixture
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cli, "_command", lambda name: lambda options: (_ for _ in ()).throw(RequestError(said)))
         assert main(["why", "--debug"]) == 2
-    assert set(hidden(capsys.readouterr().err)) <= {"\t"}
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert set(hidden(err)) <= {"\t"}
 
 
 @pytest.mark.parametrize("said", HOSTILE)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.terminal.inventory import MOST_LINES, checked, left_out, rows, summary
-from retrieval.sync_report import Failure, Skipped, Source, SyncReport, VerifyReport
+from app.terminal.inventory import MOST_LINES, left_out, rows, summary
+from retrieval.sync_report import Failure, Skipped, Source, SyncReport
 
 GOOD = Source(Path("/d/good.md"), "indexed", 3, "", "2024-05-01")
 SCAN = Source(Path("/d/scan.pdf"), "empty", 0, "scan.pdf holds no text: run it through OCR.", "2023-01-01")
@@ -67,15 +67,3 @@ def test_the_list_has_a_row_for_everything() -> None:
         ["skipped", "", "", "/d/a.png", "not a supported file type"],
     ]
     assert len(rows([GOOD], [PICTURE] * 30)) == 32
-
-
-@pytest.mark.parametrize(
-    ("report", "said"),
-    [
-        (VerifyReport(1234, 56), "Checked 1,234 passages of 56 documents: no damage."),
-        (VerifyReport(4, 2, repairs=["It is made anew."]), "Checked 4 passages of 2 documents: 1 mended."),
-        (VerifyReport(4, 2, ["a"], ["b", "c"]), "Checked 4 passages of 2 documents: 1 mended, 2 cannot be mended."),
-    ],
-)
-def test_a_check_is_summed_up(report: VerifyReport, said: str) -> None:
-    assert checked(report) == said

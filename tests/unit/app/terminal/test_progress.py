@@ -102,12 +102,6 @@ def test_indexing_in_a_pipe_is_told_now_and_then(now: Any, capsys: pytest.Captur
     assert len(lines) == 6
 
 
-def test_a_check_does_not_say_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    with Screen().checking() as advance:
-        advance(at(50))
-    assert capsys.readouterr().err == "checking: 50 of 100 · 1,000 passages · 40/s · 25 s left\n"
-
-
 def live(width: int) -> Screen:
     screen = Screen()
     screen.live = True
@@ -119,28 +113,10 @@ def plain(text: str) -> list[str]:
     return [line.rstrip() for line in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)) if line.strip()]
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_indexing_on_a_terminal_has_a_bar_of_one_line(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    with live(width).indexing() as advance:
-        advance(at(3, 1000, path=Path("/docs") / ("a long name " * 12 + ".pdf"), passages=4_321, seconds_left=500))
-    shown = plain(capsys.readouterr().err)
-    assert shown
-    assert all(len(line) <= width for line in shown)
-    for part in ("indexing", "━", "3/1000", "4,321 passages · 2,881/s · 8 min left", " a long", "…"):
-        assert part in shown[-1]
-
-
 @pytest.mark.parametrize("screen", [Screen(), live(80)])
 def test_nothing_to_index_shows_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     with screen.indexing():
         pass
-    assert capsys.readouterr() == ("", "")
-
-
-def test_indexing_in_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with Screen(quiet=True).indexing() as advance:
-        advance(at(0))
-        advance(at(100))
     assert capsys.readouterr() == ("", "")
 
 
@@ -176,15 +152,6 @@ def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
-def test_a_table_is_framed_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen()
-    screen.out = Console(force_terminal=True, width=60)
-    table([["", "[plain]"], ["F1", "0.5"]], screen)
-    out = capsys.readouterr().out
-    assert "[plain]" in out
-    assert "┃" in out
-
-
 @pytest.mark.parametrize("width", [120, 40, 0])
 def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int) -> None:
     file = io.StringIO()
@@ -200,10 +167,3 @@ def test_the_routes_of_a_set_stand_on_one_line_or_two(width: int) -> None:
     assert "\x1b" not in file.getvalue()
     assert not any(line.startswith("self-rag: 9") for line in printed)
     assert printed[-1] == "2 more are in report.html"
-
-
-def test_marks_that_stdout_has_no_character_for_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = io.TextIOWrapper(io.BytesIO(), "ascii", errors="replace", write_through=True)
-    monkeypatch.setattr("sys.stdout", out)
-    show_routes({"self-rag": [Routed("Why?", True, "decide→direct"), Routed("Who?", False, "")]}, Screen())
-    assert out.detach().getvalue().decode().splitlines()[2:] == ["right Why?  decide->direct", "WRONG Who?"]

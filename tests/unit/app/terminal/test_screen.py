@@ -13,12 +13,10 @@ import pytest
 
 from app.commands import ask as module
 from app.commands.ask import ask
-from app.results.events import Finished, NodeFinished
+from app.results.events import Finished
 from app.results.result import result_of
 from app.terminal.screen import Screen, print_error
 from app.terminal.show import show
-from app.terminal.trace import Trace
-from retrieval.filters import Filter
 from tests.scripted import candidate_of, claim, draft
 from tests.unit.app.results.test_result import ended
 
@@ -64,22 +62,6 @@ def test_json_is_json_in_every_encoding(encoding: str, monkeypatch: pytest.Monke
     assert json.loads(written.getvalue().decode(encoding))["answer"] == CODE
 
 
-@pytest.mark.parametrize(
-    ("within", "told"),
-    [(None, "“why”"), (Filter(sources=("*.pdf",), pages=(3, 5)), "“why” --source '*.pdf' --page 3-5")],
-)
-def test_the_trace_of_a_search_tells_its_filter(
-    within: Filter | None, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    step = {"node": "retrieve", "seconds": 0.1, "decided": {"query": "why", "retrieved": 4}}
-    with Trace(Screen(), within) as trace:
-        trace.step(NodeFinished(**step))
-        trace.step(NodeFinished("decide", 0.1, {"route": "retrieve", "mode": "always"}))
-    retrieve, decide = capsys.readouterr().err.splitlines()
-    assert retrieve.endswith(f"4 passages for {told}")
-    assert decide.endswith("(mode always)")
-
-
 @pytest.mark.parametrize("option", ["--json", "--quiet"])
 def test_a_reader_that_leaves_is_no_error(option: str) -> None:
     program = (
@@ -113,14 +95,3 @@ def test_an_error_is_short_and_holds_no_secret(
     assert len(err) < 1_100
     assert err.startswith("error: There is no file x/x")
     assert err.endswith("[key], check the path.\n")
-
-
-def test_each_of_several_drafts_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    drafts = ["It scatters. " * 20, "It is red."]
-    with Trace(Screen()) as trace:
-        trace.step(
-            NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": drafts[0], "texts": drafts})
-        )
-    head, *shown = capsys.readouterr().err.splitlines()
-    assert head.endswith("2 drafts")
-    assert [line.strip() for line in shown] == [draft.strip() for draft in drafts]

@@ -7,7 +7,7 @@ import pytest
 from app.checking.checked_text import CheckedClaim, CheckedText
 from app.results.result import ResultUsage
 from app.terminal.screen import Screen
-from app.terminal.show_check import as_page, counts_of, show_check
+from app.terminal.show_check import as_page, show_check
 from core.types import Citation, no_usage
 
 TEXT = "Cats <b>purr</b>. Dogs bark 9 times. Why?"
@@ -75,7 +75,3 @@ def test_the_page_escapes_what_others_wrote_and_links_each_quote() -> None:
     assert 'id="c1"' in page
     assert '<mark class="contradicted"' in page
     assert "9 stands in no passage." in page
-
-
-def test_one_claim_is_counted_as_one() -> None:
-    assert counts_of(checked(claim("Dogs bark 9 times.", "no support"))) == "1 claim: 1 no support"

@@ -57,12 +57,6 @@ def test_a_single_question_shows_the_passages_and_a_set_does_not() -> None:
     assert "1 of 2 passages found" in text
 
 
-def test_the_analysis_of_a_set_comes_last_and_the_models_words_after_the_figures() -> None:
-    text = printed(ComparedSet("colours", "gpt", [comparison()], Prose("Plain is enough.", "plain")), 0)
-    order = ["Why is the sky blue?", "Overall: colours", "What it cost", "Plain is enough."]
-    assert sorted(order, key=text.index) == order
-
-
 @pytest.mark.parametrize("width", [100, 40, 0])
 def test_no_text_of_others_forges_a_line_or_controls_the_terminal(width: int) -> None:
     example = Example(id="e1", question=HOSTILE, references=(HOSTILE,))

@@ -11,7 +11,6 @@ from app.terminal.screen import Screen
 from app.terminal.trace import Trace
 from core.step_wording import describe
 from tests.scripted import verdict
-from tests.unit.app.terminal.test_display import on_terminal
 
 LONG = "It says: “" + " ".join(f"word{number}" for number in range(80)) + "”"
 CLAIM = "A claim that is much longer than the fifty characters to which the trace cuts it without reasons."
@@ -50,40 +49,6 @@ def test_each_verdict_has_a_line_with_its_whole_reason(node: str, capsys: pytest
     head, *lines = capsys.readouterr().err.splitlines()
     assert head.split(" s  ")[1] == STEPS[node][1]
     assert lines == [f"    {line}" for line in STEPS[node][2]]
-
-
-@pytest.mark.parametrize("node", STEPS)
-def test_on_a_narrow_terminal_reasons_are_wrapped_and_not_cut(node: str, capsys: pytest.CaptureFixture[str]) -> None:
-    screen = on_terminal(width=40)
-    screen.live = False
-    shown(node, screen)
-    lines = capsys.readouterr().err.splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("    "))
-    assert all(line.startswith("    ") and len(line) <= 40 for line in lines[first:])
-    assert " ".join(" ".join(lines[first:]).split()) == " ".join(STEPS[node][2])
-
-
-@pytest.mark.parametrize("mode", ["always", "never"])
-def test_a_route_that_the_mode_chose_has_its_reason(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown("decide", Screen(), {"route": "direct", "mode": mode, "reason": f"Mode {mode} decides."})
-    assert capsys.readouterr().err.splitlines()[1] == f"    direct · Mode {mode} decides."
-
-
-def test_a_node_that_was_stopped_shows_the_verdicts_that_it_made(capsys: pytest.CaptureFixture[str]) -> None:
-    decided = {"usefulness": [verdict("5", None, "It is so.")], "stop": "limit_calls", "failure": None}
-    shown("answer_check", Screen(), decided)
-    shown("answer_check", Screen(), {"stop": "limit_calls", "failure": None})
-    assert [line.strip() for line in capsys.readouterr().err.splitlines()][1:] == [
-        "5 · It is so.",
-        "answer_check           0.1 s  stopped: limit_calls",
-    ]
-
-
-def test_without_explain_a_node_has_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with Trace(Screen()) as trace:
-        for node, (decided, _, _) in STEPS.items():
-            trace.step(NodeFinished(node, 0.1, decided))
-    assert len(capsys.readouterr().err.splitlines()) == len(STEPS)
 
 
 @pytest.mark.parametrize(

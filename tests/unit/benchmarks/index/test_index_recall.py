@@ -7,8 +7,7 @@ from typing import Any, cast
 import pytest
 from langchain_core.documents import Document
 
-from benchmarks.index.recall import found, violated
-from evaluation.measures.statistics import mean
+from benchmarks.index.recall import found
 from evaluation.records import Example, Gold
 from retrieval.searching_store import Store
 
@@ -23,14 +22,3 @@ def test_a_passage_of_the_question_s_paragraph_counts_and_no_other_with_the_answ
             return [Document(text, metadata={"source": f"/b/{name}"}) for name, text in texts.items()][:k]
 
     assert found(cast("Store", Finds()), EXAMPLE, k, "hybrid") == hit
-
-
-@pytest.mark.parametrize(
-    ("hybrid", "vectors", "better"),
-    [([1, 1], [1, 0], []), ([1, 0], [0, 1], []), ([1, 0], [1, 1], ["vectors alone is better than both"])],
-)
-def test_both_together_are_the_best_unless_another_is_better(
-    hybrid: list[float], vectors: list[float], better: list[str]
-) -> None:
-    recall = {"hybrid": mean(hybrid), "vectors": mean(vectors), "bm25": mean([0, 0])}
-    assert violated({"recall": recall}) == better

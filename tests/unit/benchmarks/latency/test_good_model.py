@@ -56,19 +56,6 @@ def test_what_answers_is_found_good(prompt: ChatPromptTemplate, said: str) -> No
     assert MODEL.reply(asking(prompt)).text == said
 
 
-@pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        (RELEVANCE.messages, "no"),
-        (peers.GRADE_PASSAGE, '{"binary_score": "no"}'),
-        (peers.RATE_RELEVANCE, "irrelevant"),
-        (peers.FILTER_PASSAGE, "no"),
-    ],
-)
-def test_a_passage_that_answers_another_question_is_irrelevant(prompt: ChatPromptTemplate, said: str) -> None:
-    assert MODEL.reply(asking(prompt, passage=SEA.answer)).text == said
-
-
 def test_our_verdicts_are_one_token_with_probabilities_and_the_peers_are_charged_by_length() -> None:
     ours, theirs = MODEL.reply(asking(RELEVANCE.messages)), MODEL.reply(asking(peers.GRADE_PASSAGE))
     assert ours.tokens == 1
@@ -86,7 +73,3 @@ def test_the_cache_serves_the_longest_beginning_of_whole_messages() -> None:
     assert cache.read(turns("one two", "three four"))[1] == beginning
     assert cache.read(turns("one two", "three"))[1] == total
     assert cache.read(turns("other", "three"))[1] == 0
-
-
-def test_a_draft_is_charged_as_an_answer_of_the_set_length() -> None:
-    assert MODEL.reply(asking(GENERATE)).tokens == 100

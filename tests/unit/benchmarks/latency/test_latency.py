@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.latency.__main__ import longest_chain
 from benchmarks.latency.timed_server import Call
-from benchmarks.turns import Turn, is_accepted, medians
+from benchmarks.turns import is_accepted
 from evaluation.records import Example
 from evaluation.run import failed
 
@@ -31,16 +31,6 @@ def test_the_chain_is_the_longest_of_calls_that_wait_for_each_other(
     calls: list[tuple[float, float]], chain: int
 ) -> None:
     assert longest_chain([call(*one) for one in calls]) == chain
-
-
-def test_ratios_are_taken_question_by_question() -> None:
-    rows = [
-        {"plain": Turn(1.0, 1, 100), "ours": Turn(3.0, 8, 150, chain=4)},
-        {"plain": Turn(10.0, 1, 100), "ours": Turn(10.0, 8, 350, chain=4)},
-        {"plain": Turn(2.0, 1, 100), "ours": Turn(4.0, 9, 200, chain=5)},
-    ]
-    ours = medians(rows)["ours"]
-    assert (ours["times"], ours["uncached_times"], ours["calls"], ours["chain"]) == (2.0, 2.0, 8, 5)
 
 
 @pytest.mark.parametrize(
