@@ -210,7 +210,9 @@ class SharedRuns:
                 if run := self._asking.runs.answered_here(id_):
                     run.cancel()
             for id_ in lost:
-                if id_ in self._leases and (run := self._asking.runs.answered_here(id_)):
+                run = self._asking.runs.answered_here(id_)
+                # One that has ended here has no lease either, from when its end is kept.
+                if id_ in self._leases and run and run.state in ("queued", "running"):
                     self._lose(run)
 
     async def _take_over(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, suppress
@@ -35,6 +36,7 @@ from app.conversations.postgres.runs import RunTable  # noqa: E402
 from app.conversations.postgres.threads import SharedThreads  # noqa: E402
 from app.conversations.thread import LeaseLostError, ThreadBusyError  # noqa: E402
 from app.server import shared_runs  # noqa: E402
+from app.server.shared_runs import SharedRuns  # noqa: E402
 
 pytestmark = pytest.mark.postgres
 CALLS = Counter(retrieve=1, relevance=2, draft=1, support=1, usefulness=1)
@@ -78,6 +80,7 @@ class Server:
             told = (await self.client.get(f"/api/runs/{run}")).json()
             if told["state"] == state:
                 return dict(told)
+            assert told["state"] in ("queued", "running"), told
             await asyncio.sleep(0.02)
 
     async def events(self, run: str, after: int = 0) -> list[tuple[int, str, dict[str, Any]]]:
@@ -325,6 +328,34 @@ async def test_events_that_cannot_be_kept_are_kept_when_the_database_is_back(
     done = await second.finished(run)
     assert done["result"]["answer"] == GOOD
     assert await second.events(run) == await first.events(run)
+
+
+async def test_a_run_whose_end_has_just_been_kept_is_not_taken_for_lost(
+    serves: Serves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, poll = RunTable.append, SharedRuns._poll
+    kept, looked = threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> None:
+        append(*given)
+        if given[-1]:  # the end, with which the lease is released
+            kept.set()
+            assert looked.wait(timeout=30), "the server looks at the table meanwhile"
+
+    async def once(runs: SharedRuns) -> None:
+        if not looked.is_set():
+            since = kept.is_set()
+            await poll(runs)
+            if since:
+                looked.set()
+
+    monkeypatch.setattr(RunTable, "append", slow)
+    monkeypatch.setattr(SharedRuns, "_poll", once)
+    server = await serves()
+    run = await server.start()
+    async with asyncio.timeout(30):
+        assert (await server.events(run))[-1][1] == "finished"
+    assert (await server.finished(run))["result"]["answer"] == GOOD
 
 
 async def test_deleting_a_thread_ends_its_question_in_another_server(serves: Serves) -> None:
