@@ -1,188 +1,226 @@
-"""Read prompts with the embedded model's own weights, and keep what the layers above would read again.
-
-The weights are those of the GGUF file, dequantised. OpenVINO computes with 8-bit products, as llama.cpp does: on two
-cores 244 tokens a second were read, where llama.cpp reads 54 to 60; the log-probabilities of one prompt's first token
-differed from llama.cpp's by up to 0.3.
-"""
+"""The embedded model in PyTorch, from its own GGUF file: what training reads prompts with, fast on a GPU alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import lzma
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import gguf
-import numpy as np
-import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import linear, pad, rms_norm, silu
 
-from training.layout import PACK, PrefixGroup
-
-Array = npt.NDArray[Any]
-
-LAYERS, HEADS, KV_HEADS, HEAD, WIDTH = 28, 12, 2, 128, 1536
+LAYERS, HEADS, KV_HEADS, HEAD, WIDTH, FEED = 28, 12, 2, 128, 1536, 8960
 EPSILON, ROPE_BASE = 1e-6, 1e6
-GROUP = 128  # values that share a scale of 8 bits
-HIDDEN = -1e9
+
+KeysValues = Sequence[tuple[Tensor, Tensor]]  # of each layer, each (prompts, KV heads, tokens, head)
+Adapter = Mapping[str, Tensor]  # of each target, "attn_q.A" (layers, rank, in) and "attn_q.B" (layers, out, rank)
 
 
-@dataclass(frozen=True)
-class Read:
-    """What is kept of a prompt, from the reader's first kept layer on.
-
-    ``keys_values``: float16, (layers, 2, tokens, KV heads, head), of the prefix; ``rests``: the same of what follows it
-    in each branch. Of each branch's ending ``entering``, float32 (branches, tokens, width), is what enters the first
-    kept layer, and ``final``, (branches, width), the normed state of its last token.
-    """
-
-    keys_values: Array
-    rests: Sequence[Array]
-    entering: Array
-    final: Array
+def prepared(path: Path) -> dict[str, Any]:
+    """Read what `training.prepare` wrote."""
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        return dict(json.load(file))
 
 
-class Weights:
-    """The tensors of a GGUF file of this architecture, dequantised one at a time, since all take 6 GB."""
+class Model:
+    """The weights, dequantised, in bfloat16."""
 
-    def __init__(self, path: Path) -> None:
-        self._tensors = {one.name: one for one in gguf.GGUFReader(str(path)).tensors}
+    def __init__(self, path: Path, device: str) -> None:
+        tensors = {one.name: one for one in gguf.GGUFReader(str(path)).tensors}
 
-    def __getitem__(self, name: str) -> Array:
-        tensor = self._tensors[name]
-        return np.ascontiguousarray(gguf.dequantize(tensor.data, tensor.tensor_type), dtype=np.float32)
+        def dequantised(name: str) -> tuple[str, Tensor]:
+            plain = torch.from_numpy(gguf.dequantize(tensors[name].data, tensors[name].tensor_type).copy())
+            return name, plain.to(torch.bfloat16).to(device)
 
+        with ThreadPoolExecutor() as threads:
+            self.weights = dict(threads.map(dequantised, tensors))
+        self.device = device
 
-class Reader:
-    """Reads packs of prompts that all follow one fixed part, whose keys and values are ``fixed``.
+    def read(
+        self,
+        states: Tensor,
+        positions: Tensor,
+        seen: Tensor,
+        past: KeysValues | None = None,
+        adapter: Adapter | None = None,
+        scale: float = 0.0,
+    ) -> tuple[Tensor, KeysValues]:
+        """Return the normed states (prompts, tokens, width) of what goes on from ``past``, and its keys and values.
 
-    ``fixed`` has the shape of `Read.keys_values` for all layers; None is for reading the fixed part itself.
-    """
-
-    def __init__(self, weights: Weights, first: int, fixed: Array | None = None, size: int = PACK) -> None:
-        import openvino
-
-        self.size, self._first = size, first
-        self._length = 0 if fixed is None else fixed.shape[2]
-        self._embedding = weights["token_embd.weight"]
-        model = _network(weights, first, fixed, size)
-        settings = {"INFERENCE_PRECISION_HINT": "bf16", "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP}
-        self._request = openvino.Core().compile_model(model, "CPU", settings).create_infer_request()
-
-    def read(self, groups: Sequence[PrefixGroup]) -> list[Read]:
-        """Read groups of prompts, of at most ``size`` tokens together; none sees another."""
-        tokens: list[int] = []
-        positions: list[int] = []
-        spans = []
-        mask = np.full((self.size, self._length + self.size), HIDDEN, np.float32)
-        mask[:, : self._length] = 0
-        own = mask[:, self._length :]
-        for group in groups:
-            begin, length = len(tokens), len(group.prefix)
-            tokens += group.prefix
-            positions += range(self._length, self._length + length)
-            own[begin : begin + length, begin : begin + length] = _causal(length)
-            places = []
-            for cut, rest in group.branches:
-                at, after = len(tokens), len(tokens) + len(rest)
-                tokens += [*rest, *group.ending]
-                stop = len(tokens)
-                positions += range(self._length + cut, self._length + cut + stop - at)
-                own[at:stop, begin : begin + cut] = 0
-                own[at:stop, at:stop] = _causal(stop - at)
-                places.append((at, after, stop))
-            spans.append((begin, begin + length, places))
-        if len(tokens) > self.size:
-            raise ValueError(f"{len(tokens)} tokens do not fit into a pass of {self.size}.")
-        padding = np.arange(len(tokens), self.size)
-        own[padding, padding] = 0
-        left = [0] * len(padding)
-        cosine, sine = rotation(np.array([*positions, *left]))
-        embedded = self._embedding[np.array([*tokens, *left])]
-        out = self._request.infer([embedded, cosine[:, None], sine[:, None], mask[None, None]])
-        entering, *kept, final = (out[index] for index in range(len(out)))
-        shape = (LAYERS - self._first, 2, self.size, KV_HEADS, HEAD)
-        keys_values = np.stack(kept).reshape(shape).astype(np.float16)
-        return [
-            Read(
-                keys_values[:, :, begin:end],
-                [keys_values[:, :, at:after] for at, after, _ in places],
-                np.stack([entering[after:stop] for _, after, stop in places]),
-                np.stack([final[stop - 1] for _, _, stop in places]),
+        ``seen`` says which tokens each may look at: (prompts, 1, tokens, past tokens + tokens).
+        """
+        cosine, sine = _rotation(positions)
+        made = []
+        for layer in range(LAYERS):
+            own = _of_layer(adapter, layer) if adapter else {}
+            states, keys, values = self._layer(
+                layer, states, (cosine, sine), seen, past[layer] if past else None, own, scale
             )
-            for begin, end, places in spans
-        ]
+            made.append((keys, values))
+        return rms_norm(states, (WIDTH,), self.weights["output_norm.weight"], EPSILON), made
 
+    def embedded(self, tokens: Tensor) -> Tensor:
+        """Return what enters the first layer."""
+        return self.weights["token_embd.weight"][tokens]
 
-def rotation(positions: Array) -> tuple[Array, Array]:
-    """Return the cosines and sines of the rotary embedding at these positions, each (positions, head)."""
-    angles = np.outer(positions, ROPE_BASE ** (-np.arange(0, HEAD, 2) / HEAD))
-    both = np.concatenate([angles, angles], 1)
-    return np.cos(both).astype(np.float32), np.sin(both).astype(np.float32)
+    def _layer(
+        self,
+        layer: int,
+        states: Tensor,
+        rotation: tuple[Tensor, Tensor],
+        seen: Tensor,
+        past: tuple[Tensor, Tensor] | None,
+        adapter: Adapter,
+        scale: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        count, tokens, _ = states.shape
 
+        def weight(name: str) -> Tensor | None:
+            return self.weights.get(f"blk.{layer}.{name}")
 
-def _causal(length: int) -> Array:
-    return np.where(np.tril(np.ones((length, length), bool)), 0, HIDDEN).astype(np.float32)
+        def product(one: Tensor, name: str) -> Tensor:
+            plain = linear(one, self.weights[f"blk.{layer}.{name}.weight"], weight(f"{name}.bias"))
+            if f"{name}.A" not in adapter:
+                return plain
+            low = linear(one, adapter[f"{name}.A"].to(one.dtype))
+            return plain + scale * linear(low, adapter[f"{name}.B"].to(one.dtype))
 
+        def heads(one: Tensor, number: int) -> Tensor:
+            return one.view(count, tokens, number, HEAD).transpose(1, 2)
 
-def _network(weights: Weights, first: int, fixed: Array | None, size: int) -> Any:
-    """Return the forward pass: what enters layer ``first``, keys and values from there on, and the final states."""
-    import openvino
-    from openvino import opset13 as op
-
-    def array(*values: int) -> Any:
-        return op.constant(np.array(values, np.int64))
-
-    def shaped(one: Any, *shape: int) -> Any:
-        return op.reshape(one, array(*shape), False)
-
-    def normed(one: Any, name: str) -> Any:
-        squares = op.reduce_mean(op.multiply(one, one), array(1), True)
-        scale = op.divide(op.constant(np.float32(1)), op.sqrt(op.add(squares, op.constant(np.float32(EPSILON)))))
-        return op.multiply(op.multiply(one, scale), op.constant(weights[name]))
-
-    def linear(one: Any, name: str, bias: bool = False) -> Any:
-        dense = weights[f"{name}.weight"]
-        scale = np.maximum(np.abs(dense).max(1, keepdims=True), 1e-9) / 127
-        whole = op.convert(op.constant(np.round(dense / scale).astype(np.int8)), np.float32)
-        product = op.matmul(one, op.multiply(whole, op.constant(scale)), False, True)
-        return op.add(product, op.constant(weights[f"{name}.bias"])) if bias else product
-
-    def half(one: Any, start: int) -> Any:
-        return op.slice(one, array(start), array(start + HEAD // 2), array(1), array(2))
-
-    def rotated(one: Any) -> Any:
-        turned = op.concat([op.multiply(half(one, HEAD // 2), op.constant(np.float32(-1))), half(one, 0)], 2)
-        return op.add(op.multiply(one, cosine), op.multiply(turned, sine))
-
-    length = 0 if fixed is None else fixed.shape[2]
-    state = op.parameter([size, WIDTH], np.float32)
-    cosine, sine = (op.parameter([size, 1, HEAD], np.float32) for _ in range(2))
-    mask = op.parameter([1, 1, size, length + size], np.float32)
-    inputs, outputs = [state, cosine, sine, mask], []
-    grouped = HEADS // KV_HEADS
-    for layer in range(LAYERS):
-        name = f"blk.{layer}"
-        if layer == first:
-            outputs.append(state)
-        entering = normed(state, f"{name}.attn_norm.weight")
-        queries = rotated(shaped(linear(entering, f"{name}.attn_q", bias=True), size, HEADS, HEAD))
-        keys = rotated(shaped(linear(entering, f"{name}.attn_k", bias=True), size, KV_HEADS, HEAD))
-        values = shaped(linear(entering, f"{name}.attn_v", bias=True), size, KV_HEADS, HEAD)
-        if layer >= first:
-            outputs += [keys, values]
-        if fixed is not None:
-            keys = op.concat([op.constant(fixed[layer, 0].astype(np.float32)), keys], 0)
-            values = op.concat([op.constant(fixed[layer, 1].astype(np.float32)), values], 0)
-        queries = shaped(op.transpose(queries, array(1, 0, 2)), KV_HEADS, grouped * size, HEAD)
-        scores = op.multiply(
-            op.matmul(queries, op.transpose(keys, array(1, 2, 0)), False, False), op.constant(np.float32(HEAD**-0.5))
+        entering = rms_norm(states, (WIDTH,), weight("attn_norm.weight"), EPSILON)
+        queries = _rotated(heads(product(entering, "attn_q"), HEADS), rotation)
+        keys = _rotated(heads(product(entering, "attn_k"), KV_HEADS), rotation)
+        values = heads(product(entering, "attn_v"), KV_HEADS)
+        all_keys, all_values = (
+            (
+                torch.cat([before.expand(count, -1, -1, -1), now], 2)
+                for before, now in zip(past, (keys, values), strict=True)
+            )
+            if past
+            else (keys, values)
         )
-        attended = op.softmax(op.add(shaped(scores, KV_HEADS, grouped, size, length + size), mask), 3)
-        attended = shaped(attended, KV_HEADS, grouped * size, length + size)
-        mixed = shaped(op.matmul(attended, op.transpose(values, array(1, 0, 2)), False, False), HEADS, size, HEAD)
-        mixed = shaped(op.transpose(mixed, array(1, 0, 2)), size, WIDTH)
-        state = op.add(state, linear(mixed, f"{name}.attn_output"))
-        entering = normed(state, f"{name}.ffn_norm.weight")
-        gated = op.multiply(op.swish(linear(entering, f"{name}.ffn_gate")), linear(entering, f"{name}.ffn_up"))
-        state = op.add(state, linear(gated, f"{name}.ffn_down"))
-    return openvino.Model([*outputs, normed(state, "output_norm.weight")], inputs)
+        # The queries of the heads that share keys stand one behind the other, so that no key is copied. PyTorch's own
+        # attention gave gradients that were no numbers on an H100, for endings of different lengths.
+        shared = HEADS // KV_HEADS
+        scores = queries.reshape(count, KV_HEADS, shared * tokens, HEAD) @ all_keys.transpose(2, 3) * HEAD**-0.5
+        scores = scores.view(count, KV_HEADS, shared, tokens, -1).masked_fill(~seen[:, :, None], -torch.inf)
+        shares = scores.softmax(-1, dtype=torch.float32).to(states.dtype).flatten(2, 3)
+        mixed = (shares @ all_values).view(count, HEADS, tokens, HEAD)
+        states = states + product(mixed.transpose(1, 2).reshape(count, tokens, WIDTH), "attn_output")
+        entering = rms_norm(states, (WIDTH,), weight("ffn_norm.weight"), EPSILON)
+        gated = silu(product(entering, "ffn_gate")) * product(entering, "ffn_up")
+        return states + product(gated, "ffn_down"), keys, values
+
+
+class Prompts:
+    """Reads prompts that all begin with ``fixed``, which is read once."""
+
+    def __init__(self, model: Model, fixed: Sequence[int]) -> None:
+        self.model, self.length, device = model, len(fixed), model.device
+        causal = _causal(self.length, device)[None, None]
+        states = model.embedded(torch.tensor([fixed], device=device))
+        with torch.no_grad():
+            _, self.fixed = model.read(states, torch.arange(self.length, device=device)[None], causal)
+
+    def middles(self, middles: Sequence[Sequence[int]]) -> tuple[KeysValues, Tensor]:
+        """Read what comes next, without an adapter: return the keys and values of all so far, and each one's length."""
+        tokens, lengths = self._padded(middles)
+        count, longest = tokens.shape
+        seen = pad(_causal(longest, tokens.device), (self.length, 0), value=True).expand(count, 1, -1, -1)
+        positions = self.length + torch.arange(longest, device=tokens.device)[None]
+        with torch.no_grad():
+            _, read = self.model.read(self.model.embedded(tokens), positions, seen, self.fixed)
+        return _joined(self.fixed, read, count), self.length + lengths
+
+    def endings(
+        self,
+        past: KeysValues,
+        lengths: Tensor,
+        endings: Sequence[Sequence[int]],
+        adapter: Adapter | None = None,
+        scale: float = 0.0,
+    ) -> tuple[Tensor, KeysValues, Tensor]:
+        """Read the rest: return the normed state (prompts, width) of each last token, keys and values, and lengths."""
+        tokens, own = self._padded(endings)
+        count, longest = tokens.shape
+        device = tokens.device
+        before = torch.arange(past[0][0].shape[2], device=device)[None] < lengths[:, None]
+        causal = _causal(longest, device).expand(count, 1, -1, -1)
+        seen = torch.cat([before[:, None, None].expand(-1, 1, longest, -1), causal], 3)
+        positions = lengths[:, None] + torch.arange(longest, device=device)[None]
+        states, read = self.model.read(self.model.embedded(tokens), positions, seen, past, adapter, scale)
+        return states[torch.arange(count, device=device), own - 1], read, own
+
+    def written(
+        self,
+        middles: Sequence[Sequence[int]],
+        endings: Sequence[Sequence[int]],
+        stop: int,
+        most: int,
+        temperature: float,
+    ) -> list[list[int]]:
+        """Return the tokens that the model writes behind each prompt, up to ``stop``; call it without gradients."""
+        past, lengths = self.middles(middles)
+        state, read, own = self.endings(past, lengths, endings)
+        count, device = len(middles), self.model.device
+        there = [torch.arange(past[0][0].shape[2], device=device)[None] < lengths[:, None]]
+        there.append(torch.arange(read[0][0].shape[2], device=device)[None] < own[:, None])
+        positions, found, done = lengths + own, [], torch.zeros(count, dtype=torch.bool, device=device)
+        for _ in range(most):
+            past = _joined(past, read, count)
+            scores = linear(state, self.model.weights["output.weight"]).float()
+            warm = torch.multinomial(torch.softmax(scores / temperature, 1), 1)[:, 0] if temperature else None
+            token = scores.argmax(1) if warm is None else warm
+            done |= token == stop
+            found.append(torch.where(done, stop, token))
+            if bool(done.all()):
+                break
+            there.append(torch.ones(count, 1, dtype=torch.bool, device=device))
+            seen = torch.cat(there, 1)[:, None, None]
+            states, read = self.model.read(self.model.embedded(token[:, None]), positions[:, None], seen, past)
+            state, positions = states[:, -1], positions + 1
+        return [row[: row.index(stop)] if stop in row else row for row in torch.stack(found, 1).tolist()]
+
+    def _padded(self, lists: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        lengths = torch.tensor([len(one) for one in lists])
+        tokens = torch.stack([pad(torch.tensor(one), (0, int(lengths.max()) - len(one))) for one in lists])
+        return tokens.to(self.model.device), lengths.to(self.model.device)
+
+
+def _causal(size: int, device: torch.device | str) -> Tensor:
+    return torch.ones(size, size, dtype=torch.bool, device=device).tril()
+
+
+def _joined(past: KeysValues, read: KeysValues, count: int) -> KeysValues:
+    return [
+        (
+            torch.cat([keys.expand(count, -1, -1, -1), more_keys], 2),
+            torch.cat([values.expand(count, -1, -1, -1), more], 2),
+        )
+        for (keys, values), (more_keys, more) in zip(past, read, strict=True)
+    ]
+
+
+def _of_layer(adapter: Adapter, layer: int) -> Adapter:
+    first = LAYERS - len(next(iter(adapter.values())))
+    return {name: one[layer - first] for name, one in adapter.items()} if layer >= first else {}
+
+
+def _rotation(positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the cosines and sines of the rotary embedding at these positions."""
+    rates = ROPE_BASE ** (-torch.arange(0, HEAD, 2, device=positions.device) / HEAD)
+    angles = positions[..., None].float() * rates
+    angles = torch.cat([angles, angles], -1)[:, None]
+    return angles.cos(), angles.sin()
+
+
+def _rotated(one: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+    left, right = one.chunk(2, -1)
+    cosine, sine = rotation
+    return (one * cosine + torch.cat([-right, left], -1) * sine).to(one.dtype)

@@ -1,63 +1,75 @@
 """Let the embedded model answer rows, so that its support adapter learns from drafts such as it will judge.
 
-    python -m training.drafts --families squad,german --most 600
+    python -m training.drafts eval/prepared/drafts.json.xz --model model.gguf
 
-Each row's question is put to the generator as the graph puts it, with the passages that claims on the row are read
-with; half of the rows have an answer. ``training/rows/drafts.jsonl.xz`` keeps what it wrote, and a second run goes on
-where the first stopped. A draft is labelled when it is read back: see `training.layout`.
+The prompts are those of `training.prepare`: each row's question as the graph puts it, with the passages that claims on
+the row are read with. Each is answered as in the graph, and once more with a temperature, for more kinds of mistakes. A
+draft is labelled when it is read back: see `training.layout`. Needs what `training.fit_adapter` needs.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+import argparse
+import json
+import lzma
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
-from typing import Any
 
-from app.compose import chat_of
-from app.settings import EMBEDDED, load_settings
-from benchmarks.harness import end_progress, option_parser, show_progress
-from models.generator import Generator
-from prompts.delimiters import as_data
-from prompts.generate import GENERATE, MAX_TOKENS
-from training.layout import DRAFTS, read_with, rows_of, shown
-from training.rows import ROWS, write
+import gguf
+import torch
 
-SAVED = 10  # drafts between two writes
+from training.base_model import Model, Prompts, prepared
+
+MOST = 64  # tokens: a draft of one statement is shorter
+WARM = 0.8
 
 
 def main() -> None:
-    """Draft what no earlier run has drafted."""
-    parser = option_parser(__doc__, most=600, seed=0)
-    parser.add_argument("--families", default="squad")
+    """Write the drafts as JSON lines."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--seconds", type=int, default=3600, help="when no further batch is begun")
+    parser.add_argument("--out", type=Path, default=Path("training/rows/drafts.jsonl.xz"))
     options = parser.parse_args()
-    drafts = list(rows_of(ROWS, [DRAFTS]))
-    known = {one["id"] for one in drafts}
-    rows = list(rows_of(ROWS, options.families.split(",")))
-    Random(options.seed).shuffle(rows)
-    left = [row for row in list(alternating(rows))[: options.most] if row["id"] not in known]
-    asyncio.run(drafted(left, drafts))
+    asked = prepared(options.prepared)
+    torch.manual_seed(0)
+    text_of = decoder(options.model)
+    prompts = Prompts(Model(options.model, options.device), asked["fixed"])
+    rows, began, drafts = sorted(asked["rows"], key=lambda row: len(row["middle"])), time.monotonic(), []
+    batches = [rows[at : at + options.batch] for at in range(0, len(rows), options.batch)]  # of prompts of like length
+    Random(0).shuffle(batches)
+    for temperature in (0.0, WARM):
+        for batch in batches:
+            if time.monotonic() - began > options.seconds:
+                break
+            middles, endings = ([row[part] for row in batch] for part in ("middle", "ending"))
+            with torch.no_grad():
+                written = prompts.written(middles, endings, asked["turn_end"], MOST, temperature)
+            drafts += [
+                {"id": row["id"], "text": text_of(tokens)}
+                for row, tokens in zip(batch, written, strict=True)
+                if len(tokens) < MOST
+            ]
+        print(f"{len(drafts)} drafts in {time.monotonic() - began:.0f} s", flush=True)
+    distinct = {(one["id"], one["text"]): one for one in drafts}
+    lines = (json.dumps(one, ensure_ascii=False) for _, one in sorted(distinct.items()))
+    options.out.write_bytes(lzma.compress("".join(f"{line}\n" for line in lines).encode(), preset=9))
 
 
-def alternating(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield rows with an answer and rows without in turn, as long as there are both, and then the rest."""
-    with_answer = [row for row in rows if row["answers"]]
-    without = [row for row in rows if not row["answers"]]
-    return (row for row in chain.from_iterable(zip_longest(with_answer, without)) if row)
-
-
-async def drafted(rows: Sequence[Mapping[str, Any]], drafts: list[dict[str, Any]]) -> None:
-    """Append the rows' drafts and write them."""
-    generator = Generator(chat_of(EMBEDDED, load_settings()))
-    for number, row in enumerate(rows, 1):
-        question = as_data(row["question"])
-        text = await generator.write(GENERATE, max_tokens=MAX_TOKENS, question=question, passages=shown(read_with(row)))
-        drafts.append({"id": row["id"], "text": text})
-        show_progress(f"{number} of {len(rows)} drafts")
-        if number % SAVED == 0 or number == len(rows):
-            write(DRAFTS, drafts)
-    end_progress()
+def decoder(path: Path) -> Callable[[Sequence[int]], str]:
+    """Return a function that spells tokens out: the model's vocabulary is of bytes, each written as a letter."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [one for one in range(256) if one not in plain]
+    bytes_of = {chr(one): one for one in plain} | {chr(256 + at): one for at, one in enumerate(others)}
+    spelled = gguf.GGUFReader(str(path)).fields["tokenizer.ggml.tokens"].contents()
+    return lambda tokens: (
+        bytes(bytes_of[letter] for one in tokens for letter in spelled[one]).decode(errors="replace").strip()
+    )
 
 
 if __name__ == "__main__":

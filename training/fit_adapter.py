@@ -1,321 +1,236 @@
-"""Train an activated adapter for one of the critic's choices, and compare it with the prompt and with a linear readout.
+"""Train activated adapters for one of the critic's choices, and compare them with the prompt.
 
-    python -m training.fit_adapter relevance --families squad,tables,german --held-out clapnq --most 2000
+    python -m training.fit_adapter eval/prepared/relevance.json.xz --model model.gguf --trials 14:8:qkvo:5e-4
 
-What stands before the adapter's place is read once, with the base weights, and kept in ``--out``; a second run goes on
-with the pack, and then with the step, where the first stopped. Printed after each epoch is the AUC of the right replies
-against each kind of wrong ones, on passages left out of every family and on whole families left out (``--held-out``).
-``--export`` writes the adapter for llama.cpp. Needs `requirements-training.txt`.
+The prompts are those of `training.prepare`. A trial is the first layer, the rank, the targets (q, k, v, o, and m for
+the feed-forward layer) and the rate; all trials see the same batches, whose prompts are read once, with the base
+weights: an adapter works on the ending alone. Printed after each epoch is the AUC of the right replies against each
+kind of wrong ones, on passages left out of every family and on whole families left out. ``--out`` keeps the
+adapters for llama.cpp, and the scores. It needs `requirements-training.txt`; minutes on an H100, hours on two cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
-from zlib import crc32
 
-import jax
-import jax.numpy as jnp
+import gguf
 import numpy as np
-from langchain_core.messages import convert_to_openai_messages
-from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, linear
 
-from app.compose import chat_file
-from app.settings import load_settings
-from benchmarks.harness import end_progress, option_parser, show_progress
 from evaluation.measures.statistics import auc
-from models.embedded import EmbeddedServer
-from models.prefix_cache import prompt_tokens
-from prompts.shared import with_all_examples
-from training import adapter as lora
-from training.base_model import WIDTH, Array, Reader, Weights
-from training.layout import (
-    CHOICES,
-    DRAFT,
-    Layout,
-    PrefixGroup,
-    TrainingExample,
-    laid_out,
-    packs,
-    prefix_groups,
-    rows_of,
-    with_drafts,
-)
-from training.rows import ROWS
+from training.base_model import FEED, HEAD, KV_HEADS, LAYERS, WIDTH, Adapter, KeysValues, Model, Prompts, prepared
 
-FAMILIES_LEFT_OUT = 6  # one row of theirs is tested on for so many rows of the other families
-HELD_OUT = 15  # of 100 passages of each family, which no step sees
-COMPONENTS = 40  # of the final state, in the linear readout
-ROUND = 48  # a batch's prefixes are padded to a multiple of so many tokens
+# By letter: the tensors' names in the file, with their sizes of input and output.
+TARGETS = {
+    "q": {"attn_q": (WIDTH, WIDTH)},
+    "k": {"attn_k": (WIDTH, KV_HEADS * HEAD)},
+    "v": {"attn_v": (WIDTH, KV_HEADS * HEAD)},
+    "o": {"attn_output": (WIDTH, WIDTH)},
+    "m": {"ffn_gate": (WIDTH, FEED), "ffn_up": (WIDTH, FEED), "ffn_down": (FEED, WIDTH)},
+}
+SCALE = 2.0  # alpha over rank
 WARM_UP = 10  # steps
-SAVED = 20  # steps between two checkpoints
+ALIKE = 32  # lengths in a batch differ by at most so many tokens
+DRAFT = "draft"
 
 
-class Rows:
-    """What is asked, as tokens, and what was read of each prompt; kept in ``folder``."""
+class Trial:
+    """An adapter and its optimiser."""
 
-    def __init__(self, asked: Sequence[TrainingExample], layout: Layout, folder: Path, first: int) -> None:
-        self.asked, self.layout, self.folder, self.first = asked, layout, folder, first
-        self.groups = prefix_groups(layout)
-        self.packs = packs([len(layout.group(one)) for one in self.groups])
-        self.place = {
-            number: (index, at, branch)
-            for index, pack in enumerate(self.packs)
-            for at, group in enumerate(pack)
-            for branch, number in enumerate(self.groups[group])
-        }
+    def __init__(self, described: str, device: str, seed: int, begin: Adapter | None) -> None:
+        first, rank, targets, rate = described.split(":")
+        self.name, self.first, self.rate = described.replace(":", "-"), int(first), float(rate)
+        random = torch.Generator().manual_seed(seed)
+        layers = LAYERS - self.first
+        self.adapter: dict[str, Tensor] = {}
+        for letter in targets:
+            for name, (size, out) in TARGETS[letter].items():
+                start = torch.randn(layers, int(rank), size, generator=random) / math.sqrt(size)
+                self.adapter |= {
+                    f"{name}.A": start.to(device),
+                    f"{name}.B": torch.zeros(layers, out, int(rank), device=device),
+                }
+        self.adapter |= begin or {}
+        for one in self.adapter.values():
+            one.requires_grad_()
+        self._optimiser = torch.optim.AdamW(self.adapter.values(), lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01)
 
-    def read(self, weights: Weights) -> None:
-        """Read what no earlier run has read."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        left = [index for index in range(len(self.packs)) if not self._path(index).exists()]
-        if not left:
-            return
-        reader = Reader(weights, self.first, self.fixed(weights))
-        began = time.monotonic()
-        for done, index in enumerate(left, 1):
-            prompts = [self.layout.group(self.groups[one]) for one in self.packs[index]]
-            kept: dict[str, Any] = {}
-            for at, one in enumerate(reader.read(prompts)):
-                kept |= {f"past{at}": one.keys_values, f"entering{at}": one.entering, f"final{at}": one.final}
-                kept |= {f"rest{at}-{branch}": rest for branch, rest in enumerate(one.rests)}
-            new = self._path(index).with_suffix(".new.npz")
-            np.savez(new, **kept)
-            new.replace(self._path(index))
-            minutes = (time.monotonic() - began) / done * (len(left) - done) / 60
-            show_progress(f"{done} of {len(left)} packs read, {minutes:.0f} minutes left")
-        end_progress()
-
-    def fixed(self, weights: Weights) -> Array:
-        """Return the keys and values of what all prompts begin with, of all layers."""
-        path = self.folder / "fixed.npy"
-        if not path.exists():
-            (whole,) = Reader(weights, 0, size=len(self.layout.fixed)).read([PrefixGroup(self.layout.fixed)])
-            np.save(path, whole.keys_values)
-        kept: Array = np.load(path)
-        return kept
-
-    def kept(self, number: int, name: str) -> Array:
-        """Return what was read of a prompt: ``past``, ``entering`` or ``final``."""
-        index, at, branch = self.place[number]
-        with np.load(self._path(index)) as pack:
-            one: Array = pack[f"{name}{at}"]
-            if name != "past":
-                return np.asarray(one[branch])
-            rest = pack[f"rest{at}-{branch}"]
-        cut = len(self.layout.middles[number]) - rest.shape[2]
-        return np.concatenate([one[:, :, :cut], rest], axis=2)
-
-    def batch(self, numbers: Sequence[int], size: int, words: dict[str, int]) -> dict[str, Any]:
-        """Return the rows as one padded batch of ``size``."""
-        pasts = [self.kept(one, "past") for one in numbers]
-        longest = -(-max(one.shape[2] for one in pasts) // ROUND) * ROUND
-        keys_values = np.zeros((pasts[0].shape[0], size, 2, longest, *pasts[0].shape[3:]), np.float16)
-        entering = np.zeros((size, len(self.layout.ending), WIDTH), np.float32)
-        prefix, wanted = np.ones(size, np.int32), np.full(size, -1, np.int32)
-        for at, (number, past) in enumerate(zip(numbers, pasts, strict=True)):
-            keys_values[:, at, :, : past.shape[2]] = past
-            entering[at], prefix[at] = self.kept(number, "entering"), past.shape[2]
-            wanted[at] = words[self.asked[number].reply]
-        return {"keys_values": keys_values, "entering": entering, "prefix": prefix, "wanted": wanted}
-
-    def _path(self, index: int) -> Path:
-        return self.folder / f"pack-{index:05}.npz"
+    def step(self, loss: Tensor, share: float) -> None:
+        """Take one; ``share`` is of the highest rate."""
+        loss.backward()
+        if torch.nn.utils.clip_grad_norm_(self.adapter.values(), 1.0).isfinite():
+            for group in self._optimiser.param_groups:
+                group["lr"] = self.rate * share
+            self._optimiser.step()
+        else:
+            print("a step without a finite gradient is left out", flush=True)
+        self._optimiser.zero_grad(set_to_none=True)
 
 
 class Training:
-    """The adapter, its optimiser's moments, and the steps done; saved now and then."""
+    """Examples as tokens, and what is asked of them."""
 
-    def __init__(self, rows: Rows, weights: Weights, words: dict[str, int], options: argparse.Namespace) -> None:
-        self.rows, self.words, self.options = rows, words, options
-        self.base = lora.Base.load(weights, rows.first)
-        self.fixed = jnp.asarray(rows.fixed(weights)[rows.first :])
-        self.adapter = lora.new_adapter(rows.first, options.rank, options.seed)
-        self.moments = ({k: jnp.zeros_like(v) for k, v in self.adapter.items()},) * 2
-        self.step = 0
-        schedule = f"{options.rank}-{options.batch}-{options.epochs}-{options.rate}-{options.seed}-{options.families}"
-        self._path = rows.folder / f"adapter-{schedule}.npz"
-        if self._path.exists():
-            saved = np.load(self._path)
-            self.step = int(saved["step"])
-            self.adapter, *moments = ({k: jnp.asarray(saved[p + k]) for k in self.adapter} for p in ("", "m", "v"))
-            self.moments = (moments[0], moments[1])
+    def __init__(self, asked: Mapping[str, Any], model: Model, batch: int) -> None:
+        self.rows, self.words, self.batch = asked["rows"], asked["words"], batch
+        self.prompts = Prompts(model, asked["fixed"])
+        self._output = model.weights["output.weight"]
+        self._columns = self._output[torch.tensor(list(self.words.values()), device=model.device)].float()
 
-    def run(self, numbers: Sequence[int], epochs: int) -> Iterator[int]:
-        """Go over the rows so many times; yield after each. Steps that an earlier run did are not done again.
+    def run(self, trials: Sequence[Trial], numbers: Sequence[int], epochs: int, seed: int) -> Iterator[int]:
+        """Go over the rows so many times; yield after each."""
+        epochs_of = [self._batches(numbers, Random(f"{seed}{epoch}")) for epoch in range(epochs)]
+        steps, done, began = sum(map(len, epochs_of)), 0, time.monotonic()
+        for epoch, batches in enumerate(epochs_of, 1):
+            for batch in batches:
+                share = min(1, (done + 1) / WARM_UP) * (1 + math.cos(math.pi * done / steps)) / 2
+                wanted = torch.tensor(
+                    [self.words[self.rows[one]["reply"]] for one in batch], device=self._output.device
+                )
+                read = self._read(batch)
+                losses = []
+                for trial in trials:
+                    states, *_ = self.prompts.endings(*read, trial.adapter, SCALE)
+                    loss = cross_entropy(linear(states, self._output).float(), wanted)
+                    trial.step(loss, share)
+                    losses.append(loss.item())
+                done += 1
+                if done % 20 == 0 or done == steps:
+                    said = " ".join(f"{one:.3f}" for one in losses)
+                    print(f"step {done} of {steps}, {time.monotonic() - began:.0f} s, loss {said}", flush=True)
+            yield epoch
 
-        Where it did all, yield once.
-        """
-        batches = [
-            one for epoch in range(epochs) for one in self._batches(numbers, Random(f"{self.options.seed}{epoch}"))
-        ]
-        each = len(batches) // epochs
-        began, before = time.monotonic(), self.step
-        if before == len(batches):
-            yield epochs
-        for number in range(self.step, len(batches)):
-            rate = self.options.rate * min(1, (number + 1) / WARM_UP) * (1 + np.cos(np.pi * number / len(batches))) / 2
-            batch = self.rows.batch(batches[number], self.options.batch, self.words)
-            value, gradient = _gradient(
-                self.adapter, self.base.layers, self.base.norm, self.base.output, self.fixed, batch
-            )
-            self.step = number + 1
-            self.adapter, self.moments = _adamw(self.adapter, self.moments, gradient, self.step, rate)
-            minutes = (time.monotonic() - began) / (self.step - before) * (len(batches) - self.step) / 60
-            show_progress(f"step {self.step} of {len(batches)}, loss {value:.3f}, {minutes:.0f} minutes left")
-            if self.step % SAVED == 0 or self.step % each == 0:
-                self.save()
-            if self.step % each == 0:
-                end_progress()
-                yield self.step // each
-
-    def scores(self, numbers: Sequence[int]) -> dict[int, float]:
-        """Return the log-odds of all replies but ``no``, for each row."""
-        columns = jnp.asarray([self.words[word] for word in self.words])
-        found: dict[int, float] = {}
+    def scores(self, adapters: Mapping[str, Adapter | None], numbers: Sequence[int]) -> dict[str, dict[int, float]]:
+        """Return the log-odds of all replies but ``no``, for each adapter and row; None is the bare prompt."""
+        found: dict[str, dict[int, float]] = {name: {} for name in adapters}
+        no = list(self.words).index("no")
+        others = [at for at in range(len(self.words)) if at != no]
         for batch in self._batches(numbers, None):
-            inputs = self.rows.batch(batch, self.options.batch, self.words)
-            states = _states(self.adapter, self.base.layers, self.base.norm, self.fixed, inputs)
-            logits = np.asarray(states @ self.base.output[columns].T)
-            found |= {number: log_odds(logits[at], list(self.words)) for at, number in enumerate(batch)}
+            read = self._read(batch)
+            for name, adapter in adapters.items():
+                with torch.no_grad():
+                    logits = self.prompts.endings(*read, adapter, SCALE)[0].float() @ self._columns.T
+                odds = (logits[:, others].logsumexp(1) - logits[:, no]).tolist()
+                found[name] |= dict(zip(batch, odds, strict=True))
         return found
 
-    def save(self) -> None:
-        """Replace the checkpoint."""
-        arrays: dict[str, Any] = {
-            p + k: np.asarray(v)
-            for p, one in zip(("", "m", "v"), (self.adapter, *self.moments), strict=True)
-            for k, v in one.items()
-        }
-        new = self._path.with_suffix(".new.npz")
-        np.savez(new, step=np.asarray(self.step), **arrays)
-        new.replace(self._path)
+    def _read(self, batch: Sequence[int]) -> tuple[KeysValues, Tensor, list[list[int]]]:
+        middles = [tuple(self.rows[one]["middle"]) for one in batch]
+        place = {middle: at for at, middle in enumerate(dict.fromkeys(middles))}
+        past, lengths = self.prompts.middles(list(place))
+        each = torch.tensor([place[middle] for middle in middles], device=self._output.device)
+        endings = [self.rows[one]["ending"] for one in batch]
+        return [(keys[each], values[each]) for keys, values in past], lengths[each], endings
 
     def _batches(self, numbers: Sequence[int], random: Random | None) -> list[list[int]]:
-        """Group rows of like length, so that padding costs little."""
-        size, alike = self.options.batch, defaultdict(list)
-        numbers = list(numbers)
-        if random:
-            random.shuffle(numbers)
-        for one in numbers:
-            alike[len(self.rows.layout.middles[one]) // ROUND].append(one)
-        batches = [some[at : at + size] for some in alike.values() for at in range(0, len(some), size)]
+        """Group rows of like length, so that padding costs little, and those on the same middle, which is read once."""
+        alike: dict[int, dict[tuple[int, ...], list[int]]] = defaultdict(lambda: defaultdict(list))
+        for one in random.sample(numbers, len(numbers)) if random else numbers:
+            middle = tuple(self.rows[one]["middle"])
+            alike[len(middle) // ALIKE][middle].append(one)
+        batches = []
+        for groups in alike.values():
+            some = [one for group in groups.values() for one in group]
+            batches += [some[at : at + self.batch] for at in range(0, len(some), self.batch)]
         if random:
             random.shuffle(batches)
         return batches
 
 
-_gradient = jax.jit(jax.value_and_grad(lora.loss))
-_states = jax.jit(lora.final_states)
-_adamw = jax.jit(lora.adamw)
-
-
 def main() -> None:
-    """Read, train, compare, and export if asked."""
-    parser = option_parser(
-        __doc__, most=2000, first=14, rank=8, batch=32, epochs=2, rate=5e-4, seed=0, out=Path("eval/adapter")
-    )
-    parser.add_argument("choice", choices=sorted(CHOICES))
-    parser.add_argument("--families", default="squad")
-    parser.add_argument("--held-out", default="")
-    parser.add_argument("--export", type=Path)
+    """Train, compare and export."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--trials", default="14:8:qkvo:5e-4", help="divided by commas")
+    parser.add_argument("--beside", type=Path, nargs="*", default=[], help="adapters to compare with")
+    parser.add_argument("--begin", type=Path, help="an adapter to go on from")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--out", type=Path, default=Path("eval/adapters"))
+    for name, default in (("batch", 32), ("epochs", 2), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
-    choice, ask = CHOICES[options.choice]
-    trained, whole = options.families.split(","), [one for one in options.held_out.split(",") if one]
-    random = Random(options.seed)
-    asked: list[TrainingExample] = []
-    for families in (trained, whole):
-        drawn = list(with_drafts(rows_of(ROWS, families), ROWS))
-        random.shuffle(drawn)
-        drawn.sort(key=lambda row: all(one["kind"] != DRAFT for one in row["claims"]))  # of what is rare all is used
-        found = [one for row in drawn for one in ask(row)]
-        asked += found[: options.most if families is trained else options.most // FAMILIES_LEFT_OUT]
-    path = chat_file(load_settings())
-    with EmbeddedServer(path) as server:
-        words = {word: tokens_of(word, server)[0] for word in choice.replies}
-        (turn_end,) = tokens_of("<|im_end|>", server)
-        written = (with_all_examples(choice.messages.format_messages(**one.inputs)) for one in asked)
-        messages = map(convert_to_openai_messages, written)
-        layout = laid_out([prompt_tokens(one, server.request) for one in messages])
-    digest = crc32(json.dumps([layout.fixed, layout.middles, layout.ending]).encode())
-    rows = Rows(asked, layout, options.out / f"{options.choice}-{options.first}-{digest:08x}", options.first)
-    weights = Weights(path)
-    rows.read(weights)
-    training = Training(rows, weights, words, options)
-    seen = [one for one in rows.place if asked[one].family in trained and not left_out(asked[one])]
-    tested = [one for one in rows.place if one not in set(seen)]
-    print(f"{len(seen)} rows to train on, {len(tested)} to test on; fixed {len(layout.fixed)} tokens")
-    finals = {one: rows.kept(one, "final") for one in rows.place}
-    columns = np.asarray(training.base.output)[list(words.values())]
-    compare("prompt", asked, {one: log_odds(columns @ finals[one], list(words)) for one in tested})
-    compare("readout", asked, readout(asked, finals, seen, tested))
-    for epoch in training.run(seen, options.epochs):
-        scores = training.scores(tested)
-        compare(f"adapter, epoch {epoch}", asked, scores)
-    if options.export:
-        described = {"name": f"Self-RAG {options.choice}", "license": "apache-2.0"}
-        # All of the words that ask but the first, on which the engine switches the adapter on already.
-        invocation = layout.ending[1 : layout.ending.index(turn_end)]
-        lora.write_gguf(training.adapter, options.first, invocation, options.export, **described)
+    asked = prepared(options.prepared)
+    rows = asked["rows"]
+    seen = [number for number, one in enumerate(rows) if one["seen"]]
+    tested = [number for number, one in enumerate(rows) if not one["seen"]]
+    print(f"{len(seen)} rows to train on, {len(tested)} to test on")
+    training = Training(asked, Model(options.model, options.device), options.batch)
+    begin = read_gguf(options.begin, options.device) if options.begin else None
+    trials = [Trial(one, options.device, options.seed, begin) for one in options.trials.split(",") if one]
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    def tell(adapters: Mapping[str, Adapter | None], epoch: int) -> None:
+        for name, scores in training.scores(adapters, tested).items():
+            compare(f"{name}, epoch {epoch}" if epoch else name, rows, scores)
+            told = {f"{rows[one]['id']} {one}": round(score, 4) for one, score in scores.items()}
+            (options.out / f"{asked['choice']}-{name}-{epoch}.scores.json").write_text(json.dumps(told))
+
+    if options.beside:
+        tell({"prompt": None} | {one.stem: read_gguf(one, options.device) for one in options.beside}, 0)
+    for epoch in training.run(trials, seen, options.epochs, options.seed):
+        tell({one.name: one.adapter for one in trials}, epoch)
+        for one in trials:
+            path = options.out / f"{asked['choice']}-{one.name}-{epoch}.gguf"
+            described = {"name": f"Self-RAG {asked['choice']}", "license": "apache-2.0"}
+            write_gguf(one.adapter, asked["invocation"], path, **described)
 
 
-def tokens_of(text: str, server: EmbeddedServer) -> list[int]:
-    """Return the tokens of a text in which control tokens count."""
-    return list(json.loads(server.request("/tokenize", {"content": text, "parse_special": True}))["tokens"])
-
-
-def left_out(one: TrainingExample) -> bool:
-    """Return True for the passages that no step sees, whatever is asked of them."""
-    return crc32(one.group.encode()) % 100 < HELD_OUT
-
-
-def log_odds(logits: Array, words: Sequence[str]) -> float:
-    """Return the log-odds of all replies but ``no``."""
-    others = [value for value, word in zip(logits, words, strict=True) if word != "no"]
-    return float(np.logaddexp.reduce(others) - logits[list(words).index("no")])
-
-
-def readout(
-    asked: Sequence[TrainingExample], finals: dict[int, Array], seen: Sequence[int], tested: Sequence[int]
-) -> dict[int, float]:
-    """Score by a logistic regression on the principal components of the final state."""
-    pipeline = make_pipeline(
-        StandardScaler(),
-        PCA(min(COMPONENTS, len(seen) // 4), random_state=0),
-        StandardScaler(),
-        LogisticRegression(C=0.1, max_iter=2000),
-    )
-    pipeline.fit(np.stack([finals[one] for one in seen]), [asked[one].reply != "no" for one in seen])
-    scores = pipeline.decision_function(np.stack([finals[one] for one in tested]))
-    return dict(zip(tested, map(float, scores), strict=True))
-
-
-def compare(name: str, asked: Sequence[TrainingExample], scores: dict[int, float]) -> None:
+def compare(name: str, rows: Sequence[Mapping[str, Any]], scores: dict[int, float]) -> None:
     """Print the AUC of each family's right replies against each kind of wrong ones; the model's drafts are apart."""
     print(name)
     groups = defaultdict(list)
     for one in scores:
-        groups[asked[one].family + ("'s drafts" if asked[one].kind.endswith(DRAFT) else "")].append(one)
+        groups[rows[one]["family"] + ("'s drafts" if rows[one]["kind"].endswith(DRAFT) else "")].append(one)
     for group, own in groups.items():
-        right = [one for one in own if asked[one].reply != "no"]
-        kinds = dict.fromkeys(asked[one].kind for one in own if asked[one].reply == "no")
+        right = [one for one in own if rows[one]["reply"] != "no"]
+        kinds = dict.fromkeys(rows[one]["kind"] for one in own if rows[one]["reply"] == "no")
         figures = []
         for kind in ("all", *sorted(kinds)):
-            wrong = [one for one in own if asked[one].reply == "no" and kind in ("all", asked[one].kind)]
+            wrong = [one for one in own if rows[one]["reply"] == "no" and kind in ("all", rows[one]["kind"])]
             labels = [True] * len(right) + [False] * len(wrong)
-            figures.append(
-                f"{kind} {auc(labels, [scores[one] for one in right + wrong]) or float('nan'):.3f} ({len(wrong)})"
-            )
+            figure = auc(labels, [scores[one] for one in right + wrong])
+            figures.append(f"{kind} {math.nan if figure is None else figure:.3f} ({len(wrong)})")
         print(f"  {group}, {len(right)} right: {', '.join(figures)}", flush=True)
+
+
+def write_gguf(adapter: Mapping[str, Tensor], invocation: Sequence[int], path: Path, **described: str) -> None:
+    """Write the adapter as llama.cpp reads it, float16; the invocation's tokens must be unsigned there."""
+    writer = gguf.GGUFWriter(str(path), "qwen2")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    layers, rank = next(one.shape for name, one in adapter.items() if name.endswith(".A"))[:2]
+    writer.add_float32("adapter.lora.alpha", SCALE * rank)
+    kind, unsigned = gguf.GGUFValueType.ARRAY, gguf.GGUFValueType.UINT32
+    writer.add_key_value("adapter.alora.invocation_tokens", list(invocation), kind, unsigned)
+    for name, value in described.items():
+        writer.add_string(f"general.{name}", value)
+    for name, both in adapter.items():
+        target, part = name.split(".")
+        for index, one in enumerate(both.detach().cpu().numpy().astype(np.float16)):
+            writer.add_tensor(f"blk.{LAYERS - layers + index}.{target}.weight.lora_{part.lower()}", one)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def read_gguf(path: Path, device: str) -> dict[str, Tensor]:
+    """Read an adapter of `write_gguf`."""
+    found: dict[str, dict[int, Tensor]] = defaultdict(dict)
+    for one in gguf.GGUFReader(str(path)).tensors:
+        _, layer, target, _, part = one.name.split(".")
+        found[f"{target}.{part[-1].upper()}"][int(layer)] = torch.from_numpy(one.data.astype(np.float32))
+    return {name: torch.stack([some[at] for at in sorted(some)]).to(device) for name, some in found.items()}
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ Half of a family's questions have an answer. The passages of all its rows are th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from benchmarks.harness import option_parser
-from training.drafts import alternating
 from training.layout import rows_of
 from training.rows import ROWS
 
@@ -46,6 +45,13 @@ def question_of(row: Mapping[str, Any]) -> dict[str, Any]:
     if not row["answers"]:
         return asked | {"outcome": "abstained"}
     return asked | {"outcome": "grounded", "answer": row["answers"]}
+
+
+def alternating(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield rows with an answer and rows without in turn, as long as there are both, and then the rest."""
+    with_answer = [row for row in rows if row["answers"]]
+    without = [row for row in rows if not row["answers"]]
+    return (row for row in chain.from_iterable(zip_longest(with_answer, without)) if row)
 
 
 if __name__ == "__main__":

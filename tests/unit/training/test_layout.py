@@ -3,16 +3,8 @@ from typing import Any
 
 import pytest
 
-from training.layout import (
-    DRAFTS,
-    Layout,
-    laid_out,
-    packs,
-    prefix_groups,
-    relevance_examples,
-    support_examples,
-    with_drafts,
-)
+from training.layout import DRAFTS, relevance_examples, support_examples, with_drafts
+from training.prepare import invoked_at
 from training.rows import write
 
 ROW: dict[str, Any] = {
@@ -33,27 +25,8 @@ ROW: dict[str, Any] = {
 }
 
 
-def test_prompts_are_split_into_what_they_share_at_either_end_and_what_is_their_own() -> None:
-    layout = laid_out([[1, 2, 10, 11, 8, 9], [1, 2, 12, 8, 9], [1, 2, 10, 13, 8, 9]])
-    assert (layout.fixed, layout.ending) == ([1, 2], [8, 9])
-    assert layout.middles == [[10, 11], [12], [10, 13]]
-
-
-def test_prompts_that_begin_alike_are_read_as_branches_of_the_longest() -> None:
-    text = list(range(100, 140))
-    layout = Layout([1], [[*text, 5], [200], [*text, 6, 7]], [9])
-    assert prefix_groups(layout) == [[0, 2], [1]]
-    prompt = layout.group([0, 2])
-    assert [[*prompt.prefix[:cut], *rest] for cut, rest in prompt.branches] == [layout.middles[0], layout.middles[2]]
-    assert len(prompt) == 42 + 1 + 2
-
-
-def test_every_length_is_in_one_pack_and_no_pack_is_too_long() -> None:
-    lengths = [5, 9, 3, 2]
-    found = packs(lengths, size=10)
-    assert sorted(one for pack in found for one in pack) == [0, 1, 2, 3]
-    assert all(sum(lengths[one] for one in pack) <= 10 for pack in found)
-    assert len(found) == 2
+def test_an_adapter_works_from_the_token_before_the_last_words_that_invoke_it() -> None:
+    assert invoked_at([1, 7, 8, 2, 3, 7, 8, 4], [7, 8]) == 4
 
 
 def test_relevance_is_asked_of_what_holds_the_answer_and_of_the_best_that_does_not() -> None:
@@ -84,6 +57,6 @@ def test_claims_are_asked_with_the_passage_that_holds_the_answer() -> None:
 def test_a_draft_is_a_claim_where_it_can_be_judged(
     text: str, answers: list[str], label: str | None, tmp_path: Path
 ) -> None:
-    write(DRAFTS, [{"id": ROW["id"], "text": text}], tmp_path)
+    write(DRAFTS, [{"id": ROW["id"], "text": text}] * 2, tmp_path)
     (row,) = with_drafts([{**ROW, "answers": answers, "claims": []}], tmp_path)
     assert row["claims"] == ([{"text": text, "label": label, "kind": "draft"}] if label else [])
