@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
+from pydantic import BaseModel
+
 import app.cli
 from app.checking.checked_text import CheckedText
 from app.cli import PARSERS
@@ -32,7 +34,7 @@ from tests.unit.test_docs import options
 
 STORED = Path(__file__).with_name("public_names.json")
 EVENTS: tuple[type, ...] = get_args(Event)
-MODELS = (CheckedText, Context, Label, Result, *(tool.result for tool in TOOLS))
+MODELS: tuple[type[BaseModel], ...] = (CheckedText, Context, Label, Result, *(tool.result for tool in TOOLS))
 
 
 def properties(schemas: Mapping[str, Any]) -> Iterator[str]:
