@@ -4,9 +4,10 @@
 
 The prompts are those of `training.prepare`. A trial is the first layer, the rank, the targets (q, k, v, o, and m for
 the feed-forward layer) and the rate; all trials see the same batches, whose prompts are read once, with the base
-weights: an adapter works on the ending alone. Printed after each epoch is the AUC of the right replies against each
-kind of wrong ones, on passages left out of every family and on whole families left out. ``--out`` keeps the
-adapters for llama.cpp, and the scores. It needs `requirements-training.txt`; minutes on an H100, hours on two cores.
+weights: an adapter works on the ending alone. A run that was stopped goes on where it was. Printed after each epoch is
+the AUC of the right replies against each kind of wrong ones, on passages left out of every family and on whole families
+left out. ``--out`` keeps the adapters for llama.cpp, and the scores. It needs `requirements-training.txt`; minutes on
+an H100, hours on two cores.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import gguf
 import numpy as np
@@ -40,6 +42,7 @@ TARGETS = {
 }
 SCALE = 2.0  # alpha over rank
 WARM_UP = 10  # steps
+SAVED = 20  # steps, from one time that what was learnt is kept to the next
 ALIKE = 32  # lengths in a batch differ by at most so many tokens
 DRAFT = "draft"
 
@@ -60,21 +63,21 @@ class Trial:
                     f"{name}.A": start.to(device),
                     f"{name}.B": torch.zeros(layers, out, int(rank), device=device),
                 }
-        self.adapter |= begin or {}
+        self.adapter |= {name: one.clone() for name, one in (begin or {}).items()}
         for one in self.adapter.values():
             one.requires_grad_()
-        self._optimiser = torch.optim.AdamW(self.adapter.values(), lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01)
+        self.optimiser = torch.optim.AdamW(self.adapter.values(), lr=self.rate, betas=(0.9, 0.99), weight_decay=0.01)
 
     def step(self, loss: Tensor, share: float) -> None:
         """Take one; ``share`` is of the highest rate."""
         loss.backward()
         if torch.nn.utils.clip_grad_norm_(self.adapter.values(), 1.0).isfinite():
-            for group in self._optimiser.param_groups:
+            for group in self.optimiser.param_groups:
                 group["lr"] = self.rate * share
-            self._optimiser.step()
+            self.optimiser.step()
         else:
             print("a step without a finite gradient is left out", flush=True)
-        self._optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=True)
 
 
 class Training:
@@ -86,12 +89,16 @@ class Training:
         self._output = model.weights["output.weight"]
         self._columns = self._output[torch.tensor(list(self.words.values()), device=model.device)].float()
 
-    def run(self, trials: Sequence[Trial], numbers: Sequence[int], epochs: int, seed: int) -> Iterator[int]:
-        """Go over the rows so many times; yield after each."""
+    def run(self, trials: Sequence[Trial], numbers: Sequence[int], epochs: int, seed: int, kept: Path) -> Iterator[int]:
+        """Go over the rows so many times; yield after each. ``kept`` holds what was learnt, for a run that goes on."""
         epochs_of = [self._batches(numbers, Random(f"{seed}{epoch}")) for epoch in range(epochs)]
         steps, done, began = sum(map(len, epochs_of)), 0, time.monotonic()
+        before = saved = _restored(kept, trials)
         for epoch, batches in enumerate(epochs_of, 1):
             for batch in batches:
+                if done < before:
+                    done += 1
+                    continue
                 share = min(1, (done + 1) / WARM_UP) * (1 + math.cos(math.pi * done / steps)) / 2
                 wanted = torch.tensor(
                     [self.words[self.rows[one]["reply"]] for one in batch], device=self._output.device
@@ -104,9 +111,13 @@ class Training:
                     trial.step(loss, share)
                     losses.append(loss.item())
                 done += 1
-                if done % 20 == 0 or done == steps:
-                    said = " ".join(f"{one:.3f}" for one in losses)
-                    print(f"step {done} of {steps}, {time.monotonic() - began:.0f} s, loss {said}", flush=True)
+                if done - saved == SAVED or done == steps:
+                    _save(kept, trials, done)
+                    saved = done
+                minutes = (time.monotonic() - began) / (done - before) * (steps - done) / 60
+                said = " ".join(f"{one:.3f}" for one in losses)
+                print(f"\rstep {done} of {steps}, loss {said}, {minutes:.0f} minutes left ", end="", flush=True)
+            print()
             yield epoch
 
     def scores(self, adapters: Mapping[str, Adapter | None], numbers: Sequence[int]) -> dict[str, dict[int, float]]:
@@ -146,6 +157,24 @@ class Training:
         return batches
 
 
+def _save(path: Path, trials: Sequence[Trial], done: int) -> None:
+    new = path.with_suffix(".new")
+    torch.save({"done": done, "trials": [(one.adapter, one.optimiser.state_dict()) for one in trials]}, new)
+    new.replace(path)
+
+
+def _restored(path: Path, trials: Sequence[Trial]) -> int:
+    """Go on from what was kept: return how many steps that was."""
+    if not path.exists():
+        return 0
+    kept = torch.load(path, weights_only=True, map_location="cpu")
+    for trial, (adapter, optimiser) in zip(trials, kept["trials"], strict=True):
+        for name, one in trial.adapter.items():
+            one.data.copy_(adapter[name])
+        trial.optimiser.load_state_dict(optimiser)
+    return int(kept["done"])
+
+
 def main() -> None:
     """Train, compare and export."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
@@ -177,12 +206,14 @@ def main() -> None:
 
     if options.beside:
         tell({"prompt": None} | {one.stem: read_gguf(one, options.device) for one in options.beside}, 0)
-    for epoch in training.run(trials, seen, options.epochs, options.seed):
-        tell({one.name: one.adapter for one in trials}, epoch)
+    asks = f"{options.trials} {options.batch} {options.epochs} {options.seed} {options.begin}"
+    kept = options.out / f"{crc32(options.prepared.read_bytes() + asks.encode()):08x}.pt"
+    for epoch in training.run(trials, seen, options.epochs, options.seed, kept):
         for one in trials:
             path = options.out / f"{asked['choice']}-{one.name}-{epoch}.gguf"
             described = {"name": f"Self-RAG {asked['choice']}", "license": "apache-2.0"}
             write_gguf(one.adapter, asked["invocation"], path, **described)
+        tell({one.name: one.adapter for one in trials}, epoch)
 
 
 def compare(name: str, rows: Sequence[Mapping[str, Any]], scores: dict[int, float]) -> None:
