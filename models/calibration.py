@@ -208,7 +208,10 @@ MINILM = Calibration.model_validate_json(MINILM_FILE.read_text(encoding="utf-8")
 
 
 def adapter_file(choice: str) -> Path:
-    """Return the adapter that was trained for this choice of the embedded model."""
+    """Return the adapter that was trained for this choice of the embedded model.
+
+    It is activated by the words that ask: what stands before them is read as without it, and can be reused.
+    """
     return Path(__file__).parent / "adapters" / f"{choice}.gguf"
 
 

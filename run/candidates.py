@@ -121,7 +121,7 @@ def _at(values: list[Any], index: int) -> Any:
 
 
 def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReason]:
-    """Return the outcome that the best candidate deserves, and why the run ended: the table in docs/architecture.md.
+    """Return the outcome that the best candidate deserves, and why the run ended: the table in docs/json.md.
 
     With hard constraints a candidate with an unsupported claim, or rated below 3, is no answer.
     """

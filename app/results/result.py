@@ -109,7 +109,7 @@ class ResultUsage(Usage):
 
 
 class Result(BaseModel):
-    """The answer with its evidence, its cost and the path that led to it; docs/architecture.md explains each field.
+    """The answer with its evidence, its cost and the path that led to it; docs/json.md explains each field.
 
     ``model_dump(mode="json")`` is what ``--json`` prints.
     """

@@ -246,7 +246,10 @@ class SharedRuns:
             await self._end(kept, run)
 
     async def _asking_again(self, kept: KeptRun, run: Run, lease: Lease) -> tuple[Ask, Callable[[], None]] | None:
-        """Return how to go on with a run, and what to do at its end; None for one that is to be ended."""
+        """Return how to go on with a run, and what to do at its end; None for one that is to be ended.
+
+        A check starts again from the beginning. A run whose client waited for it ends: the client went with its server.
+        """
         if kept.thread:
             threads = self._thread_runs
             return await threads.go_on(kept.id, kept.owner) if threads and not kept.cancelled else None

@@ -80,7 +80,10 @@ class Found:
         self._only = only
 
     def near(self, count: int) -> list[int]:
-        """Return the ids of the nearest passages: all are compared where few match, else by the vectors' graph."""
+        """Return the ids of the nearest passages: by the vectors' graph where many match, else by comparing all.
+
+        All are compared as well where the graph finds too few that match.
+        """
         parameters = self._only.parameters | {"vector": self._vector, "count": count}
         if self._only.count(self._connection, EXACT + 1) > EXACT:
             self._connection.execute(

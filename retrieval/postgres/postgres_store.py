@@ -96,7 +96,8 @@ class PostgresStore(Store):
 
     def settle(self) -> None:
         """Drop vectors of no passage, add up the words' frequencies, tell the planner of many new passages, and make
-        the indexes that many passages need once the library is filled.
+        the indexes that many passages need once the library is filled: nobody reads files for it, or fewer wait than a
+        tenth of its documents.
         """
         with self.database.reading() as connection:
             (spare, changed, analyzed, filled) = connection.execute(_UNSETTLED).fetchone() or (False, False, 0, False)
