@@ -28,21 +28,18 @@ from random import Random
 from typing import Any
 
 from benchmarks.harness import end_progress, option_parser, show_progress
-from tests.stress.hostile.command_line import OPTIONS, SETTINGS, SHOWN, URLS
-from tests.stress.hostile.documents import DOCUMENTS, INDEXED
-from tests.stress.hostile.evaluation import FOREIGN, RECORDS, SETS
-from tests.stress.hostile.files import DATABASE, DOWNLOADS, FILES, INDEX_FILES
-from tests.stress.hostile.folders import FOLDERS, KEPT
-from tests.stress.hostile.replies import EMBEDDINGS, REPLIES
+from tests.stress.hostile.documents import DOCUMENTS
+from tests.stress.hostile.files import INDEX_FILES
+from tests.stress.hostile.folders import FOLDERS
+from tests.stress.hostile.records import RECORDS
+from tests.stress.hostile.replies import REPLIES
 from tests.stress.hostile.rules import RULES
 from tests.stress.hostile.run_checks import check
+from tests.stress.hostile.shown import SHOWN
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World, worlds
 
-SURFACES = (
-    *(REPLIES, EMBEDDINGS, DOCUMENTS, INDEXED, FOLDERS, INDEX_FILES, DATABASE, SETS, RECORDS, FOREIGN),
-    *(SETTINGS, URLS, OPTIONS, RULES, SHOWN, KEPT, FILES, DOWNLOADS),
-)
+SURFACES = (REPLIES, DOCUMENTS, FOLDERS, INDEX_FILES, RECORDS, RULES, SHOWN)
 CLONE_NEWNET = 0x40000000
 Attacks = Mapping[str, tuple[Any, ...]]
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1

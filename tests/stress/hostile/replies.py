@@ -168,28 +168,3 @@ REPLIES = Surface(
     ),
     _reply,
 )
-
-
-def _embedding(world: World, dice: Random, wire: Any, content: Any, indexing: bool) -> None:
-    environment: dict[str, str | None] = {"SELFRAG_EMBEDDING_MODEL": "openai:text-embedding-3-small"}
-    attack = told(world, content) + Fault(carry=lambda sent: carried(world, sent, wire))
-    if not indexing:
-        world.run("index", str(world.docs), environment=environment)
-    world.server.embed = attack
-    world.run(QUESTION, "--json", environment=environment)
-    if indexing:  # what came of it must not stay
-        world.server.embed = Fault()
-        ended = world.run(QUESTION, "--json", environment=environment)
-        if ended.code != 0:
-            world.broken.append(f"lasting: exit code {ended.code} when the server is sound again: {ended.err[-300:]}")
-
-
-EMBEDDED = BODIES.filter(lambda one: one[0] in ("changed", "bytes", "events") or _is_of_the_wire(one))
-
-
-def _is_of_the_wire(content: tuple[str, Any]) -> bool:
-    """Whether a fault is one of the bytes and not of a chat completion."""
-    return content[0] == "fault" and FAULTS[content[1]].carry is not Fault().carry
-
-
-EMBEDDINGS = Surface("embeddings", st.tuples(WIRES, EMBEDDED, st.booleans()), _embedding)

@@ -18,17 +18,30 @@ from typing import Any
 
 import platformdirs
 
+from tests.integration.loopback import Sent
+from tests.integration.misbehaviour import Wire
+from tests.integration.openai_server import OpenAIServer
 from tests.stress.hostile.child_process import MODULES, Order, command_line, run
-from tests.stress.hostile.model_endpoint import Server
 
 QUESTION = "When does the tenant pay the monthly rent?"
-QUESTIONS = json.dumps({"question": QUESTION, "answerable": True}) + "\n"
 LEASE = "# Lease\n\nThe tenant pays the monthly rent in advance. Dogs are allowed in the garden.\n"
-EMBEDDED = {"SELFRAG_CHAT_MODEL": "embedded", "OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
 LIMIT_SECONDS = 8
 NOWHERE = "http://127.0.0.1:9"  # where nothing listens
 PROCESSES = multiprocessing.get_context("forkserver")
 NO_ROUTE = "OutNoRoutes"  # what Linux counts of attempts to leave a network without a way out
+
+
+class Server(OpenAIServer):
+    """A model server that keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.received: list[str] = []
+        super().__init__()
+
+    def answer(self, sent: Sent) -> Wire:
+        """The reply to one request."""
+        self.received.append(str(sent.body))
+        return super().answer(sent)
 
 
 @dataclass(frozen=True)
@@ -61,8 +74,6 @@ class World:
     check: Callable[[World, Ended], Iterator[str]]
     server: Server = field(default_factory=Server)
     other: Server = field(default_factory=Server)  # another origin, which nobody named
-    may_be_redirected: bool = False
-    named: str = ""  # an address, of which any part may be looked up or connected to
     broken: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
