@@ -31,7 +31,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -216,12 +215,9 @@ async def reached_by(
 
 async def measure_several(options: argparse.Namespace, server: Remote, known: Sequence[Asked]) -> dict[str, Any]:
     """What one server over an embedded store reaches, and several over PostgreSQL."""
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home,
-        started_server(Path(home) / "data", {}) as store,
-    ):
-        one = await reached_by(None, 1, options, server, known)
-        several = await reached_by(store, options.servers, options, server, known)
+    one = await reached_by(None, 1, options, server, known)
+    with started_server() as store:
+        several = await reached_by(store.get_uri(), options.servers, options, server, known)
     return {"at_once": {"embedded store, one server": one, f"PostgreSQL, {options.servers} servers": several}}
 
 

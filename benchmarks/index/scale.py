@@ -31,7 +31,7 @@ from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options
 from benchmarks.index.embedded_figures import CHANGES, MODEL, changed, keywords_found, memory
 from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest
-from benchmarks.postgres_server import started_server
+from benchmarks.postgres_server import LARGE, started_server
 from retrieval.filters import Filter
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library, open_store
@@ -66,7 +66,9 @@ def main() -> None:
         urls = {EMBEDDED: f"sqlite:///{(home / 'embedded').resolve()}"}
         for number, url in enumerate(options.store, 1):
             name = "PostgreSQL" if number == 1 else f"PostgreSQL {number}"
-            urls[name] = stack.enter_context(started_server(home / "postgres")) if url == "start" else url
+            if url == "start":
+                url = stack.enter_context(started_server(home / "postgres", LARGE)).get_uri()
+            urls[name] = url
         for name, url in urls.items():
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
                 made = process.submit(_make, name, url, home, corpus, options.passages).result()
