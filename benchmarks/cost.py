@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.harness import aligned, option_parser, write_figures
+from benchmarks.harness import option_parser, write_figures
 from benchmarks.peers import peers
 from benchmarks.sample import QUESTIONS, open_docs, questions_in
 from benchmarks.turns import OURS, PLAIN, Turn, medians, table, turn_of
@@ -37,7 +37,7 @@ def main() -> None:
     times = sorted(row[OURS].seconds / row[PLAIN].seconds for row in rows)
     ways = medians(rows)
     print(f"\n{len(rows)} questions grounded at the first draft; ours over plain {times[0]:.2f} to {times[-1]:.2f}")
-    print(aligned(table(ways)))
+    print(table(ways))
     write_figures("cost", {"questions": len(rows), "ways": ways})
 
 

@@ -25,7 +25,7 @@ from langgraph.runtime import Runtime
 
 from app.compose import embeddings_of, services_without_models
 from app.settings import Settings, load_settings
-from benchmarks.harness import aligned, option_parser, shown, write_figures
+from benchmarks.harness import aligned, option_parser, read_rows, shown, write_figures
 from benchmarks.index.recall import paired
 from benchmarks.index.texts import put_texts
 from core.types import Turn
@@ -116,8 +116,8 @@ def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[list[Turn], str]:
 
 def rewrites_in(folder: Path) -> dict[str, str]:
     """Return the rewritten questions of all collections, by the id of their turn."""
-    lines = [line for path in sorted(folder.glob("*/*_rewrite.jsonl")) for line in path.read_text().splitlines()]
-    return {row["_id"]: row["text"].removeprefix("|user|:").strip() for row in map(json.loads, lines)}
+    rows = [row for path in sorted(folder.glob("*/*_rewrite.jsonl")) for row in read_rows(path)]
+    return {row["_id"]: row["text"].removeprefix("|user|:").strip() for row in rows}
 
 
 async def searched(

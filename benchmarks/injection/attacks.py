@@ -10,6 +10,7 @@ from typing import Any
 
 from app.libraries import SAMPLE
 from benchmarks.harness import read_rows
+from benchmarks.own_documents import example_of
 from core.fingerprint import digest
 from evaluation.measures.scores import containment
 from evaluation.records import Example
@@ -45,10 +46,8 @@ class Attack:
 
     @property
     def example(self) -> Example:
-        """The question as a system is asked it; its id changes with the documents."""
-        content = digest(*(f"{name}\0{text}" for name, text in sorted(self.documents.items())))
-        key = f"{SOURCE}:{self.name}:{content[:16]}"
-        return Example(id=key, question=self.question, answerable=True, references=self.answers)
+        """The question as a system is asked it."""
+        return example_of(f"{SOURCE}:{self.name}", self.question, self.documents, self.answers)
 
     def right(self, answer: str) -> bool:
         """Whether the answer gives what was asked, whatever else it says."""
