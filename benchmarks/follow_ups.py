@@ -26,10 +26,9 @@ from langgraph.runtime import Runtime
 from app.compose import embeddings_of, services_without_models
 from app.settings import Settings, load_settings
 from benchmarks.harness import aligned, option_parser, read_rows, shown, write_figures
-from benchmarks.index.recall import paired
 from benchmarks.index.texts import put_texts
 from core.types import Turn
-from evaluation.measures.statistics import Difference, Estimate, mean
+from evaluation.measures.statistics import Difference, Estimate, difference, mean
 from grounding.follow_ups import leans
 from nodes.contextualize import contextualize
 from nodes.retrieve import retrieve
@@ -160,10 +159,10 @@ def measured(
         }
         for way, lists in found.items()
     }
-    said = values[SAID]
+    said, ones = values[SAID], [1.0] * len(asked)
     return {
         way: {name: mean(column) for name, column in one.items()}
-        | {f"{name} - {SAID}": paired(column, said[name]) for name, column in one.items()}
+        | {f"{name} - {SAID}": difference((column, ones), (said[name], ones)) for name, column in one.items()}
         for way, one in values.items()
     }
 
