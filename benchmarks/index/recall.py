@@ -48,14 +48,11 @@ def main() -> None:
             library.add([paragraphs])
             library.sync()
             recall = {way: mean([found(library.store, one, options.k, way) for one in known]) for way in WAYS}
-    print(
-        f"{len(known)} questions, recall@{options.k}\n{aligned([(way, shown(one, 3)) for way, one in recall.items()])}"
-    )
+    print(f"{len(known)} questions, recall@{options.k}")
+    print(aligned([(way, shown(one, 3)) for way, one in recall.items()]))
     figures = {"k": options.k, "embedding": model.name, "chunk_size": splits.chunk_size, "recall": recall}
-    best = recall[BOTH].value or 0.0
-    end(
-        "index_recall", figures, [f"{way} alone is better than both" for way in WAYS if (recall[way].value or 0) > best]
-    )
+    values = {way: one.value or 0.0 for way, one in recall.items()}
+    end("index_recall", figures, [f"{way} is better than both" for way in WAYS if values[way] > values[BOTH]])
 
 
 def found(store: Store, example: Example, k: int, way: Search) -> float:

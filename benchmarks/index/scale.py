@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, show_progress
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options
 from benchmarks.index.embedded_figures import CHANGES, MODEL, changed, keywords_found, memory
-from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest
+from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest, recall_of
 from benchmarks.postgres_server import LARGE, started_server
 from retrieval.filters import Filter
 from retrieval.index.store import PassageStore
@@ -162,7 +162,7 @@ def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Neares
             for name, store in stores.items():
                 show_progress(f"{name}: recall, {share}         ")
                 found = [_ten(store, question, only) for question in questions]
-                figures[name]["recall"][share] = right.recall(share, found)
+                figures[name]["recall"][share] = recall_of(right[share], found)
                 [store.similarity_search(question, PASSAGES, filter=only) for question in questions]  # warms the caches
         for search, share in WAYS:
             show_progress(f"timing {search}, {share}          ")
