@@ -1,4 +1,4 @@
-"""Attack with the replies of a chat or embedding server: transport, redirects and content."""
+"""Attack with the replies of a chat server: transport, redirects and content."""
 
 from __future__ import annotations
 
@@ -148,23 +148,14 @@ WAYS = {"as it is": command_line, "streamed": streaming}
 OPTIONS = ((), ("--json",), ("--json", "--explain"))
 
 
-def _reply(
-    world: World, dice: Random, run: str, provider: bool, kinds: Sequence[str], wire: Any, content: Any, options: Any
-) -> None:
+def _reply(world: World, dice: Random, run: str, kinds: Sequence[str], wire: Any, content: Any, options: Any) -> None:
     fault = told(world, content) + Fault(carry=lambda sent: carried(world, sent, wire))
     world.server.always = lambda asked: fault if not kinds or asked.kind in kinds else None
-    environment: dict[str, str | None] = {}
-    if provider:
-        environment = {"OPENAI_BASE_URL": None, "SELFRAG_CHAT_MODEL": "openai:gpt-4o-mini"}
-        environment["OPENAI_API_BASE"] = world.environment["OPENAI_BASE_URL"]
-    world.call(WAYS[run], [QUESTION, "--docs", str(world.docs), *options], environment=environment)
+    world.call(WAYS[run], [QUESTION, "--docs", str(world.docs), *options])
 
 
 REPLIES = Surface(
     "replies",
-    st.tuples(
-        *(st.sampled_from(sorted(WAYS)), st.booleans(), st.sampled_from(KINDS)),
-        *(WIRES, BODIES, st.sampled_from(OPTIONS)),
-    ),
+    st.tuples(st.sampled_from(sorted(WAYS)), st.sampled_from(KINDS), WIRES, BODIES, st.sampled_from(OPTIONS)),
     _reply,
 )

@@ -9,7 +9,7 @@ import shutil
 import signal
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,20 +112,17 @@ class World:
         self,
         function: Callable[..., int],
         *arguments: Any,
-        environment: Mapping[str, str | None] | None = None,
         may_write: Sequence[Path] = (),
         seconds: float = LIMIT_SECONDS,
         checked: bool = True,
         **more: Any,
     ) -> Ended:
-        """Run a function in a child process for at most ``seconds`` + 10; a variable that is None is unset."""
-        variables = {**self.environment, **(environment or {})}
-        given = {name: value for name, value in variables.items() if value is not None}
+        """Run a function in a child process for at most ``seconds`` + 10."""
         allowed = (self.kept, self.work / "eval", *may_write)
         output = self.output
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir()
-        order = Order(function, arguments, self.work, given, output, **more)
+        order = Order(function, arguments, self.work, self.environment, output, **more)
         before, inside, unrouted = listing(self.root, allowed), _inside(allowed), _unrouted()
         seen: dict[str, Any] = {}
         code, took, memory = _await(order, seconds + 10)
