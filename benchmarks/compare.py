@@ -11,40 +11,30 @@ call. An interrupted run goes on where it stopped. The report's path is printed 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from app.commands.eval import add_options, evaluate
-from benchmarks.harness import exit_code_of
+from benchmarks.harness import exit_code_of, option_parser
 from benchmarks.peers import peers
 from evaluation.datasets.question_set import name_of
-from evaluation.records import System
-from run.context import Context, Services
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Ask, write the report, and say where it is; the exit code is the command line's."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.compare",
-        description=(__doc__ or "").split("\n", maxsplit=1)[0],
-        allow_abbrev=False,
-    )
+    parser = option_parser(__doc__)
     add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print the table and the report's path alone")
     options = parser.parse_args(arguments)
     # Said here, so that the path printed is the one that is written.
     options.out = options.out or Path("eval") / name_of(options.dataset, options.paragraphs)
-    code = exit_code_of(lambda: evaluate(options, extra_systems=with_peers))
+    code = exit_code_of(
+        lambda: evaluate(options, extra_systems=lambda services, context: [*peers(services, context.k)])
+    )
     if code == 0:
         print(options.out / "report.html")
     return code
-
-
-def with_peers(services: Services, context: Context) -> list[System]:
-    """The peers, with as many passages as ours."""
-    return [*peers(services, context.k)]
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from typing import Any
 from app.terminal.screen import Screen
 from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
 from benchmarks.harness import FOLDER, aligned, exit_code_of, option_parser, read_rows, shown, write_figures
-from benchmarks.own_documents import Bind, asked
+from benchmarks.own_documents import Bind, asked, example_of
 from core.fingerprint import digest
 from evaluation.datasets.question_set import load as load_questions
 from evaluation.measures.joined_rows import rows_of
@@ -60,9 +60,8 @@ class Case:
 
     @property
     def example(self) -> Example:
-        """The question as a system is asked it; its id changes with the documents."""
-        content = digest(self.question, *(f"{name}\0{text}" for name, text in sorted(self.documents.items())))
-        return Example(id=f"{self.name}:{content[:16]}", question=self.question, answerable=True)
+        """The question as a system is asked it."""
+        return example_of(self.name, self.question, self.documents)
 
 
 def ramdocs(path: Path) -> list[Case]:

@@ -1,6 +1,6 @@
 """What Self-RAG costs against plain retrieve-and-generate: same model, k and questions, in one run.
 
-    python -m benchmarks.cost [--questions data/questions.jsonl] [--docs PATH] [--most 12] [--peers]
+    python -m benchmarks.cost [--questions data/questions.jsonl] [--most 12] [--peers]
 
 Each question is asked both ways, in turns, after one warm-up of each; only questions that are grounded at the first
 draft count. Printed are the medians and the median ratio, in wall-clock and in tokens not served from a cache. With
@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
-from benchmarks.harness import aligned, option_parser, write_figures
+from benchmarks.harness import option_parser, write_figures
 from benchmarks.peers import peers
 from benchmarks.sample import QUESTIONS, open_docs, questions_in
 from benchmarks.turns import OURS, PLAIN, Turn, medians, table, turn_of
@@ -26,25 +25,23 @@ from evaluation.systems import plain
 
 def main() -> None:
     """Measure, print, write."""
-    parser = option_parser(__doc__, questions=QUESTIONS, most=12, peers=False)
-    parser.add_argument("--docs", type=Path, action="append")
-    options = parser.parse_args()
+    options = option_parser(__doc__, questions=QUESTIONS, most=12, peers=False).parse_args()
     questions = [one.question for one in questions_in(options.questions) if one.answerable][: options.most + 1]
-    rows = asyncio.run(measure(questions, options.docs, options.peers))
+    rows = asyncio.run(measure(questions, options.peers))
     if not rows:
         print("No question was grounded at its first draft: nothing to compare.")
         return
     times = sorted(row[OURS].seconds / row[PLAIN].seconds for row in rows)
     ways = medians(rows)
     print(f"\n{len(rows)} questions grounded at the first draft; ours over plain {times[0]:.2f} to {times[-1]:.2f}")
-    print(aligned(table(ways)))
+    print(table(ways))
     write_figures("cost", {"questions": len(rows), "ways": ways})
 
 
-async def measure(questions: Sequence[str], docs: list[Path] | None, with_peers: bool) -> list[dict[str, Turn]]:
+async def measure(questions: Sequence[str], with_peers: bool) -> list[dict[str, Turn]]:
     """Ask in turns, the first question to warm up; print a line for each, and return those that count."""
     rows = []
-    async with open_docs(docs) as rag:
+    async with open_docs(None) as rag:
         context = rag.services.completed(rag.context)
         basic, own = plain(rag.services, context, PLAIN), self_rag(rag.services, context, OURS)
         others: list[System] = [*peers(rag.services, context.k)] if with_peers else []

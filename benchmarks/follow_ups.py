@@ -25,11 +25,10 @@ from langgraph.runtime import Runtime
 
 from app.compose import embeddings_of, services_without_models
 from app.settings import Settings, load_settings
-from benchmarks.harness import aligned, option_parser, shown, write_figures
-from benchmarks.index.recall import paired
+from benchmarks.harness import aligned, option_parser, read_rows, shown, write_figures
 from benchmarks.index.texts import put_texts
 from core.types import Turn
-from evaluation.measures.statistics import Difference, Estimate, mean
+from evaluation.measures.statistics import Difference, Estimate, difference, mean
 from grounding.follow_ups import leans
 from nodes.contextualize import contextualize
 from nodes.retrieve import retrieve
@@ -116,8 +115,8 @@ def turns_of(messages: Sequence[Mapping[str, str]]) -> tuple[list[Turn], str]:
 
 def rewrites_in(folder: Path) -> dict[str, str]:
     """Return the rewritten questions of all collections, by the id of their turn."""
-    lines = [line for path in sorted(folder.glob("*/*_rewrite.jsonl")) for line in path.read_text().splitlines()]
-    return {row["_id"]: row["text"].removeprefix("|user|:").strip() for row in map(json.loads, lines)}
+    rows = [row for path in sorted(folder.glob("*/*_rewrite.jsonl")) for row in read_rows(path)]
+    return {row["_id"]: row["text"].removeprefix("|user|:").strip() for row in rows}
 
 
 async def searched(
@@ -160,10 +159,10 @@ def measured(
         }
         for way, lists in found.items()
     }
-    said = values[SAID]
+    said, ones = values[SAID], [1.0] * len(asked)
     return {
         way: {name: mean(column) for name, column in one.items()}
-        | {f"{name} - {SAID}": paired(column, said[name]) for name, column in one.items()}
+        | {f"{name} - {SAID}": difference((column, ones), (said[name], ones)) for name, column in one.items()}
         for way, one in values.items()
     }
 

@@ -29,30 +29,17 @@ from typing import Any
 
 from coverage import CoverageData
 
-from benchmarks.harness import FOLDER, end_progress, option_parser, read_rows, show_progress
+from benchmarks.harness import FOLDER, end_progress, option_parser, read_rows, show_progress, shown
 from evaluation.measures.statistics import exact_share
 
 GIT = shutil.which("git") or "git"
 TESTS = 200  # at most, for one mutation
 AT_ONCE = 2
-SWAPPED: dict[type[ast.AST], Any] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-}
+PAIRS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
+    *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)),
+    *((ast.And, ast.Or), (ast.Add, ast.Sub), (ast.Mult, ast.Div)),
+)
+SWAPPED: dict[type[ast.AST], Any] = {**dict(PAIRS), **{other: one for one, other in PAIRS}}
 
 
 @dataclass(frozen=True)
@@ -105,9 +92,8 @@ def main() -> None:
                 subprocess.run([GIT, "worktree", "remove", "--force", f"{folder}/{number}"], check=True)
     end_progress()
     caught = sum(outcomes[one.path, one.start, one.text] == "caught" for one in drawn)
-    share = exact_share(caught, len(drawn))
-    percents = f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
-    print(f"caught: {percents}, {caught} of {len(drawn)}, which were drawn among {len(places)} places")
+    share = shown(exact_share(caught, len(drawn)))
+    print(f"caught: {share}, {caught} of {len(drawn)}, which were drawn among {len(places)} places")
 
 
 def tests_by_line(data: Path) -> dict[tuple[str, int], list[str]]:

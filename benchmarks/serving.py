@@ -31,7 +31,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -39,7 +38,7 @@ import httpx2
 
 from app.front_door import SelfRAG
 from app.libraries import SAMPLE
-from benchmarks.harness import counted, option_parser, write_figures
+from benchmarks.harness import aligned, counted, option_parser, write_figures
 from benchmarks.latency.timed_server import Pace, TimedServer
 from benchmarks.postgres_server import started_server
 from benchmarks.sample import Asked, asked_of_sample
@@ -216,12 +215,9 @@ async def reached_by(
 
 async def measure_several(options: argparse.Namespace, server: Remote, known: Sequence[Asked]) -> dict[str, Any]:
     """What one server over an embedded store reaches, and several over PostgreSQL."""
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home,
-        started_server(Path(home) / "data", {}) as store,
-    ):
-        one = await reached_by(None, 1, options, server, known)
-        several = await reached_by(store, options.servers, options, server, known)
+    one = await reached_by(None, 1, options, server, known)
+    with started_server() as store:
+        several = await reached_by(store.get_uri(), options.servers, options, server, known)
     return {"at_once": {"embedded store, one server": one, f"PostgreSQL, {options.servers} servers": several}}
 
 
@@ -242,24 +238,23 @@ def main() -> None:
         }
         measured = measure if options.servers == 1 else measure_several
         figures = asyncio.run(measured(options, server, known)) | {"options": vars(options)}
-    for name, one in figures["at_once"].items():
-        print(
-            f"{options.people} at once, {options.each} each, {name}: {one['calls']} calls, "
-            f"{one['seconds']:.1f} s, {one['reached']:.1%} of what the model server can give, no answer mixed"
+    rows = [
+        (
+            f"{options.people} at once, {options.each} each, {name}",
+            f"{one['calls']} calls, {one['seconds']:.1f} s, {one['reached']:.1%} of what the model server can give",
         )
+        for name, one in figures["at_once"].items()
+    ]
     if options.servers == 1:
         share, first, slow = figures["share"], figures["first_event_ms"], figures["slow"]
-        print(
-            f"{share['questions']} questions one at a time: {share['server_seconds']:.3f} s over HTTP, "
-            f"{share['process_seconds']:.3f} s in a process; the server's own share {share['share']:.2%}"
-        )
-        print(
-            f"first node's event, median of {ROUNDS}: {first['server']:.1f} ms, in a process {first['process']:.1f} ms"
-        )
-        print(
-            f"/healthz: {slow['idle_ms']:.1f} ms alone, {slow['beside_ms']:.1f} ms beside {slow['connections']} "
-            "connections that send a byte a second"
-        )
+        each = f"{share['server_seconds']:.3f} s over HTTP, {share['process_seconds']:.3f} s in this process"
+        rows += [
+            (f"{share['questions']} questions one at a time", f"{each}; the server's own share {share['share']:.2%}"),
+            ("first node's event, median", f"{first['server']:.1f} ms, in this process {first['process']:.1f} ms"),
+            ("/healthz alone", f"{slow['idle_ms']:.1f} ms"),
+            (f"… beside {slow['connections']} connections that send a byte a second", f"{slow['beside_ms']:.1f} ms"),
+        ]
+    print(aligned(rows))
     write_figures("serving" if options.servers == 1 else "several_servers", figures)
 
 

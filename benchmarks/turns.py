@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from benchmarks.harness import aligned
 from evaluation.records import Example, Record, System
 
 PLAIN, OURS = "plain", "ours"
@@ -55,21 +56,8 @@ def medians(rows: Sequence[Mapping[str, Turn]]) -> dict[str, dict[str, float]]:
     }
 
 
-def table(ways: Mapping[str, Mapping[str, float]]) -> list[tuple[str, ...]]:
-    """The medians as the rows of a table, a header first."""
-    head = ("", "calls", "chain", "seconds", "times plain", "uncached", "times plain")
-    return [
-        head,
-        *(
-            (
-                name,
-                f"{one['calls']:.0f}",
-                f"{one['chain']:.0f}",
-                f"{one['seconds']:.2f}",
-                f"{one['times']:.2f}",
-                f"{one['uncached']:.0f}",
-                f"{one['uncached_times']:.2f}",
-            )
-            for name, one in ways.items()
-        ),
-    ]
+def table(ways: Mapping[str, Mapping[str, float]]) -> str:
+    """The medians of each way below each other; times are over plain's."""
+    forms = {"calls": 0, "chain": 0, "seconds": 2, "times": 2, "uncached": 0, "uncached_times": 2}
+    rows = [(name, *(f"{one[key]:.{digits}f}" for key, digits in forms.items())) for name, one in ways.items()]
+    return aligned([("", "calls", "chain", "seconds", "times plain", "uncached", "times plain"), *rows])

@@ -78,14 +78,14 @@ def main() -> None:
     options = option_parser(__doc__, files=1000, sleep=50).parse_args()
     PROCESSES.set_forkserver_preload(["benchmarks.workers"])
     seconds: dict[int, float] = {}
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "documents"
         folder.mkdir()
         for number in range(options.files):
             (folder / f"{number:05}.txt").write_text(f"File {number} says {number * 7919}.")
         for count in COUNTS:
-            with started_server(Path(scratch) / f"of_{count}", {}) as url:
-                seconds[count] = measured(url, folder, options.sleep / 1_000, count)
+            with started_server() as server:
+                seconds[count] = measured(server.get_uri(), folder, options.sleep / 1_000, count)
             print(f"{count} workers: {seconds[count]:.1f} s")
     one, four = (seconds[count] for count in COUNTS)
     print(f"{one / four:.2f} times")

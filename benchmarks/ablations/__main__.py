@@ -4,8 +4,7 @@
     python -m benchmarks.ablations … --only rewrites-0,no-gate
 
 Replies are kept by prompt in ``--replies``, so that an ablation costs the calls that it changes, and a later run only
-those that no run made. Seconds are estimated from tokens by one regression over all kept replies: those measured
-depend on what else the machine did.
+those that no run made.
 """
 
 from __future__ import annotations
@@ -14,17 +13,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import numpy as np
-from sklearn.linear_model import QuantileRegressor
 
 from app.commands.eval import add_options, ask_dataset
 from app.terminal.screen import Screen
 from benchmarks.ablations.recorded_chat import Clock, RecordedSystem, Replies, recorded, without_time_limit
 from benchmarks.ablations.variants import ABLATIONS, Ablation
-from benchmarks.harness import FOLDER, exit_code_of, shown, write_figures
+from benchmarks.harness import FOLDER, exit_code_of, option_parser, shown, write_figures
 from core.fingerprint import fingerprint
 from evaluation.datasets.question_set import name_of
 from evaluation.measures.joined_rows import Row, Terms, ratio_over, rows_of
@@ -70,13 +65,10 @@ def systems(services: Services, context: Context, replies: Replies, chosen: Sequ
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Ask what was not asked yet, and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.ablations", description=(__doc__ or "").split("\n", maxsplit=1)[0]
-    )
+    parser = option_parser(__doc__, replies=FOLDER / "replies.sqlite")
     add_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print the table alone")
     parser.add_argument("--only", metavar="NAME,…", help="these ablations, besides self-rag and plain")
-    parser.add_argument("--replies", type=Path, metavar="FILE", default=FOLDER / "replies.sqlite")
     options = parser.parse_args(arguments)
     options.out = options.out or FOLDER / f"ablations-{name_of(options.dataset, options.paragraphs)}"
     options.systems = ()
@@ -90,26 +82,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def measure(options: argparse.Namespace, chosen: Sequence[Ablation]) -> None:
     """Ask, and report."""
     replies = Replies(options.replies)
-
-    def recorded_systems(services: Services, context: Context) -> list[System]:
-        return systems(services, context, replies, chosen)
-
-    folder, _, examples, records, _ = ask_dataset(options, Screen(quiet=options.quiet), recorded_systems)
-    report(folder.name, examples, records, rates(replies.costs()))
+    folder, _, examples, records, _ = ask_dataset(
+        options, Screen(quiet=options.quiet), lambda services, context: systems(services, context, replies, chosen)
+    )
+    report(folder.name, examples, records)
 
 
-def report(
-    name: str, examples: Sequence[Example], records: Sequence[Record], seconds: tuple[float, float, float]
-) -> None:
+def report(name: str, examples: Sequence[Example], records: Sequence[Record]) -> None:
     """Print each ablation's figures, each difference from the whole graph with its interval, and keep them as JSON."""
     by_name = rows_of(examples, records)
-    per_call, per_input, per_output = seconds
-
-    def estimated_seconds(row: Row) -> tuple[float, float]:
-        cost = costs_of(row.record)
-        read, written = cost["uncached_tokens"], cost["output_tokens"]
-        return per_call * cost["model_calls"] + per_input * read + per_output * written, 1.0
-
     terms: dict[str, Terms] = {
         "abstention F1": TERMS["abstention_f1"],
         "kept": lambda row: kept(row, by_name[PLAIN].get(row.example.id)),
@@ -117,12 +98,8 @@ def report(
         "right": TERMS["right"],
         "calls": lambda row: (costs_of(row.record)["model_calls"], 1.0),
         "uncached": lambda row: (costs_of(row.record)["uncached_tokens"], 1.0),
-        "seconds": estimated_seconds,
     }
-    print(
-        f"\n{len(examples)} questions; seconds = {per_call:.2f} × calls + {per_input:.4f} × uncached tokens read + "
-        f"{per_output:.3f} × tokens written\n"
-    )
+    print(f"\n{len(examples)} questions\n")
     print("| | " + " | ".join(terms) + " |\n|---|" + "---|" * len(terms))
     figures: dict[str, Any] = {}
     for system in by_name:
@@ -138,16 +115,6 @@ def _cell(name: str, by_name: dict[str, dict[str, Row]], title: str, term: Terms
         return ""
     change = compared(name, rows, BASE, base, title, term).difference
     return f"{value:.2f}" if name in (BASE, PLAIN) else f"{value:.2f}, {shown(change) if change.value else 0}"
-
-
-def rates(costs: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
-    """Return seconds per call, per uncached input token and per output token: the least sum of absolute errors.
-
-    A busy machine only ever adds seconds, and a few slow calls do not move these.
-    """
-    seen = np.asarray(costs, dtype=np.float64)
-    found = QuantileRegressor(alpha=0).fit(seen[:, :2], seen[:, 2])
-    return float(found.intercept_), float(found.coef_[0]), float(found.coef_[1])
 
 
 if __name__ == "__main__":

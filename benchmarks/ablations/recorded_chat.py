@@ -57,15 +57,6 @@ class Replies:
                 "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (key, reply.model_dump_json(), seconds)
             )
 
-    def costs(self) -> list[tuple[int, int, float]]:
-        """Return the uncached input tokens, output tokens and seconds of every reply there is."""
-        found = []
-        for reply, seconds in self._database.execute("SELECT reply, seconds FROM replies"):
-            usage = json.loads(reply)["usage_metadata"]
-            cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
-            found.append((usage["input_tokens"] - cached, usage["output_tokens"], seconds))
-        return found
-
 
 @dataclass
 class Clock:

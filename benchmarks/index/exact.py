@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,20 +22,15 @@ SHARES: Mapping[str, Filter | None] = {
     "1 %": Filter(sources=("00?.jsonl",)),
     "0.1 %": Filter(sources=("000.jsonl",)),
 }
+Nearest = Mapping[str, Sequence[Sequence[str]]]  # texts by share and question
 _PARTS = {"all": 1, "10 %": 10, "1 %": 100, "0.1 %": 1_000}
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The ``TOP`` passages nearest to each question, by the share that was compared."""
-
-    texts: Mapping[str, Sequence[Sequence[str]]]
-
-    def recall(self, share: str, found: Sequence[Sequence[str]]) -> float:
-        """Return the share of the nearest that were found."""
-        nearest = self.texts[share][: len(found)]
-        hits = sum(len(set(one) & set(other)) for one, other in zip(nearest, found, strict=True))
-        return hits / sum(len(set(one)) for one in nearest)
+def recall_of(nearest: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
+    """Return the share of the nearest passages to the first questions that were found."""
+    nearest = nearest[: len(found)]
+    hits = sum(len(set(one) & set(other)) for one, other in zip(nearest, found, strict=True))
+    return hits / sum(len(set(one)) for one in nearest)
 
 
 def file_name(number: int) -> str:
@@ -50,9 +44,9 @@ def first_of(number: int, passages: int) -> int:
 
 
 def nearest(corpus: Corpus, passages: int, asked: int, kept: Path) -> Nearest:
-    """Compare all vectors, or read from ``kept`` what an earlier run found."""
+    """Compare all vectors, or read from ``kept`` what an earlier run found; give the ``TOP`` by share and question."""
     if kept.exists():
-        return Nearest(json.loads(kept.read_text(encoding="utf-8")))
+        return dict(json.loads(kept.read_text(encoding="utf-8")))
     _, vectors = corpus.asked()
     vectors = units(vectors[:asked])
     best: dict[str, list[list[tuple[float, str]]]] = {share: [[] for _ in vectors] for share in SHARES}
@@ -65,8 +59,8 @@ def nearest(corpus: Corpus, passages: int, asked: int, kept: Path) -> Nearest:
             if end > 0:
                 best[share] = [_merged(rows, row[:end], texts) for rows, row in zip(best[share], scores, strict=True)]
         start += len(texts)
-    found = Nearest({share: [[text for _, text in row] for row in rows] for share, rows in best.items()})
-    kept.write_text(json.dumps(found.texts), encoding="utf-8")
+    found = {share: [[text for _, text in row] for row in rows] for share, rows in best.items()}
+    kept.write_text(json.dumps(found), encoding="utf-8")
     return found
 
 

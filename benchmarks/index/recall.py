@@ -3,26 +3,23 @@
     python -m benchmarks.index.recall [SQUAD.json] [--paragraphs 25-48] [--chunk-size 500] [--k 4] [--store URL]
 
 The article's paragraphs are indexed with the embedded model, and the answerable questions on ``--paragraphs`` asked. A
-passage counts when it comes from the paragraph that the question was asked on. Then the same for the sample library
-with its own questions. It writes ``bench/index_recall.json`` and ends with 1 if searching by both is not the best.
+passage counts when it comes from the paragraph that the question was asked on. It writes ``bench/index_recall.json``
+and ends with 1 if searching by both is not the best.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from app.compose import embeddings_of
-from app.libraries import SAMPLE
 from app.options import span
 from app.settings import load_settings
 from benchmarks.harness import aligned, end, option_parser, shown
-from benchmarks.sample import QUESTIONS
 from evaluation.datasets.question_set import load
 from evaluation.measures.scores import is_gold_source
-from evaluation.measures.statistics import Difference, difference, mean
+from evaluation.measures.statistics import mean
 from evaluation.records import Example
 from retrieval.library.library import Library, open_store
 from retrieval.searching_store import Store
@@ -43,55 +40,25 @@ def main() -> None:
     options = parser.parse_args()
     model = Model(*embeddings_of(load_settings()))
     splits = SplitSettings(options.chunk_size, min(SplitSettings().overlap, options.chunk_size // 10))
-    figures: dict[str, Any] = {"k": options.k, "embedding": model.name, "chunk_size": splits.chunk_size}
     with tempfile.TemporaryDirectory() as folder:
         paragraphs = Path(folder) / "paragraphs"
-        asked = {
-            "article": (load(options.article, paragraphs, options.paragraphs).examples, paragraphs),
-            "sample": (load(QUESTIONS, paragraphs).examples, SAMPLE),
-        }
-        for name, (examples, documents) in asked.items():
-            known = [one for one in examples if one.answerable and any(gold.source for gold in one.gold)]
-            with Library(open_store(options.store, name, model, home=Path(folder)), splits) as library:
-                library.add([documents])
-                library.sync()
-                figures[name] = measured(library.store, known, options.k)
-            print(f"\n{name}: {len(known)} questions\n{table(figures[name], options.k)}")
-    end("index_recall", figures, violated(figures["article"]))
-
-
-def measured(store: Store, examples: Sequence[Example], k: int) -> dict[str, Any]:
-    """Each way's recall, and their paired differences."""
-    values = {way: [found(store, example, k, way) for example in examples] for way in WAYS}
-    pairs: tuple[tuple[Search, Search], ...] = ((BOTH, "vectors"), (BOTH, "bm25"), ("vectors", "bm25"))
-    return {
-        "recall": {way: mean(hits) for way, hits in values.items()},
-        "differences": {f"{one} - {other}": paired(values[one], values[other]) for one, other in pairs},
-    }
+        examples = load(options.article, paragraphs, options.paragraphs).examples
+        known = [one for one in examples if one.answerable and any(gold.source for gold in one.gold)]
+        with Library(open_store(options.store, "article", model, home=Path(folder)), splits) as library:
+            library.add([paragraphs])
+            library.sync()
+            recall = {way: mean([found(library.store, one, options.k, way) for one in known]) for way in WAYS}
+    print(f"{len(known)} questions, recall@{options.k}")
+    print(aligned([(way, shown(one, 3)) for way, one in recall.items()]))
+    figures = {"k": options.k, "embedding": model.name, "chunk_size": splits.chunk_size, "recall": recall}
+    values = {way: one.value or 0.0 for way, one in recall.items()}
+    end("index_recall", figures, [f"{way} is better than both" for way in WAYS if values[way] > values[BOTH]])
 
 
 def found(store: Store, example: Example, k: int, way: Search) -> float:
     """Whether a passage of a document that the example names is among the first ``k``, as 0 or 1."""
     passages = store.similarity_search(example.question, k, search=way)
     return float(any(is_gold_source(example, passage.metadata["source"]) for passage in passages))
-
-
-def paired(one: Sequence[float], other: Sequence[float]) -> Difference:
-    """The difference of two means over the same questions."""
-    return difference((one, [1.0] * len(one)), (other, [1.0] * len(other)))
-
-
-def violated(figures: Mapping[str, Any]) -> list[str]:
-    """The ways that are better than both together."""
-    recall = figures["recall"]
-    return [f"{way} alone is better than both" for way in WAYS if recall[way].value > recall[BOTH].value]
-
-
-def table(figures: Mapping[str, Any], k: int) -> str:
-    """The figures of one set of questions."""
-    rows = [(f"{way}, recall@{k}", shown(value, 3)) for way, value in figures["recall"].items()]
-    rows += [(name, f"{shown(value, 3)}, p {value.p:.2g}") for name, value in figures["differences"].items()]
-    return aligned(rows)
 
 
 if __name__ == "__main__":

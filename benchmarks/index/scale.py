@@ -30,8 +30,8 @@ import numpy as np
 from benchmarks.harness import FOLDER, aligned, end, end_progress, option_parser, show_progress
 from benchmarks.index.corpus import DIMENSION, Corpus, Known, corpus_of, corpus_options
 from benchmarks.index.embedded_figures import CHANGES, MODEL, changed, keywords_found, memory
-from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest
-from benchmarks.postgres_server import started_server
+from benchmarks.index.exact import FILES, SHARES, TOP, Nearest, file_name, first_of, nearest, recall_of
+from benchmarks.postgres_server import LARGE, started_server
 from retrieval.filters import Filter
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library, open_store
@@ -66,7 +66,9 @@ def main() -> None:
         urls = {EMBEDDED: f"sqlite:///{(home / 'embedded').resolve()}"}
         for number, url in enumerate(options.store, 1):
             name = "PostgreSQL" if number == 1 else f"PostgreSQL {number}"
-            urls[name] = stack.enter_context(started_server(home / "postgres")) if url == "start" else url
+            if url == "start":
+                url = stack.enter_context(started_server(home / "postgres", LARGE)).get_uri()
+            urls[name] = url
         for name, url in urls.items():
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
                 made = process.submit(_make, name, url, home, corpus, options.passages).result()
@@ -160,7 +162,7 @@ def _measured(urls: Mapping[str, str], corpus: Corpus, asked: int, right: Neares
             for name, store in stores.items():
                 show_progress(f"{name}: recall, {share}         ")
                 found = [_ten(store, question, only) for question in questions]
-                figures[name]["recall"][share] = right.recall(share, found)
+                figures[name]["recall"][share] = recall_of(right[share], found)
                 [store.similarity_search(question, PASSAGES, filter=only) for question in questions]  # warms the caches
         for search, share in WAYS:
             show_progress(f"timing {search}, {share}          ")

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.harness import aligned, counted, option_parser, write_figures
+from benchmarks.harness import counted, option_parser, write_figures
 from benchmarks.latency.timed_server import Call, Pace, TimedServer
 from benchmarks.peers import peers
 from benchmarks.sample import asked_of_sample
@@ -53,15 +53,13 @@ SETTINGS = (
 
 def main() -> None:
     """Measure, print, write."""
-    parser = option_parser(__doc__)
-    parser.add_argument("--most", type=int, default=8, help="questions on each server")
-    options = parser.parse_args()
+    options = option_parser(__doc__, most=8).parse_args()
     measured = []
     for setting in SETTINGS:
         turns = asyncio.run(measure(setting, options.most))
         ways = medians(turns)
         print(f"\n{setting.name}; {len(turns)} questions, {setting.relevant} of {K} passages relevant")
-        print(aligned(table(ways)), flush=True)
+        print(table(ways), flush=True)
         measured.append({"server": setting.name, "questions": len(turns), "ways": ways})
     write_figures("latency", {"servers": measured})
 

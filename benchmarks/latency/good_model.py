@@ -14,20 +14,20 @@ from langchain_core.prompts import ChatPromptTemplate
 from benchmarks.peers import prompts as peers
 from benchmarks.sample import Asked
 from prompts.answer_check import USEFULNESS
-from prompts.choice import Choice
 from prompts.decide import RETRIEVE
 from prompts.generate import GENERATE, PLAIN
 from prompts.grade_documents import RELEVANCE
 from prompts.hallucination_check import SUPPORT
 
 SURE = 0.95
-OURS: tuple[tuple[Choice, str, str | None], ...] = (
-    (RETRIEVE, "search", None),
-    (RELEVANCE, "yes", "no"),
-    (SUPPORT, "yes", None),
-    (USEFULNESS, "5", None),
+# The questions, with the reply for yes, and for no where a passage may be irrelevant. To ours it is one token with
+# probabilities.
+OURS: tuple[tuple[ChatPromptTemplate, str, str | None], ...] = (
+    (RETRIEVE.messages, "search", None),
+    (RELEVANCE.messages, "yes", "no"),
+    (SUPPORT.messages, "yes", None),
+    (USEFULNESS.messages, "5", None),
 )
-# The peers' questions, with the reply for yes, and for no where a passage may be irrelevant.
 THEIRS: tuple[tuple[ChatPromptTemplate, str, str | None], ...] = (
     (peers.GRADE_PASSAGE, '{"binary_score": "yes"}', '{"binary_score": "no"}'),
     (peers.GRADE_GROUNDING, '{"binary_score": "yes"}', None),
@@ -42,7 +42,6 @@ THEIRS: tuple[tuple[ChatPromptTemplate, str, str | None], ...] = (
 TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 AROUND = 4  # tokens that a chat template puts around each message
 Messages = Sequence[Mapping[str, Any]]
-Marks = tuple[str, str]
 INPUT = "\0"
 
 
@@ -68,11 +67,6 @@ class Model:
     def __init__(self, asked: Sequence[Asked], answer_tokens: int) -> None:
         self._asked = {one.question: one for one in asked}
         self._answer_tokens = answer_tokens
-        self._verdicts: dict[Marks, tuple[str, str | None, bool]] = {}
-        for choice, yes, no in OURS:
-            self._verdicts[_marks_of(choice.messages)] = (yes, no, True)
-        for prompt, yes, no in THEIRS:
-            self._verdicts[_marks_of(prompt)] = (yes, no, False)
 
     def reply(self, messages: Messages) -> Reply:
         """The draft, or the verdict: a passage is irrelevant unless it is one of those that answer."""
@@ -80,9 +74,7 @@ class Model:
         last = str(messages[-1]["content"])
         if any(system in systems and last.endswith(ending) for system, ending in WRITES):
             return Reply(self._about(last).answer, self._answer_tokens)
-        known = (
-            said for (system, ending), said in self._verdicts.items() if system in systems and last.endswith(ending)
-        )
+        known = (said for (system, ending), said in VERDICTS.items() if system in systems and last.endswith(ending))
         yes, no, one_token = next(known, (None, None, False))
         if yes is None:
             raise LookupError(f"no reply is known for the prompt that begins: {systems[:1]}")
@@ -124,10 +116,11 @@ def count(text: str) -> int:
     return len(TOKEN.findall(text))
 
 
-def _marks_of(prompt: ChatPromptTemplate) -> Marks:
+def _marks_of(prompt: ChatPromptTemplate) -> tuple[str, str]:
     """Return the first message, and what follows the last input: prompts of one conversation differ in the second."""
     first, *_, last = prompt.format_messages(**dict.fromkeys(prompt.input_variables, INPUT))
     return first.text, last.text.rpartition(INPUT)[2]
 
 
 WRITES = [_marks_of(GENERATE), _marks_of(PLAIN)]
+VERDICTS = {_marks_of(prompt): (yes, no, table is OURS) for table in (OURS, THEIRS) for prompt, yes, no in table}

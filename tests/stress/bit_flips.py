@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.harness import end, end_progress, listed, option_parser, show_progress
-from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.document_rows import get_passages
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
 from tests.stress.flips import FILES, Answer, Bench, Question, Round, play_some
 from tests.stress.folder import pdf_of, sentence
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
+from tests.unit.retrieval.fakes import BagOfWords
 
 BATCH = 50  # rounds of one process
 HUNG_SECONDS = 60.0  # for one round
@@ -109,7 +109,7 @@ def write_documents(folder: Path, name: str, changed: float) -> dict[str, tuple[
 
 def index(home: Path, documents: Path) -> set[Answer]:
     """Index documents; return every passage with its metadata."""
-    with Library.open(home, BagOfWords(), embedding_name=NAME) as library:
+    with Library.open(home, BagOfWords(), embedding_name="bow") as library:
         library.add([documents])
         library.sync()
         with cast("PassageStore", library.store).database.reading() as connection:

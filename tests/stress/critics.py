@@ -23,7 +23,7 @@ from typing import Any, cast
 
 from langchain_core.documents import Document
 
-from benchmarks.harness import end, end_progress, option_parser, show_progress
+from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
 from graph.builder import SelfRAGGraph, build_graph
 from grounding.quotes import find_quote
 from nodes.retrieve import as_passage
@@ -80,13 +80,11 @@ def main() -> None:
     """Ask both ways, count, print."""
     options = option_parser(__doc__, questions=200, seed=1, most=20_000).parse_args()
     rows = asyncio.run(measure(options.questions, options.seed, options.most))
-    print(f"{'critic':12}{'way':7}{'calls: median':>14}{'most':>8}{'unfounded':>11}{'violations':>12}  outcomes")
+    table = [("critic", "way", "calls: median", "most", "unfounded", "violations", "outcomes")]
     for (critic, way), row in rows.items():
-        outcomes = ", ".join(f"{name} {count}" for name, count in row.outcomes.most_common())
-        print(
-            f"{critic:12}{way:7}{median(row.calls):14,.0f}{max(row.calls):8,}{row.unfounded:11}"
-            f"{len(row.violated):12}  {outcomes}"
-        )
+        calls = (f"{median(row.calls):,.0f}", f"{max(row.calls):,}")
+        table.append((critic, way, *calls, str(row.unfounded), str(len(row.violated)), listed(row.outcomes)))
+    print(aligned(table))
     figures: dict[str, Any] = {"questions": options.questions, "seed": options.seed, "most": options.most}
     for (critic, way), row in rows.items():
         figures.setdefault(critic, {})[way] = row.figures()

@@ -13,10 +13,10 @@ from random import Random
 import numpy as np
 from langchain_core.documents import Document
 
-from benchmarks.index.bag_of_words import NAME, BagOfWords
 from core.errors import RequestError
 from retrieval.library.library import Library
 from retrieval.store import Search
+from tests.unit.retrieval.fakes import BagOfWords
 
 FILES = ("index.sqlite", "vectors.faiss", "manifest.json")
 PAGE = 4096
@@ -185,7 +185,7 @@ def play(bench: Bench, number: int, seed: int, copy: Path) -> Round:
         done.name,
         outcome_of(wrong, tries, lasts),
         named_again=any(one.named_again for one in tries),
-        embedded=model.embedded,
+        embedded=len(model.texts),
         verified=verified,
         said=[text for one in tries for text in one.said],
         wrong=wrong,
@@ -212,7 +212,7 @@ def attempt(copy: Path, bench: Bench, questions: Sequence[Question], model: BagO
     """Open, sync and query once."""
     one = Try()
     try:
-        with Library.open(copy, model, embedding_name=NAME) as library:
+        with Library.open(copy, model, embedding_name="bow") as library:
             one.said += library.sync().notes
             if not library.sources():
                 one.named_again = True
@@ -241,7 +241,7 @@ def lies(question: Question, found: Sequence[Answer], known: set[Answer]) -> lis
 def check(copy: Path, bench: Bench, questions: Sequence[Question], model: BagOfWords) -> tuple[bool, list[str]]:
     """Verify the index; return whether that finds the damage, and violations afterwards."""
     try:
-        with Library.open(copy, model, embedding_name=NAME) as library:
+        with Library.open(copy, model, embedding_name="bow") as library:
             report = library.verify()
     except Exception as error:  # noqa: BLE001 - a check mends, or says what it cannot mend in its report
         return True, [f"{type(error).__name__}: {error}"]

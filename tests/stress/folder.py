@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +12,12 @@ from random import Random
 
 from fpdf import FPDF
 
+from tests.unit.retrieval.documents.docx_files import docx, p
+
 ROWS = 40  # sentences in a document
 MOST = 90  # documents
 LEAST = 30
 WORDS = "valve ledger harbour orchard lantern granite ferry meadow copper violin saddle glacier canvas turbine".split()
-TYPES = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
 @dataclass
@@ -103,16 +100,7 @@ def _html(lines: list[str]) -> bytes:
 
 
 def _docx(lines: list[str]) -> bytes:
-    body = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in lines)
-    parts = {
-        "[Content_Types].xml": f'{TYPES}<Override PartName="/word/document.xml" ContentType="{MAIN}"/></Types>',
-        "word/document.xml": f"<w:document {W}><w:body>{body}</w:body></w:document>",
-    }
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    return docx("".join(map(p, lines)))
 
 
 def pdf_of(pages: list[list[str]]) -> bytes:

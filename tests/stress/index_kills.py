@@ -34,7 +34,6 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.harness import listed, option_parser, show_progress
-from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.index.database import Database
 from retrieval.index.vector_file import VectorIndex
 from retrieval.library.library import Library
@@ -42,6 +41,7 @@ from retrieval.library.sync import Sync
 from tests.stress.folder import Folder
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
 from tests.stress.inspection import Expected, Inspected, inspect, records_in
+from tests.unit.retrieval.fakes import BagOfWords
 
 HUNG_SECONDS = 120.0
 ORPHAN_SECONDS = 10.0
@@ -286,7 +286,7 @@ def live(home: Path, documents: Path, extra: Path, remove: bool, parent: Connect
 
 def _live(home: Path, documents: Path, extra: Path, remove: bool, teller: Teller) -> None:
     with teller.within("open"):
-        library = Library.open(home, BagOfWords(), embedding_name=NAME)
+        library = Library.open(home, BagOfWords(), embedding_name="bow")
     with library:
         with teller.within("add"):
             library.add([documents, extra])

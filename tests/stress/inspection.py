@@ -13,13 +13,13 @@ from random import Random
 
 import numpy as np
 
-from benchmarks.index.bag_of_words import NAME, BagOfWords
 from core.files import is_below
 from retrieval.index.schema import Snapshot
 from retrieval.index.store import PassageStore
 from retrieval.library.library import Library
 from retrieval.store import Search
 from tests.stress.folder import ROWS
+from tests.unit.retrieval.fakes import BagOfWords
 
 ASKED = 3  # files an inspection
 
@@ -87,7 +87,7 @@ def inspect(home: Path, expected: Expected, dice: Random, *, removing: bool, who
     """
     found = Inspected()
     try:
-        with Library.open(home, BagOfWords(), embedding_name=NAME) as library:
+        with Library.open(home, BagOfWords(), embedding_name="bow") as library:
             _look(library, home, expected, found)
             if removing:
                 found.violations += torn(expected.removable, found.records)

@@ -15,9 +15,9 @@ from __future__ import annotations
 import asyncio
 
 from benchmarks.harness import listed, option_parser
+from benchmarks.postgres_server import started_server
 from tests.stress.cluster import Cluster, kill_all
 from tests.stress.harness import PROCESSES, Tally
-from tests.stress.postgres import postgres
 from tests.stress.recorder import Recorder
 
 SERVERS = 3
@@ -27,7 +27,7 @@ def main() -> None:
     """Kill, and print the figures."""
     PROCESSES.set_forkserver_preload(["tests.stress.cluster"])
     options = option_parser(__doc__, kills=50, questions=9, seed=1).parse_args()
-    with postgres() as (server, _):
+    with started_server() as server:
         tally = asyncio.run(kill(server.get_uri(), options.kills, options.questions, options.seed))
     rows = [
         ("kills", f"{options.kills} of one of {SERVERS} servers with {options.questions} questions"),

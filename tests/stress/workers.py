@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ import psycopg
 
 from benchmarks.documents import load
 from benchmarks.harness import option_parser, show_progress
+from benchmarks.postgres_server import started_server
 from core.errors import RequestError
 from retrieval.library.library import Library, open_store
 from retrieval.library.queued_sync import worker_name
@@ -32,7 +34,6 @@ from retrieval.library.worker import Worker
 from retrieval.splitter import SplitSettings, split
 from retrieval.store import Machine, Model
 from tests.stress.harness import PROCESSES, Tally, ended_alone, start
-from tests.stress.postgres import postgres
 from tests.unit.retrieval.fakes import BagOfWords
 
 LEASE = 1.0  # seconds, so that the files of what was killed are soon taken by others
@@ -190,9 +191,8 @@ def main() -> None:
     """Kill, look, check, print."""
     options = option_parser(__doc__, kills=200, server_kills=20, files=400, seed=1).parse_args()
     PROCESSES.set_forkserver_preload(["retrieval.library.worker", "retrieval.postgres.postgres_store"])
-    with postgres() as (server, scratch):
-        folder, dice = scratch / "documents", Random(options.seed)
-        folder.mkdir()
+    with started_server() as server, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder, dice = Path(name), Random(options.seed)
         for number in range(options.files):
             write(folder / f"{number:04}.txt", dice)
         run = Run(server, folder, dice)

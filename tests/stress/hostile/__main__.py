@@ -1,11 +1,12 @@
 """Attack everything that reads bytes from outside or shows them, and report violations.
 
-    python -m tests.stress.hostile [--seed N] [--attacks N] [--only SURFACE...] [--attack NAME]
+    python -m tests.stress.hostile [--seed N] [--attacks N] [--only SURFACE...] [--attack NAME] [--list]
 
-Attacks are drawn by the seed, ``--attacks`` of each surface, and named by their numbers: with the same seed and number
-of attacks one can be played alone. The program runs as its command line has it, in a process of its own that is watched
-and limited; `run_checks` says what must hold of every run, and an attack may add what must hold of it. All of it takes
-place in a network of its own without a way out, where the system allows one. Ends with 1 if anything fell.
+Attacks are drawn by the seed, ``--attacks`` of each surface, and named by their numbers, which ``--list`` prints: with
+the same seed and number of attacks one can be played alone. The program runs as its command line has it, in a process
+of its own that is watched and limited; `run_checks` says what must hold of every run, and an attack may add what must
+hold of it. All of it takes place in a network of its own without a way out, where the system allows one. Ends with 1 if
+anything fell.
 """
 
 from __future__ import annotations
@@ -20,29 +21,26 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.harness import end_progress, option_parser, show_progress
-from tests.stress.hostile.command_line import OPTIONS, SETTINGS, SHOWN, URLS
-from tests.stress.hostile.documents import DOCUMENTS, INDEXED
-from tests.stress.hostile.evaluation import FOREIGN, RECORDS, SETS
-from tests.stress.hostile.files import DATABASE, DOWNLOADS, FILES, INDEX_FILES
-from tests.stress.hostile.folders import FOLDERS, KEPT
-from tests.stress.hostile.replies import EMBEDDINGS, REPLIES
+from benchmarks.harness import aligned, end_progress, listed, option_parser, show_progress
+from tests.stress.hostile.documents import DOCUMENTS
+from tests.stress.hostile.files import INDEX_FILES
+from tests.stress.hostile.folders import FOLDERS
+from tests.stress.hostile.records import RECORDS
+from tests.stress.hostile.replies import REPLIES
 from tests.stress.hostile.rules import RULES
 from tests.stress.hostile.run_checks import check
+from tests.stress.hostile.shown import SHOWN
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World, worlds
 
-SURFACES = (
-    *(REPLIES, EMBEDDINGS, DOCUMENTS, INDEXED, FOLDERS, INDEX_FILES, DATABASE, SETS, RECORDS, FOREIGN),
-    *(SETTINGS, URLS, OPTIONS, RULES, SHOWN, KEPT, FILES, DOWNLOADS),
-)
+SURFACES = (REPLIES, DOCUMENTS, FOLDERS, INDEX_FILES, RECORDS, RULES, SHOWN)
 CLONE_NEWNET = 0x40000000
 Attacks = Mapping[str, tuple[Any, ...]]
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
@@ -65,12 +63,9 @@ class Count:
 
 def main() -> int:
     """Attack, count, print."""
-    parser = option_parser(__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--attacks", type=int, default=100, metavar="N", help="of each surface (100)")
+    parser = option_parser(__doc__, seed=1, attacks=100, list=False)
     parser.add_argument("--only", nargs="+", choices=[one.name for one in SURFACES], metavar="SURFACE")
     parser.add_argument("--attack", metavar="NAME", help="play this one alone, of the one surface that --only names")
-    parser.add_argument("--list", action="store_true", help="print the names of the attacks and play none")
     options = parser.parse_args()
     chosen = [one for one in SURFACES if not options.only or one.name in options.only]
     if options.attack is not None and len(chosen) != 1:
@@ -93,7 +88,7 @@ def main() -> int:
             if options.attack is not None:
                 drawn = {options.attack: drawn[options.attack]}
             counts.append(attacked(surface, drawn, fresh, f"--seed {options.seed} --attacks {options.attacks}"))
-    print("\n".join(table(counts)))
+    print(table(counts))
     print(f"{time.monotonic() - began:.0f} s")
     return 1 if any(one.fell for one in counts) else 0
 
@@ -142,14 +137,13 @@ def _line_of(error: Exception) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
-def table(counts: Sequence[Count]) -> Iterator[str]:
+def table(counts: Sequence[Count]) -> str:
     """Format the results, a line for each surface."""
-    yield f"{'surface':16}{'tried':>8}{'fell':>8}{'seconds':>9}  broken"
+    rows = [("surface", "tried", "fell", "seconds", "broken")]
     for one in counts:
-        kinds = ", ".join(f"{kind} {number}" for kind, number in one.kinds.most_common())
-        figures = f"{one.tried:>8}{len(one.fell):>8}{one.seconds:>9.0f}"
-        yield f"{one.surface.name:16}{figures}  {kinds}"
-    yield f"{'all':16}{sum(one.tried for one in counts):>8}{sum(len(one.fell) for one in counts):>8}"
+        rows.append((one.surface.name, str(one.tried), str(len(one.fell)), f"{one.seconds:.0f}", listed(one.kinds)))
+    tried, fell = sum(one.tried for one in counts), sum(len(one.fell) for one in counts)
+    return aligned([*rows, ("all", str(tried), str(fell), "", "")])
 
 
 if __name__ == "__main__":

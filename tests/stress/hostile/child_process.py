@@ -17,9 +17,10 @@ MODULES = (
     "app.commands.ask app.commands.eval app.commands.index app.commands.graph "
     "app.terminal.show app.terminal.trace app.results.result graph.builder models.connect models.critic "
     "models.generator retrieval.library.library evaluation.reporting.report langchain_openai faiss "
-    "langchain.embeddings langchain.chat_models openai tests.scripted benchmarks.index.bag_of_words"
+    "langchain.embeddings langchain.chat_models openai tests.scripted tests.unit.retrieval.fakes"
 ).split()
 THIS_MACHINE = ("127.0.0.1", "::1", "localhost", "", "None")
+MEMORY = 3_000_000_000  # bytes of address space, beyond what a process begins with
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -32,10 +33,7 @@ class Order:
     folder: Path
     environment: Mapping[str, str]
     output: Path  # the folder of what it printed, and of what was seen of it
-    umask: int = 0o022
-    memory: int = 3_000_000_000  # of address space, beyond what it begins with
     terminal: bool = False
-    real_embeddings: bool = False
 
 
 @dataclass
@@ -72,17 +70,16 @@ def run(order: Order) -> None:
     os.environ.clear()
     os.environ.update(order.environment)
     os.chdir(order.folder)
-    os.umask(order.umask)
+    os.umask(0o022)
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-    bound = pages * resource.getpagesize() + order.memory
+    bound = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
     if not order.terminal:
         for number, name in ((1, "out"), (2, "err")):
             os.dup2(os.open(order.output / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     sys.stdout = open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-    if not order.real_embeddings:
-        _embed_words()
+    _embed_words()
     watch = Watch()
     sys.addaudithook(watch)
     code: int | None = None
@@ -113,14 +110,11 @@ def _within_a_terminal(order: Order) -> None:
 def _embed_words() -> None:
     """Replace the embedding model by a bag of words, which loads at once."""
     import models.embeddings
-    from benchmarks.index.bag_of_words import DIMENSION, BagOfWords
+    from tests.unit.retrieval.fakes import BagOfWords
 
     class Words(BagOfWords):
         def __init__(self, *_: object, **__: object) -> None:
-            super().__init__()
-
-        def embed_query(self, text: str) -> list[float]:
-            return [*super().embed_query(text), *[0.0] * (models.embeddings.DIMENSION - DIMENSION)]
+            super().__init__(models.embeddings.DIMENSION)
 
     models.embeddings.MiniLM = Words  # type: ignore[assignment,misc]
 
@@ -147,17 +141,3 @@ def streaming(arguments: list[str]) -> int:
 
     Pregel.astream = astream  # type: ignore[method-assign,assignment]
     return main(arguments)
-
-
-def from_python(question: str, docs: str) -> int:
-    """Ask from Python, as the README does."""
-    from app import RequestError, SelfRAG
-    from app.terminal.screen import print_error
-
-    try:
-        with SelfRAG.open(docs) as rag:
-            rag.ask(question)
-    except RequestError as error:
-        print_error(str(error))
-        return error.exit_code
-    return 0

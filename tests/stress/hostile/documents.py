@@ -17,7 +17,7 @@ from tests.integration.retrieval.test_hostile import CATALOG, PAGE, PAGES, flat,
 from tests.stress.folder import KINDS as SOUND_KINDS
 from tests.stress.hostile.run_checks import UNSHOWN
 from tests.stress.hostile.surface import Surface
-from tests.stress.hostile.world import QUESTION, World
+from tests.stress.hostile.world import World
 from tests.unit.retrieval.documents.docx_files import core, docx, styles
 from tests.unit.retrieval.documents.pdfs import drawn
 
@@ -26,7 +26,6 @@ SLOW = 3.0  # seconds of the processor from which it is looked how they grow
 START = 0.5  # seconds of the processor that a reader takes before it reads
 GROWTH = 3.0  # times as long for twice as much: between a linear reader and a quadratic one
 LIMITS = ReadLimits(seconds=40, memory=1_000_000_000, text=20_000_000)
-INDEX_SECONDS = 30.0
 SENTENCES = [
     f"The {thing} of room {number} is kept dry." for number, thing in enumerate("oak ash elm yew".split() * 30)
 ]
@@ -266,17 +265,3 @@ def _read(paths: Sequence[Path]) -> tuple[float, list[Reading]]:
 
 
 DOCUMENTS = Surface("documents", ATTACKS, _document)
-
-
-def _indexed(world: World, dice: Random, kind: str, count: int, way: str, harm: str, seed: int) -> None:
-    suffix, data = made(KINDS[kind], count, way, harm, Random(seed), SIZE // 2)
-    path = world.write(f"docs/a.{suffix}", data)
-    about = f"{suffix} of {len(data):,} bytes, {data[200:280]!r}"
-    seen = len(world.broken)
-    world.run("index", str(world.docs), seconds=INDEX_SECONDS - 10)
-    world.run("index", "--list")
-    world.run(QUESTION, "--docs", str(path), "--json", seconds=INDEX_SECONDS)
-    world.broken[seen:] = [f"{text} [{about}]" for text in world.broken[seen:]]
-
-
-INDEXED = Surface("indexed", ATTACKS, _indexed)

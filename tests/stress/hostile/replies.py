@@ -1,4 +1,4 @@
-"""Attack with the replies of a chat or embedding server: transport, redirects and content."""
+"""Attack with the replies of a chat server: transport, redirects and content."""
 
 from __future__ import annotations
 
@@ -148,48 +148,14 @@ WAYS = {"as it is": command_line, "streamed": streaming}
 OPTIONS = ((), ("--json",), ("--json", "--explain"))
 
 
-def _reply(
-    world: World, dice: Random, run: str, provider: bool, kinds: Sequence[str], wire: Any, content: Any, options: Any
-) -> None:
+def _reply(world: World, dice: Random, run: str, kinds: Sequence[str], wire: Any, content: Any, options: Any) -> None:
     fault = told(world, content) + Fault(carry=lambda sent: carried(world, sent, wire))
     world.server.always = lambda asked: fault if not kinds or asked.kind in kinds else None
-    environment: dict[str, str | None] = {}
-    if provider:
-        environment = {"OPENAI_BASE_URL": None, "SELFRAG_CHAT_MODEL": "openai:gpt-4o-mini"}
-        environment["OPENAI_API_BASE"] = world.environment["OPENAI_BASE_URL"]
-    world.call(WAYS[run], [QUESTION, "--docs", str(world.docs), *options], environment=environment)
+    world.call(WAYS[run], [QUESTION, "--docs", str(world.docs), *options])
 
 
 REPLIES = Surface(
     "replies",
-    st.tuples(
-        *(st.sampled_from(sorted(WAYS)), st.booleans(), st.sampled_from(KINDS)),
-        *(WIRES, BODIES, st.sampled_from(OPTIONS)),
-    ),
+    st.tuples(st.sampled_from(sorted(WAYS)), st.sampled_from(KINDS), WIRES, BODIES, st.sampled_from(OPTIONS)),
     _reply,
 )
-
-
-def _embedding(world: World, dice: Random, wire: Any, content: Any, indexing: bool) -> None:
-    environment: dict[str, str | None] = {"SELFRAG_EMBEDDING_MODEL": "openai:text-embedding-3-small"}
-    attack = told(world, content) + Fault(carry=lambda sent: carried(world, sent, wire))
-    if not indexing:
-        world.run("index", str(world.docs), environment=environment)
-    world.server.embed = attack
-    world.run(QUESTION, "--json", environment=environment)
-    if indexing:  # what came of it must not stay
-        world.server.embed = Fault()
-        ended = world.run(QUESTION, "--json", environment=environment)
-        if ended.code != 0:
-            world.broken.append(f"lasting: exit code {ended.code} when the server is sound again: {ended.err[-300:]}")
-
-
-EMBEDDED = BODIES.filter(lambda one: one[0] in ("changed", "bytes", "events") or _is_of_the_wire(one))
-
-
-def _is_of_the_wire(content: tuple[str, Any]) -> bool:
-    """Whether a fault is one of the bytes and not of a chat completion."""
-    return content[0] == "fault" and FAULTS[content[1]].carry is not Fault().carry
-
-
-EMBEDDINGS = Surface("embeddings", st.tuples(WIRES, EMBEDDED, st.booleans()), _embedding)

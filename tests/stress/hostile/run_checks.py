@@ -130,13 +130,12 @@ def _files(world: World, ended: Ended) -> Iterator[str]:
 
 
 def _connections(world: World, ended: Ended) -> Iterator[str]:
-    named = [world.server.port, 9, *([world.other.port] if world.may_be_redirected else [])]
-    strangers = [one for one in ended.connections if int(one.rpartition(":")[2]) not in named]
-    if strangers or (world.other.connections and not world.may_be_redirected):
+    strangers = [one for one in ended.connections if int(one.rpartition(":")[2]) not in (world.server.port, 9)]
+    if strangers or world.other.connections:
         yield f"connection: to {', '.join(strangers) or 'another origin'}"
-    if lookups := [name for name in ended.lookups if name not in world.named]:
-        yield f"connection: looked up {', '.join(lookups)}"
-    if ended.unrouted and not world.named:
+    if ended.lookups:
+        yield f"connection: looked up {', '.join(ended.lookups)}"
+    if ended.unrouted:
         yield f"connection: {ended.unrouted} attempts by native code to leave this machine"
 
 

@@ -45,11 +45,6 @@ def odd() -> st.SearchStrategy[str]:
     return st.one_of(st.sampled_from(ODD_TEXTS), numbers, digits, st.text(max_size=8))
 
 
-def hostile() -> st.SearchStrategy[str]:
-    """Texts of either kind, as a command line or an environment can have them."""
-    return (unshown() | odd()).map(as_given)
-
-
 def as_given(text: str) -> str:
     """Return the text as the system gives it: without NUL, and with bytes that are no text as half characters."""
     return os.fsdecode(text.replace("\0", "").encode("utf-8", "surrogatepass"))

@@ -9,7 +9,7 @@ import shutil
 import signal
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,17 +18,30 @@ from typing import Any
 
 import platformdirs
 
+from tests.integration.loopback import Sent
+from tests.integration.misbehaviour import Wire
+from tests.integration.openai_server import OpenAIServer
 from tests.stress.hostile.child_process import MODULES, Order, command_line, run
-from tests.stress.hostile.model_endpoint import Server
 
 QUESTION = "When does the tenant pay the monthly rent?"
-QUESTIONS = json.dumps({"question": QUESTION, "answerable": True}) + "\n"
 LEASE = "# Lease\n\nThe tenant pays the monthly rent in advance. Dogs are allowed in the garden.\n"
-EMBEDDED = {"SELFRAG_CHAT_MODEL": "embedded", "OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
 LIMIT_SECONDS = 8
 NOWHERE = "http://127.0.0.1:9"  # where nothing listens
 PROCESSES = multiprocessing.get_context("forkserver")
 NO_ROUTE = "OutNoRoutes"  # what Linux counts of attempts to leave a network without a way out
+
+
+class Server(OpenAIServer):
+    """A model server that keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.received: list[str] = []
+        super().__init__()
+
+    def answer(self, sent: Sent) -> Wire:
+        """The reply to one request."""
+        self.received.append(str(sent.body))
+        return super().answer(sent)
 
 
 @dataclass(frozen=True)
@@ -61,8 +74,6 @@ class World:
     check: Callable[[World, Ended], Iterator[str]]
     server: Server = field(default_factory=Server)
     other: Server = field(default_factory=Server)  # another origin, which nobody named
-    may_be_redirected: bool = False
-    named: str = ""  # an address, of which any part may be looked up or connected to
     broken: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -101,20 +112,17 @@ class World:
         self,
         function: Callable[..., int],
         *arguments: Any,
-        environment: Mapping[str, str | None] | None = None,
         may_write: Sequence[Path] = (),
         seconds: float = LIMIT_SECONDS,
         checked: bool = True,
         **more: Any,
     ) -> Ended:
-        """Run a function in a child process for at most ``seconds`` + 10; a variable that is None is unset."""
-        variables = {**self.environment, **(environment or {})}
-        given = {name: value for name, value in variables.items() if value is not None}
+        """Run a function in a child process for at most ``seconds`` + 10."""
         allowed = (self.kept, self.work / "eval", *may_write)
         output = self.output
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir()
-        order = Order(function, arguments, self.work, given, output, **more)
+        order = Order(function, arguments, self.work, self.environment, output, **more)
         before, inside, unrouted = listing(self.root, allowed), _inside(allowed), _unrouted()
         seen: dict[str, Any] = {}
         code, took, memory = _await(order, seconds + 10)

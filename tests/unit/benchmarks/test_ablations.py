@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from benchmarks.ablations import recorded_chat
-from benchmarks.ablations.__main__ import rates, systems
+from benchmarks.ablations.__main__ import systems
 from benchmarks.ablations.recorded_chat import Clock, RecordedChat, Replies
 from benchmarks.ablations.variants import ABLATIONS
 from evaluation.records import Example, Record
@@ -106,9 +106,3 @@ async def test_a_verdict_is_asked_again_of_an_adapter_that_was_trained_anew(
         bind = {"extra_body": {"lora": [{"id": 1, "scale": 1.0}]}}
         await RecordedChat(chat, replies, Clock()).ask([HumanMessage("One?")], unlimited(), max_tokens=5, bind=bind)
     assert len(model.asked) == 2
-
-
-def test_the_rates_are_those_of_most_calls_whatever_a_few_had_to_wait() -> None:
-    calls = [(read, written, 0.1 + 0.02 * read + 0.1 * written) for read in (10, 200, 900) for written in (1, 8, 60)]
-    waited = [(300, 5, 90.0)]
-    assert rates([*calls, *waited]) == pytest.approx((0.1, 0.02, 0.1), rel=0.01)

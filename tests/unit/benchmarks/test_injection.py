@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.injection.__main__ import shares, systems
-from benchmarks.injection.attacks import HOSTS, Attack, drawn, planted, raginject
+from benchmarks.injection import HOSTS, Attack, drawn, planted, raginject, shares, systems
 from benchmarks.own_documents import Make, Target, libraries
 from evaluation.record_store import Store
 from evaluation.records import Record

@@ -12,11 +12,11 @@ from random import Random
 
 import pytest
 
-from benchmarks.index.bag_of_words import NAME, BagOfWords
 from retrieval.library.library import Library
 from tests.stress.folder import Folder
 from tests.stress.index_kills import Listener, Teller, children
 from tests.stress.inspection import Expected, Inspected, inspect, lost, records_in, torn
+from tests.unit.retrieval.fakes import BagOfWords
 
 Planter = Callable[[str], Inspected]
 
@@ -52,7 +52,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Expected]:
     folder = Folder(place / "documents", "a")
     for number in (7, 8, 9):
         folder.add(number)
-    with Library.open(place / "index", BagOfWords(), embedding_name=NAME) as library:
+    with Library.open(place / "index", BagOfWords(), embedding_name="bow") as library:
         library.add([folder.path])
         library.sync()
     records = records_in(place / "index" / "index.sqlite")

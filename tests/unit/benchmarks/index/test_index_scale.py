@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.index.corpus import drawn, units
-from benchmarks.index.exact import FILES, SHARES, TOP, file_name, first_of, nearest
+from benchmarks.index.exact import FILES, SHARES, TOP, file_name, first_of, nearest, recall_of
 from benchmarks.index.scale import _write_documents
 from retrieval.filters import matching
 
@@ -29,9 +29,9 @@ def test_the_nearest_of_each_share_are_those_of_the_files_that_its_filter_lets_t
             allowed |= {json.loads(line)["text"] for line in lines}
         places = [place for place, text in enumerate(texts) if text in allowed]
         assert len(places) == first_of({"all": 1_000, "10 %": 100, "1 %": 10, "0.1 %": 1}[share], PASSAGES)
-        for question, row in enumerate(found.texts[share]):
+        for question, row in enumerate(found[share]):
             scores = units(vectors)[places] @ asked[question]
             assert list(row) == [texts[places[at]] for at in np.argsort(-scores)[:TOP]]
-        assert found.recall(share, found.texts[share]) == 1
-        assert found.recall(share, [[] for _ in found.texts[share]]) == 0
-    assert nearest(corpus, PASSAGES, 3, tmp_path / "nearest.json").texts == found.texts
+        assert recall_of(found[share], found[share]) == 1
+        assert recall_of(found[share], [[] for _ in found[share]]) == 0
+    assert nearest(corpus, PASSAGES, 3, tmp_path / "nearest.json") == found
