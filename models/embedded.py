@@ -9,6 +9,7 @@ import secrets
 import socket
 import sys
 import threading
+import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -223,22 +224,16 @@ class _ServerClient:
     def __init__(self, port: int, key: str) -> None:
         self.port = port
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def __call__(self, path: str, body: Mapping[str, Any] | None = None) -> str:
-        connection = http.client.HTTPConnection(_HOST, self.port, timeout=60)
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://{_HOST}:{self.port}{path}", data, self._headers)
         try:
-            connection.request(
-                "GET" if body is None else "POST", path, None if body is None else json.dumps(body), self._headers
-            )
-            response = connection.getresponse()
-            reply = response.read().decode()
+            with self._opener.open(request, timeout=60) as response:
+                return str(response.read().decode())
         except http.client.HTTPException as error:
             raise OSError(f"{path}: {error!r}") from error
-        finally:
-            connection.close()
-        if response.status != http.HTTPStatus.OK:
-            raise OSError(f"{path}: HTTP {response.status}")
-        return reply
 
 
 def _shut_connections(port: int) -> None:

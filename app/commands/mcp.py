@@ -15,7 +15,7 @@ from app.terminal.screen import Screen
 from core.errors import RequestError
 
 if TYPE_CHECKING:
-    from app.server.mcp.local import LocalBackend
+    from app.server.mcp.backends import LocalBackend
 
 CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
 
@@ -50,7 +50,7 @@ async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen
 
     def backend_of(_: object) -> LocalBackend:
         if not opened:
-            from app.server.mcp.local import LocalBackend
+            from app.server.mcp.backends import LocalBackend
 
             opened.append(LocalBackend(settings, options.docs or (), screen))
         return opened[0]

@@ -102,7 +102,7 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
 
 def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
     """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
-    from app.conversations.export import exported_thread
+    from app.export import exported_thread
     from core.files import write_private
 
     form = FORMS.get(path.suffix.lower())

@@ -46,10 +46,4 @@ def opened_feedback(settings: Settings) -> Iterator[FeedbackStore]:
 
 def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:
     """Open what people said of answers: in the database of the threads, or else in a folder."""
-    if threads is not None and names_database(settings.selfrag_store):
-        from app.conversations.postgres.feedback import SharedFeedback
-        from app.conversations.postgres.threads import SharedThreads
-
-        if isinstance(threads, SharedThreads):
-            return SharedFeedback(threads.database)
-    return FeedbackFolder(settings.feedback_folder)
+    return (threads and threads.feedback) or FeedbackFolder(settings.feedback_folder)

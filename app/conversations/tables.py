@@ -23,16 +23,46 @@ from run.initial_state import MOST_TURNS
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
+    from app.conversations.feedback import FeedbackStore
+
 LONGEST_TITLE = 80
 UNREADABLE = "The answer was kept by another version, or is damaged, and cannot be read: ask again."
 THREADS = """
 SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND replaced = 0) AS turns
 FROM threads
 """
-THREAD_COLUMNS = ("id", "owner", "title", "created", "updated")
-TURN_COLUMNS = (
-    *("run", "thread", "number", "question", "given_standalone", "options", "docs", "began", "state", "message"),
-    *("replaces", "replaced", "numbered", "result"),
+# In SQLite and in PostgreSQL alike.
+SCHEMA = (
+    """
+CREATE TABLE threads (
+    id text PRIMARY KEY,
+    owner text NOT NULL,
+    title text NOT NULL,
+    created text NOT NULL,
+    updated text NOT NULL
+)
+    """,
+    "CREATE INDEX threads_of_owner ON threads (owner, updated)",
+    """
+CREATE TABLE turns (
+    run text PRIMARY KEY,
+    thread text NOT NULL REFERENCES threads (id),
+    number bigint NOT NULL,
+    question text NOT NULL,
+    given_standalone text,
+    options text NOT NULL,
+    docs text NOT NULL,
+    began text NOT NULL,
+    state text NOT NULL,
+    message text,
+    replaces text,
+    replaced bigint NOT NULL DEFAULT 0,
+    numbered text NOT NULL DEFAULT '',
+    result text,
+    UNIQUE (thread, number)
+)
+    """,
+    "CREATE INDEX turns_unfinished ON turns (began) WHERE state = 'unfinished'",
 )
 NEW_TURN = """
 INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
@@ -82,6 +112,8 @@ class ThreadTables(ABC):
     """The threads of all owners; safe to use from several threads and processes."""
 
     keep_days: int | None
+    runs: Any = None  # the `RunTable` of several servers
+    feedback: FeedbackStore | None = None  # unless it is in a folder of its own
 
     @abstractmethod
     def close(self) -> None:
@@ -112,20 +144,18 @@ class ThreadTables(ABC):
         """Return a transaction: committed at the end, rolled back on an exception."""
 
     @abstractmethod
-    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
+    def _clean_up(self) -> None:
+        """Remove the checkpoints of runs that are not unfinished, and whatever else is of no use any more."""
+
+    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:  # noqa: B027 - a file's lock is not lost
         """Raise if another process has taken the turn's thread over."""
 
-    @abstractmethod
-    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
+    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:  # noqa: B027 - all is in the turn
         """Keep what else is to be known of a turn that begins."""
 
     @abstractmethod
-    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+    def _deleted(self, id_: str) -> None:
         """Remove what else was kept of a thread that was deleted."""
-
-    @abstractmethod
-    def _clean_up(self) -> None:
-        """Remove the checkpoints of runs that are not unfinished, and whatever else is of no use any more."""
 
     def create(self, owner: str = "", title: str | None = None) -> Thread:
         """Begin a thread; one without a title gets its first question for a title."""
@@ -282,12 +312,9 @@ class ThreadTables(ABC):
         if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):
             return False
         with self._writing() as database:
-            _insert(database, "threads", THREAD_COLUMNS, [thread])
-            _insert(database, "turns", TURN_COLUMNS, turns)
+            _insert(database, "threads", ("id", "owner", "title", "created", "updated"), [thread])
+            _insert(database, "turns", tuple(ThreadTurn.model_fields), turns)
         return True
-
-    def _unfinished_runs(self) -> set[str]:
-        return {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
 
     def _delete(self, id_: str) -> None:
         runs = [row["run"] for row in self._read("SELECT run FROM turns WHERE thread = ?", id_)]
@@ -296,7 +323,7 @@ class ThreadTables(ABC):
             database.execute("DELETE FROM threads WHERE id = ?", (id_,))
         for run in runs:
             self.remove_checkpoints(run)
-        self._deleted(id_, runs)
+        self._deleted(id_)
 
 
 def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.conversations.export import exported_thread
 from app.conversations.thread import Thread
+from app.export import exported_thread
 from app.options import as_text
 from app.server.json_api import Form, attachment, json_response, owner_of, started
 from app.server.names import named
