@@ -14,7 +14,7 @@ from importlib import import_module
 from textwrap import fill
 from typing import Any, NamedTuple, NoReturn
 
-from app.options import add_docs, file_path, first_day, last_day, pattern, probability, span, weights
+from app.options import add_docs, add_json, file_path, first_day, last_day, pattern, probability, span, weights
 from app.version import VERSION
 
 EPILOG = """commands:
@@ -215,14 +215,8 @@ COMMANDS = {
         "library backup selfrag.zip",
         usage="library ACTION [options]",
     ),
-    "pull": Command(
-        "Fetch the embedded models, for a machine without a network.",
-        "pull",
-    ),
-    "graph": Command(
-        "Print the compiled graph as Mermaid text, or draw it.",
-        "graph --output graph.svg",
-    ),
+    "pull": Command("Fetch the embedded models, for a machine without a network.", "pull"),
+    "graph": Command("Print the compiled graph as Mermaid text, or draw it.", "graph --output graph.svg"),
 }
 
 
@@ -279,7 +273,7 @@ def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
     shown.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
     if one:
         parser.add_argument("question", nargs="+", help="the question")
-        parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        add_json(parser)
         parser.add_argument(
             "--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd"
         )

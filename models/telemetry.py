@@ -90,13 +90,16 @@ def span(name: str, attributes: Mapping[str, Value]) -> Iterator[Span | None]:
     if not _recording.get():
         yield None
         return
+    from opentelemetry.trace import Status, StatusCode
+
     with _tracer().start_as_current_span(
         name, attributes=attributes, record_exception=False, set_status_on_exception=False
     ) as current:
         try:
             yield current
         except BaseException as error:
-            set_error(current, type(error).__name__)
+            current.set_attribute("error.type", type(error).__name__)
+            current.set_status(Status(StatusCode.ERROR))
             raise
 
 
@@ -133,16 +136,6 @@ def add_decision(current: Span | None, update: Mapping[str, Any], spent: Usage) 
     for name in LABELS:
         if isinstance(value := update.get("decided", {}).get(name), str | bool | int):
             current.set_attribute(f"selfrag.{name}", value)
-
-
-def set_error(current: Span | None, kind: str) -> None:
-    """Mark a span as failed by an error of a kind."""
-    if current is None:
-        return
-    from opentelemetry.trace import Status, StatusCode
-
-    current.set_attribute("error.type", kind)
-    current.set_status(Status(StatusCode.ERROR))
 
 
 def captures_content() -> bool:

@@ -80,7 +80,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     from retrieval.sandbox.pages import PageReader
 
     tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
-    uploads = settings.uploads_folder
+    uploads = settings.owned_folder("uploads")
     library, sample = (
         (open_shared(settings, screen, uploads), None) if tokens else open_served(settings, screen, uploads)
     )

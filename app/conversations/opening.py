@@ -24,7 +24,7 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
     if not names_database(url):
         from app.conversations.store import Threads
 
-        return Threads(settings.threads_folder, keep_days=keep_days)
+        return Threads(settings.owned_folder("threads"), keep_days=keep_days)
     try:
         from app.conversations.postgres.threads import SharedThreads
     except ImportError as error:
@@ -38,7 +38,7 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
 def opened_feedback(settings: Settings) -> Iterator[FeedbackStore]:
     """Open what people said of answers, without their threads where it is in a folder."""
     if not names_database(settings.selfrag_store):
-        yield FeedbackFolder(settings.feedback_folder)
+        yield FeedbackFolder(settings.owned_folder("feedback"))
         return
     with closing(open_threads(settings, expire=False)) as threads:
         yield open_feedback(settings, threads)
@@ -46,4 +46,4 @@ def opened_feedback(settings: Settings) -> Iterator[FeedbackStore]:
 
 def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:
     """Open what people said of answers: in the database of the threads, or else in a folder."""
-    return (threads and threads.feedback) or FeedbackFolder(settings.feedback_folder)
+    return (threads and threads.feedback) or FeedbackFolder(settings.owned_folder("feedback"))

@@ -125,7 +125,7 @@ class LocalBackend:
 
     def _open(self) -> tuple[Library, Library | None]:
         if not self._docs:
-            return open_served(self._settings, self._screen, self._settings.uploads_folder)
+            return open_served(self._settings, self._screen, self._settings.owned_folder("uploads"))
         library = open_docs(self._docs, self._settings, self._screen)
         sync(library, self._screen, complete=False)
         return library, None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from app.results.result import FoundPassage, ResultClaim, ResultUsage
-from app.server.names import named
+from app.server.names import entry_of, named
 from core.errors import RequestError
-from core.text import one_line, path_text, shortened
+from core.text import path_text, shortened
 from core.types import Citation, Conflict, Outcome, StopReason
 from nodes.retrieve import as_passage
 
@@ -52,16 +52,8 @@ class AskResult(BaseModel):
             {**one, "passage_id": ids.get((one["source"], one["page"], one["row"], one["passage"]))}
             for one in result.citations
         ]
-        return cls(
-            answer=numbered,
-            outcome=result.outcome,
-            stop_reason=result.stop_reason,
-            claims=result.claims,
-            citations=citations,
-            conflicts=result.conflicts,
-            usage=result.usage,
-            run_id=run_id,
-        )
+        known = {name: getattr(result, name) for name in cls.model_fields.keys() - {"run_id"}}
+        return cls(**{**known, "answer": numbered, "citations": citations}, run_id=run_id)
 
 
 def found_passage(document: Document) -> FoundPassage:
@@ -104,14 +96,7 @@ class ListedDocument(BaseModel):
     @classmethod
     def of(cls, source: Source) -> ListedDocument:
         """Make it of a library's document."""
-        return cls(
-            name=one_line(source.path.name),
-            source=path_text(source.path),
-            status=source.status,
-            passages=source.passages,
-            reason=source.reason,
-            date=source.date,
-        )
+        return cls(**entry_of(source))
 
 
 class DocumentList(BaseModel):
@@ -136,17 +121,8 @@ def read_passage(library: Library, id_: str, visible: Visible | None) -> FetchRe
     about, text = passage.metadata, passage.page_content
     source, page, row = about["source"], about["page"], about["row"]
     around = library.store.surroundings(source, text, 0, len(text), page=page, row=row, most=AROUND)
-    return FetchResult(
-        source=source,
-        title=about.get("title"),
-        heading=about.get("heading"),
-        page=page,
-        row=row,
-        date=about["date"],
-        before=around.before,
-        text=text,
-        after=around.after,
-    )
+    known = {name: about.get(name) for name in ("source", "title", "heading", "page", "row", "date")}
+    return FetchResult(**known, before=around.before, text=text, after=around.after)
 
 
 def read_page(library: Library, source: str, page: int | None, visible: Visible | None) -> FetchResult:
