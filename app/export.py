@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from app.conversations.thread import Thread, ThreadTurn
-from app.terminal.show_check import as_page, counts_of, marked_text, page
+from app.terminal.show_check import as_page, counts_of, marked_text, page, verdict_of
 from core.markup import Html, joined, tag
 from core.passages import place_of
 from core.step_wording import spent
@@ -88,12 +88,7 @@ def cost_of(result: Result) -> str:
 
 def _verdicts(result: Result) -> list[tuple[str, str]]:
     """Each claim, and its verdict with how probable that is."""
-    said = []
-    for claim in result.claims:
-        probable = (claim.probabilities or {}).get(claim.label)
-        numbers = "".join(f" [{number}]" for number in claim.citations)
-        said.append((claim.text, claim.label + ("" if probable is None else f" {probable:.2f}") + numbers))
-    return said
+    return [(one.text, verdict_of(one) + "".join(f" [{number}]" for number in one.citations)) for one in result.claims]
 
 
 def answer_lines(result: Result, numbered: str, level: int = 2) -> list[str]:

@@ -133,7 +133,9 @@ class EmbeddedServer:
         self._client("/lora-adapters")
         atexit.register(self.stop)
         if self._prefixes:
-            self._prefixes.restore(self._client, self._identity(xllamacpp.__version__))
+            # What a saved prefix depends on besides its text.
+            identity = f"{xllamacpp.__version__} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
+            self._prefixes.restore(self._client, identity)
         self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
         return self._endpoint
 
@@ -158,7 +160,8 @@ class EmbeddedServer:
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
         parameters.warmup = False  # the first prompt warms up as well
         # Fitting the model to GPU memory opens it a second time: 0.4 of the 3 seconds that loading takes.
-        parameters.fit_params = _has_gpu(xllamacpp)
+        cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+        parameters.fit_params = any(device["type"] != cpu for device in xllamacpp.get_device_info())
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
         # A scale of 0 and not applied: so a request that names none leaves the cache as it is.
         parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(one), 0.0) for one in self.adapters]
@@ -167,10 +170,6 @@ class EmbeddedServer:
             parameters.slot_save_path = f"{self._prefixes.folder}{os.sep}"
             parameters.endpoint_metrics = True
         return parameters
-
-    def _identity(self, version: str) -> str:
-        """Return what a saved prefix depends on besides its text."""
-        return f"{version} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
 
 
 _servers: dict[Path, EmbeddedServer] = {}
@@ -256,11 +255,6 @@ def _shut_connections(port: int) -> None:
                     connection.shutdown(socket.SHUT_RDWR)
             except OSError:  # not connected
                 continue
-
-
-def _has_gpu(xllamacpp: Any) -> bool:
-    cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
-    return any(device["type"] != cpu for device in xllamacpp.get_device_info())
 
 
 def _read(path: Path) -> str:

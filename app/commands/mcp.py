@@ -67,11 +67,7 @@ async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen
 
     with suppress(asyncio.CancelledError):  # an interrupt: the reader, which waits for a line, is not told
         await asyncio.shield(asyncio.create_task(speak()))
-    await _leave(opened)
-
-
-async def _leave(opened: list[LocalBackend]) -> NoReturn:
-    """Close what is open and end the process, without waiting for threads that read, index or load a model."""
+    # Close what is open and end the process, without waiting for threads that read, index or load a model.
     os.dup2(2, 1)  # the package has given stdout back: what is printed from here on goes to stderr again
     for one in opened:
         with suppress(TimeoutError, asyncio.CancelledError):  # by another interrupt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from app.conversations.feedback import Feedback, Label, label_of, labels_in
@@ -79,7 +79,9 @@ class SharedThreads(ThreadTables):
 
     def remove_checkpoints(self, run: str) -> None:
         """Remove the checkpoints of a run, if there are any."""
-        self._remove([run])
+        with self.database.transaction() as connection:
+            for statement in REMOVE:
+                connection.execute(statement.encode(), ([run],))
 
     def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
         if lease := self._leased.get(turn.thread):
@@ -94,14 +96,8 @@ class SharedThreads(ThreadTables):
         self._leased.pop(id_, None)
 
     def _clean_up(self) -> None:
-        with self.database.transaction() as connection:
-            unused = [row[0] for row in connection.execute(UNUSED).fetchall()]
-        self._remove(unused)
-
-    def _remove(self, runs: Sequence[str]) -> None:
-        with self.database.transaction() as connection:
-            for statement in REMOVE:
-                connection.execute(statement.encode(), (list(runs),))
+        for row in self._read(UNUSED):
+            self.remove_checkpoints(row["thread_id"])
 
     def _read(self, statement: str, *values: object) -> Rows:
         with self.database.transaction() as connection:
