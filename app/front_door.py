@@ -235,7 +235,7 @@ class SelfRAG:
         asked = self.astream(question, context, tokens=tokens, conversation=conversation, standalone=standalone)
         return stream_in_background(asked)
 
-    async def astream(
+    def astream(
         self,
         question: str,
         context: Context | None = None,
@@ -245,10 +245,7 @@ class SelfRAG:
         standalone: str | None = None,
     ) -> AsyncGenerator[Event, None]:
         """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
-        asked = question_after(question, conversation, standalone)
-        async with aclosing(self.astream_state(asked, context, tokens=tokens)) as events:
-            async for event in events:
-                yield event
+        return self.astream_state(question_after(question, conversation, standalone), context, tokens=tokens)
 
     async def astream_state(
         self,

@@ -82,11 +82,6 @@ SELECT * FROM turns WHERE thread = ? AND number < ? AND state = 'finished' AND r
 AND run NOT IN (SELECT run FROM corrected WHERE run IS NOT NULL) ORDER BY number DESC LIMIT ?
 """
 
-# In `ThreadTables` the name ``list`` is a method's.
-AllThreads = list[Thread]
-AllTurns = list[ThreadTurn]
-OwnedTurns = list[tuple[str, ThreadTurn]]
-Conversation = list[Turn]
 Rows = list[dict[str, Any]]
 
 
@@ -165,7 +160,7 @@ class ThreadTables(ABC):
             database.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
         return self.get(id_, owner)
 
-    def list(self, owner: str = "") -> AllThreads:
+    def list(self, owner: str = "") -> Sequence[Thread]:
         """Return the owner's threads, the last changed first."""
         rows = self._read(f"{THREADS} WHERE owner = ? ORDER BY updated DESC, created DESC", owner)
         return [Thread(**row) for row in rows]
@@ -176,7 +171,7 @@ class ThreadTables(ABC):
             return Thread(**row)
         raise UnknownThreadError
 
-    def turns(self, id_: str, owner: str = "") -> AllTurns:
+    def turns(self, id_: str, owner: str = "") -> Sequence[ThreadTurn]:
         """Return a thread's turns with their results, the first one first. Raises `UnknownThreadError`."""
         return list(self.each_turn(id_, owner))
 
@@ -193,7 +188,7 @@ class ThreadTables(ABC):
             return _turn_of(row)
         raise UnknownThreadError
 
-    def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Conversation:
+    def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Sequence[Turn]:
         """Return the turns that a question is asked after, oldest first: the last that are finished and not replaced.
 
         ``before`` is the question's number, if it is in the thread already: what it corrects does not count.
@@ -287,7 +282,7 @@ class ThreadTables(ABC):
             database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
         self.remove_checkpoints(turn.run)
 
-    def unfinished(self) -> OwnedTurns:
+    def unfinished(self) -> Sequence[tuple[str, ThreadTurn]]:
         """Return the turns that are being answered or were cut off, each with its owner, the oldest first."""
         rows = self._read(
             "SELECT turns.*, threads.owner FROM turns JOIN threads ON threads.id = turns.thread "
