@@ -76,12 +76,12 @@ class Threads(ThreadTables):
         """Return the path of the file of a run's checkpoints."""
         return self._folder / "checkpoints" / f"{run}.sqlite"
 
-    def remove_checkpoints(self, run: str) -> None:
-        """Remove the checkpoints of a run, if there are any."""
-        path = self.checkpoints(run)
-        for suffix in COMPANIONS:
-            with suppress(OSError):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
+    def remove_checkpoints(self, *runs: str) -> None:
+        """Remove the checkpoints of runs, if there are any."""
+        for path in map(self.checkpoints, runs):
+            for suffix in COMPANIONS:
+                with suppress(OSError):
+                    path.with_name(path.name + suffix).unlink(missing_ok=True)
 
     def _prepare(self) -> None:
         """Create the tables of a new file. Raises `ThreadStorageError` for one of a newer version."""
@@ -111,11 +111,11 @@ class Threads(ThreadTables):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _clean_up(self) -> None:
-        files = list((self._folder / "checkpoints").glob("*.sqlite"))  # listed first: a turn is there before its file
+        kept = [
+            path.stem for path in (self._folder / "checkpoints").glob("*.sqlite")
+        ]  # first: a turn precedes its file
         unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
-        for path in files:
-            if path.stem not in unfinished:  # a kill came before it could be removed
-                self.remove_checkpoints(path.stem)
+        self.remove_checkpoints(*(run for run in kept if run not in unfinished))  # a kill came before they were
 
     def _lock_file(self, id_: str) -> Path:
         return self._folder / "locks" / f"{id_}.lock"

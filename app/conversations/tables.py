@@ -127,8 +127,8 @@ class ThreadTables(ABC):
         """Open the checkpoints of a turn whose thread is held; None if that cannot be done."""
 
     @abstractmethod
-    def remove_checkpoints(self, run: str) -> None:
-        """Remove the checkpoints of a run, if there are any."""
+    def remove_checkpoints(self, *runs: str) -> None:
+        """Remove the checkpoints of runs, if there are any."""
 
     @abstractmethod
     def _read(self, statement: str, *values: object) -> Rows:
@@ -316,8 +316,7 @@ class ThreadTables(ABC):
         with self._writing() as database:
             database.execute("DELETE FROM turns WHERE thread = ?", (id_,))
             database.execute("DELETE FROM threads WHERE id = ?", (id_,))
-        for run in runs:
-            self.remove_checkpoints(run)
+        self.remove_checkpoints(*runs)
         self._deleted(id_)
 
 

@@ -77,11 +77,11 @@ class SharedThreads(ThreadTables):
         finally:
             saver.closed = True
 
-    def remove_checkpoints(self, run: str) -> None:
-        """Remove the checkpoints of a run, if there are any."""
+    def remove_checkpoints(self, *runs: str) -> None:
+        """Remove the checkpoints of runs, if there are any."""
         with self.database.transaction() as connection:
             for statement in REMOVE:
-                connection.execute(statement.encode(), ([run],))
+                connection.execute(statement.encode(), (list(runs),))
 
     def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
         if lease := self._leased.get(turn.thread):
@@ -96,8 +96,7 @@ class SharedThreads(ThreadTables):
         self._leased.pop(id_, None)
 
     def _clean_up(self) -> None:
-        for row in self._read(UNUSED):
-            self.remove_checkpoints(row["thread_id"])
+        self.remove_checkpoints(*(row["thread_id"] for row in self._read(UNUSED)))
 
     def _read(self, statement: str, *values: object) -> Rows:
         with self.database.transaction() as connection:
