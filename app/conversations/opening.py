@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from app.conversations.feedback import FeedbackFolder, FeedbackStore
@@ -32,16 +30,6 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
             f"SELFRAG_STORE names PostgreSQL, which needs {error.name}: run pip install -r requirements-postgres.txt."
         ) from error
     return SharedThreads(url, keep_days=keep_days)
-
-
-@contextmanager
-def opened_feedback(settings: Settings) -> Iterator[FeedbackStore]:
-    """Open what people said of answers, without their threads where it is in a folder."""
-    if not names_database(settings.selfrag_store):
-        yield FeedbackFolder(settings.owned_folder("feedback"))
-        return
-    with closing(open_threads(settings, expire=False)) as threads:
-        yield open_feedback(settings, threads)
 
 
 def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:

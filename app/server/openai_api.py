@@ -151,9 +151,9 @@ class _Answer:
 
     def whole(self) -> Response:
         """The answer in one piece, or its error."""
-        if error := self._error():
-            return answer_to(error)
-        result = _result_of(self._run)
+        result = self._ended()
+        if isinstance(result, Exception):
+            return answer_to(result)
         content = self._content(result)
         trace = "".join(map(_line_of, self._run.events))
         message = {"content": content, "reasoning_content": trace, "annotations": self._annotations(result, content)}
@@ -169,11 +169,11 @@ class _Answer:
             async for event in self._run.follow():
                 if line := _line_of(event):
                     yield made.chunk({"reasoning_content": line}, event=_status(line.strip()))
-        if error := self._error():
-            body = body_of(said_by(error), status_of(error))
+        result = self._ended()
+        if isinstance(result, Exception):
+            body = body_of(said_by(result), status_of(result))
             yield format_sse_event(data_str=as_json(named(body)), event="error")
             return
-        result = _result_of(self._run)
         content = self._content(result)
         yield made.chunk({"content": content})
         for citation in result.citations:
@@ -186,15 +186,15 @@ class _Answer:
             yield made.usage(_usage(result))
         yield format_sse_event(data_str="[DONE]")
 
-    def _error(self) -> Exception | None:
-        """What went wrong, if the run has no answer to give."""
+    def _ended(self) -> Result | Exception:
+        """The answer, or what went wrong if there is none."""
         result = self._run.result
         if result is None:
             return self._run.error or RequestError("The question was ended before it was answered.")
         if result.stop_reason == "model_failed" and result.outcome == "stopped":
             failures = [step["failure"] for step in result.path if step.get("failure")]
             return ModelError(failures[0] if failures else "The model failed.")
-        return None
+        return result
 
     def _content(self, result: Result) -> str:
         if not self._service.options.lists_sources or not result.citations:
@@ -282,12 +282,6 @@ def _usage(result: Result | None) -> dict[str, Any]:
         "total_tokens": read + written,
         "prompt_tokens_details": {"cached_tokens": spent["cached_input_tokens"]},
     }
-
-
-def _result_of(run: Run) -> Result:
-    if run.result is None:
-        raise RuntimeError("a run without an error has a result")
-    return run.result
 
 
 def _no_model(name: str) -> Response:
