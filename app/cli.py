@@ -12,9 +12,9 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from textwrap import fill
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from app.options import add_docs, file_path, first_day, last_day, pattern, probability, span, weights
+from app.options import add_docs, add_json, file_path, first_day, last_day, pattern, probability, span, weights
 from app.version import VERSION
 
 EPILOG = """commands:
@@ -215,14 +215,8 @@ COMMANDS = {
         "library backup selfrag.zip",
         usage="library ACTION [options]",
     ),
-    "pull": Command(
-        "Fetch the embedded models, for a machine without a network.",
-        "pull",
-    ),
-    "graph": Command(
-        "Print the compiled graph as Mermaid text, or draw it.",
-        "graph --output graph.svg",
-    ),
+    "pull": Command("Fetch the embedded models, for a machine without a network.", "pull"),
+    "graph": Command("Print the compiled graph as Mermaid text, or draw it.", "graph --output graph.svg"),
 }
 
 
@@ -279,7 +273,7 @@ def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
     shown.add_argument("--no-stream", action="store_true", help="show no drafts on a terminal as they are written")
     if one:
         parser.add_argument("question", nargs="+", help="the question")
-        parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        add_json(parser)
         parser.add_argument(
             "--picture", type=file_path, metavar="FILE", help="draw the run into FILE: .svg, .png or .mmd"
         )
@@ -288,49 +282,39 @@ def _add_asking(parser: argparse.ArgumentParser, *, one: bool) -> None:
         )
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    """The options that beat a setting."""
-    group = parser.add_argument_group("how to search, draft and judge")
-    group.add_argument("--mode", choices=("adaptive", "always", "never"), help="when to search (adaptive)")
-    group.add_argument(
-        "--strategy", choices=("combined", "per-passage"), help="one draft from all passages, or one for each"
-    )
-    group.add_argument("--k", type=int, metavar="N", help="passages to retrieve (4)")
-    group.add_argument(
+# The options that beat a setting: what each takes, choices or a kind and its name in the help, and what it does.
+SETTINGS: tuple[tuple[str, Any, str], ...] = (
+    ("--mode", ("adaptive", "always", "never"), "when to search (adaptive)"),
+    ("--strategy", ("combined", "per-passage"), "one draft from all passages, or one for each"),
+    ("--k", (int, "N"), "passages to retrieve (4)"),
+    (
         "--fallback",
-        choices=("abstain", "direct", "passages"),
-        help="when nothing found is relevant: abstain, answer without documents, or draft from the best passages",
-    )
-    group.add_argument(
-        "--retrieve-threshold", type=probability, metavar="P", help="the least P(retrieve) with which to search"
-    )
-    group.add_argument(
-        "--relevance-threshold", type=probability, metavar="P", help="the least P(relevant) of a passage that is read"
-    )
-    group.add_argument(
-        "--support-threshold",
-        type=probability,
-        metavar="P",
-        help="the least P(full) + P(partial) of a claim that holds",
-    )
-    group.add_argument(
-        "--caution", type=probability, metavar="P", help="the least confidence of an answer: 0 dares all, 1 nothing"
-    )
-    group.add_argument(
+        ("abstain", "direct", "passages"),
+        "when nothing found is relevant: abstain, answer without documents, or draft from the best passages",
+    ),
+    ("--retrieve-threshold", (probability, "P"), "the least P(retrieve) with which to search"),
+    ("--relevance-threshold", (probability, "P"), "the least P(relevant) of a passage that is read"),
+    ("--support-threshold", (probability, "P"), "the least P(full) + P(partial) of a claim that holds"),
+    ("--caution", (probability, "P"), "the least confidence of an answer: 0 dares all, 1 nothing"),
+    (
         "--scoring",
-        choices=("paper", "support-first"),
-        help="what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",
-    )
-    group.add_argument(
-        "--weights", type=weights, metavar="REL,SUP,USE", help="the weights of the paper's score (1,1,0.5)"
-    )
-    group.add_argument(
-        "--constraints",
-        choices=("soft", "hard"),
-        help="hard: give no answer with an unsupported claim, or of little use (soft)",
-    )
-    group.add_argument("--temperature", type=float, metavar="T", help="of drafts, 0 to 2 (0)")
-    group.add_argument("--answer-tokens", type=int, metavar="N", help="the most tokens of a draft, 20 to 4000 (400)")
+        ("paper", "support-first"),
+        "what ranks candidates: the weighted sum of the paper, or 5 times support and the rating (paper)",
+    ),
+    ("--weights", (weights, "REL,SUP,USE"), "the weights of the paper's score (1,1,0.5)"),
+    ("--constraints", ("soft", "hard"), "hard: give no answer with an unsupported claim, or of little use (soft)"),
+    ("--temperature", (float, "T"), "of drafts, 0 to 2 (0)"),
+    ("--answer-tokens", (int, "N"), "the most tokens of a draft, 20 to 4000 (400)"),
+)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how to search, draft and judge")
+    for option, takes, use in SETTINGS:
+        if isinstance(takes[0], str):
+            group.add_argument(option, choices=takes, help=use)
+        else:
+            group.add_argument(option, type=takes[0], metavar=takes[1], help=use)
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:

@@ -1,4 +1,4 @@
-"""An answer with its evidence as a file: Markdown, JSON, or one HTML page that needs no other file."""
+"""Answers with their evidence as a file: Markdown, JSON, or one HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from app.terminal.show_check import as_page, counts_of, marked_text, page
+from app.conversations.thread import Thread, ThreadTurn
+from app.terminal.show_check import as_page, counts_of, marked_text, page, verdict_of
 from core.markup import Html, joined, tag
 from core.passages import place_of
 from core.step_wording import spent
@@ -40,6 +41,46 @@ def exported_check(checked: CheckedText, name: str, form: str) -> str:
     return "\n\n".join([*map(plain, parts), "\n".join(_evidence(checked.citations))])
 
 
+def exported_thread(thread: Thread, turns: Sequence[ThreadTurn], form: str) -> str:
+    """Return a thread and its turns in one of `TYPES`."""
+    if form == "json":
+        told = {**thread.model_dump(mode="json"), "turns": [turn.model_dump(mode="json") for turn in turns]}
+        return as_json(told, indent=2)
+    if form == "markdown":
+        lines = [f"# {heading(thread.title)}", ""]
+        for turn in turns:
+            lines += _turn_lines(turn)
+        return "\n".join(lines)
+    return page(thread.title, tag("h1", thread.title), *map(_section, turns))
+
+
+def _turn_lines(turn: ThreadTurn) -> list[str]:
+    lines = [f"## {heading(turn.question)}", ""]
+    for remark in _remarks(turn):
+        lines += [f"*{plain(remark)}*", ""]
+    return lines + (answer_lines(turn.result, turn.numbered, level=3) if turn.result else [])
+
+
+def _section(turn: ThreadTurn) -> Html:
+    remarks = joined(*(tag("p", tag("small", remark)) for remark in _remarks(turn)))
+    answer = joined(*answer_parts(turn.result, turn.numbered, level=3)) if turn.result else None
+    return tag("section", tag("h2", turn.question), remarks, answer)
+
+
+def _remarks(turn: ThreadTurn) -> list[str]:
+    """What is to be known of a turn beside its answer."""
+    remarks = []
+    if turn.result and turn.result.standalone != turn.result.question:
+        remarks.append(f"Understood as: {' '.join(turn.result.standalone.split())}")
+    if turn.replaced:
+        remarks.append("This question was corrected: the next one replaces it.")
+    if turn.message:
+        remarks.append(turn.message)
+    elif not turn.result:
+        remarks.append(f"This question is {turn.state}.")
+    return remarks
+
+
 def cost_of(result: Result) -> str:
     """Return the outcome, the reason and the cost in a line."""
     return f"{result.outcome} ({result.stop_reason}) · {spent(result.usage, result.usage['seconds'])}"
@@ -47,12 +88,7 @@ def cost_of(result: Result) -> str:
 
 def _verdicts(result: Result) -> list[tuple[str, str]]:
     """Each claim, and its verdict with how probable that is."""
-    said = []
-    for claim in result.claims:
-        probable = (claim.probabilities or {}).get(claim.label)
-        numbers = "".join(f" [{number}]" for number in claim.citations)
-        said.append((claim.text, claim.label + ("" if probable is None else f" {probable:.2f}") + numbers))
-    return said
+    return [(one.text, verdict_of(one) + "".join(f" [{number}]" for number in one.citations)) for one in result.claims]
 
 
 def answer_lines(result: Result, numbered: str, level: int = 2) -> list[str]:

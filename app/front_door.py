@@ -17,7 +17,6 @@ from app.results.events import DraftToken, Event, Finished, NodeStarted, Resumed
 from app.results.result import Result, Results, result_of
 from app.results.stamp import Stamp, calibration_name, stamp_of, with_library
 from app.settings import Settings, load_settings
-from app.telemetry import export_spans
 from app.terminal.screen import Screen
 from core.background import in_background, stream_in_background
 from core.types import Turn
@@ -25,7 +24,7 @@ from graph.builder import build_graph
 from graph.compiled import SelfRAGGraph
 from grounding.checkable import Checkable, why_no_claim
 from grounding.claims import Statement
-from models.telemetry import recorded
+from models.telemetry import export_spans, recorded
 from nodes.concurrency import gather_bounded
 from retrieval.adapter import adapted
 from run.context import Context, RetrieverLike, Services
@@ -236,7 +235,7 @@ class SelfRAG:
         asked = self.astream(question, context, tokens=tokens, conversation=conversation, standalone=standalone)
         return stream_in_background(asked)
 
-    async def astream(
+    def astream(
         self,
         question: str,
         context: Context | None = None,
@@ -246,10 +245,7 @@ class SelfRAG:
         standalone: str | None = None,
     ) -> AsyncGenerator[Event, None]:
         """As `stream`. With ``tokens`` the model is asked to stream its drafts."""
-        asked = question_after(question, conversation, standalone)
-        async with aclosing(self.astream_state(asked, context, tokens=tokens)) as events:
-            async for event in events:
-                yield event
+        return self.astream_state(question_after(question, conversation, standalone), context, tokens=tokens)
 
     async def astream_state(
         self,

@@ -7,7 +7,7 @@ import errno
 import math
 import os
 import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -78,6 +78,28 @@ def pattern(word: str) -> str:
 def add_docs(parser: ArgumentParser, use: str = "ask this file or folder alone") -> None:
     """The option ``--docs``."""
     parser.add_argument("--docs", action="append", type=file_path, metavar="PATH", help=f"{use}; repeatable")
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """The option ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def add_concurrency(parser: _ActionsContainer, what: str = "questions") -> None:
+    """The option ``--concurrency``."""
+    use = f"{what} at a time (1 with the embedded model, else 8)"
+    parser.add_argument("--concurrency", type=count, metavar="N", help=use)
+
+
+def require_output(path: Path, *suffixes: str) -> None:
+    """Refuse a file of another ending, or that can be seen not to be writable, before anything is asked for it."""
+    from core.errors import RequestError
+    from core.text import shown
+
+    if path.suffix not in suffixes:
+        endings = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
+        raise RequestError(f"{shown(path.name)} cannot be written: name a file that ends in {endings}.")
+    require_writable_file(path)
 
 
 def as_text(word: str) -> str:

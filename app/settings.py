@@ -164,23 +164,8 @@ class Settings(BaseSettings):
         home = self._home("data")
         return home / "uploads", home / "uploads-of-tokens"
 
-    @property
-    def uploads_folder(self) -> Path:
-        """Where the server keeps what is uploaded to it, unless its library is in a database, which does so itself."""
-        return self._owned("uploads")
-
-    @property
-    def feedback_folder(self) -> Path:
-        """Where feedback on answers is kept."""
-        return self._owned("feedback")
-
-    @property
-    def threads_folder(self) -> Path:
-        """Where conversations are kept."""
-        return self._owned("threads")
-
-    def _owned(self, name: str) -> Path:
-        """What belongs to owners of tokens is in a folder of its own."""
+    def owned_folder(self, name: Literal["uploads", "feedback", "threads"]) -> Path:
+        """Where these are kept, unless a database does so; what owners of tokens have is in a folder of its own."""
         return self._home("data") / (f"{name}-of-tokens" if self.selfrag_tokens_file else name)
 
     def _home(self, kind: Literal["cache", "data"]) -> Path:

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -83,6 +84,7 @@ def call_arguments(tokens: int, temperature: float | None) -> dict[str, Any]:
     return {"max_tokens": tokens, **({} if temperature is None else {"temperature": temperature})}
 
 
+@dataclass(eq=False, repr=False)
 class Chat:
     """A chat model as the generator and the critic call it.
 
@@ -93,31 +95,22 @@ class Chat:
     server knows the adapters for a critic's choices.
     """
 
-    def __init__(
-        self,
-        make: Callable[[], BaseChatModel],
-        name: str,
-        *,
-        call_seconds: float = CALL_SECONDS,
-        retries: int = RETRIES,
-        concurrency: int = CONCURRENCY,
-        secrets: Secrets | None = None,
-        remedies: Remedies | None = None,
-        arguments: Arguments = call_arguments,
-        owned: bool = True,
-    ) -> None:
-        self.name = name
-        self.call_seconds = call_seconds
-        self.retries = retries
-        self.secrets = secrets or Secrets()
-        self.remedies = remedies or Remedies()
-        self.on_ask: Callable[[Sequence[BaseMessage]], None] | None = None
-        self.prepare: Callable[[Sequence[BaseMessage]], Sequence[BaseMessage]] = lambda messages: messages
-        self.adapters: Mapping[str, int] = {}
-        self._make = make
-        self._concurrency = concurrency
-        self._arguments = arguments
-        self._owned = owned
+    make: Callable[[], BaseChatModel]
+    name: str
+    _: KW_ONLY
+    call_seconds: float = CALL_SECONDS
+    retries: int = RETRIES
+    concurrency: int = CONCURRENCY
+    secrets: Secrets = field(default_factory=Secrets)
+    remedies: Remedies = field(default_factory=Remedies)
+    arguments: Arguments = call_arguments
+    owned: bool = True
+    on_ask: Callable[[Sequence[BaseMessage]], None] | None = None
+    prepare: Callable[[Sequence[BaseMessage]], Sequence[BaseMessage]] = lambda messages: messages
+    adapters: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin without a client."""
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
             WeakKeyDictionary()
@@ -143,7 +136,7 @@ class Chat:
         messages = self.prepare(messages)
         if self.on_ask:
             self.on_ask(messages)
-        arguments = {**self._arguments(max_tokens, temperature), **(bind or {})}
+        arguments = {**self.arguments(max_tokens, temperature), **(bind or {})}
         bound = max_call_tokens(messages, max_tokens)
         for attempt in range(self.retries + 1):
             await budget.admit(bound)
@@ -183,7 +176,7 @@ class Chat:
         """Close the connections of the running event loop, unless they are a caller's; a later call opens new ones."""
         model, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
         client = getattr(model, "http_async_client", None)
-        if client is not None and self._owned:
+        if client is not None and self.owned:
             await client.aclose()
 
     def _client(self) -> tuple[BaseChatModel, asyncio.Semaphore]:
@@ -195,7 +188,7 @@ class Chat:
                     self._clients.pop(closed, None)
                 # Raised for a reply that breaks the protocol; the parts used of it are checked in this module.
                 warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-                self._clients[loop] = (self._make(), asyncio.Semaphore(self._concurrency))
+                self._clients[loop] = (self.make(), asyncio.Semaphore(self.concurrency))
             return self._clients[loop]
 
 

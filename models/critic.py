@@ -154,20 +154,16 @@ class Critic:
 def first_token(reply: AIMessage) -> Mapping[str, float] | None:
     """Return the log-probability of each candidate for the first token; None if the server reports no valid ones."""
     found: dict[str, float] = {}
-    for entry in _candidates(reply.response_metadata.get("logprobs")):
+    try:
+        top = reply.response_metadata["logprobs"]["content"][0]["top_logprobs"]
+    except (LookupError, TypeError):
+        return None
+    for entry in top if isinstance(top, list) else ():
         token, value = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
         if isinstance(token, str) and isinstance(value, int | float) and value <= 1e-6:
             with suppress(OverflowError):  # an integer that no float can hold
                 found[token] = max(found.get(token, -math.inf), float(value))
     return found or None
-
-
-def _candidates(logprobs: Any) -> list[Any]:
-    """Return the first token's candidates, or an empty list if they are malformed."""
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    first = content[0] if isinstance(content, list) and content else None
-    top = first.get("top_logprobs") if isinstance(first, dict) else None
-    return top if isinstance(top, list) else []
 
 
 def by_probability(choice: Choice, top: Mapping[str, float]) -> Verdict:

@@ -9,6 +9,7 @@ import secrets
 import socket
 import sys
 import threading
+import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -132,7 +133,9 @@ class EmbeddedServer:
         self._client("/lora-adapters")
         atexit.register(self.stop)
         if self._prefixes:
-            self._prefixes.restore(self._client, self._identity(xllamacpp.__version__))
+            # What a saved prefix depends on besides its text.
+            identity = f"{xllamacpp.__version__} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
+            self._prefixes.restore(self._client, identity)
         self._endpoint = Endpoint(f"http://{_HOST}:{port}/v1", key)
         return self._endpoint
 
@@ -157,7 +160,8 @@ class EmbeddedServer:
         parameters.cache_idle_slots = False  # no gain with one slot, and reported to mix up prompts with more
         parameters.warmup = False  # the first prompt warms up as well
         # Fitting the model to GPU memory opens it a second time: 0.4 of the 3 seconds that loading takes.
-        parameters.fit_params = _has_gpu(xllamacpp)
+        cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+        parameters.fit_params = any(device["type"] != cpu for device in xllamacpp.get_device_info())
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
         # A scale of 0 and not applied: so a request that names none leaves the cache as it is.
         parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(one), 0.0) for one in self.adapters]
@@ -166,10 +170,6 @@ class EmbeddedServer:
             parameters.slot_save_path = f"{self._prefixes.folder}{os.sep}"
             parameters.endpoint_metrics = True
         return parameters
-
-    def _identity(self, version: str) -> str:
-        """Return what a saved prefix depends on besides its text."""
-        return f"{version} {file_identity(self.path)} {self._context_tokens} {self._parallel}"
 
 
 _servers: dict[Path, EmbeddedServer] = {}
@@ -223,22 +223,16 @@ class _ServerClient:
     def __init__(self, port: int, key: str) -> None:
         self.port = port
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def __call__(self, path: str, body: Mapping[str, Any] | None = None) -> str:
-        connection = http.client.HTTPConnection(_HOST, self.port, timeout=60)
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://{_HOST}:{self.port}{path}", data, self._headers)
         try:
-            connection.request(
-                "GET" if body is None else "POST", path, None if body is None else json.dumps(body), self._headers
-            )
-            response = connection.getresponse()
-            reply = response.read().decode()
+            with self._opener.open(request, timeout=60) as response:
+                return str(response.read().decode())
         except http.client.HTTPException as error:
             raise OSError(f"{path}: {error!r}") from error
-        finally:
-            connection.close()
-        if response.status != http.HTTPStatus.OK:
-            raise OSError(f"{path}: HTTP {response.status}")
-        return reply
 
 
 def _shut_connections(port: int) -> None:
@@ -261,11 +255,6 @@ def _shut_connections(port: int) -> None:
                     connection.shutdown(socket.SHUT_RDWR)
             except OSError:  # not connected
                 continue
-
-
-def _has_gpu(xllamacpp: Any) -> bool:
-    cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
-    return any(device["type"] != cpu for device in xllamacpp.get_device_info())
 
 
 def _read(path: Path) -> str:

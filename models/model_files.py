@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -55,10 +55,7 @@ class Progress(Protocol):
 
 
 def ensure(
-    file: ModelFile,
-    folder: Path,
-    progress: Progress | None = None,
-    fetchers: Sequence[Fetcher] | None = None,
+    file: ModelFile, folder: Path, progress: Progress | None = None, fetchers: Sequence[Fetcher] | None = None
 ) -> Path:
     """Return the file's path in ``folder``; download and verify it first if it is missing.
 
@@ -145,10 +142,8 @@ def _is_verified(file: ModelFile, target: Path) -> bool:
         return True
     if _sha256(target) != file.sha256:
         return False
-    try:
+    with suppress(OSError):  # a read-only folder still works; the file is hashed at every start
         _mark(file, target)
-    except OSError:  # a read-only folder still works; the file is hashed at every start
-        return True
     return True
 
 
@@ -181,10 +176,7 @@ def _disk_errors(file: ModelFile, folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem, remedy = (
-                "the disk is full",
-                "free some space, or set SELFRAG_HOME to a folder on a larger disk",
-            )
+            problem, remedy = ("the disk is full", "free some space, or set SELFRAG_HOME to a folder on a larger disk")
         else:
             problem, remedy = str(error.strerror or error), "set SELFRAG_HOME to a folder that can be written"
         raise RequestError(f"{file.name} cannot be kept in {folder} ({problem}): {remedy}.") from error

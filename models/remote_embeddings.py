@@ -6,6 +6,7 @@ import asyncio
 import json
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,33 +31,25 @@ EMBEDDING_REMEDIES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class RemoteEmbeddings(Embeddings):
     """Vectors from a server. ``run`` runs a coroutine on the event loop that owns the client's connections.
 
     Raises `ModelError` if a call fails after its retries, or returns anything but one vector per text.
     """
 
-    def __init__(
-        self,
-        embed: Callable[[list[str]], Awaitable[Any]],
-        name: str,
-        *,
-        call_seconds: float,
-        run: Run,
-        secrets: Secrets | None = None,
-        remedies: Remedies | None = None,
-    ) -> None:
-        self.name = name
-        self._request = embed
-        self._call_seconds = call_seconds
-        self._run = run
-        self._secrets = secrets or Secrets()
-        self._remedies = remedies or Remedies(**EMBEDDING_REMEDIES)
+    embed: Callable[[list[str]], Awaitable[Any]]
+    name: str
+    _: KW_ONLY
+    call_seconds: float
+    run: Run
+    secrets: Secrets = field(default_factory=Secrets)
+    remedies: Remedies = field(default_factory=lambda: Remedies(**EMBEDDING_REMEDIES))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed the texts, in their order."""
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return [vector for batch in batches(clean) for vector in self._run(self._embed(batch))]
+        return [vector for batch in batches(clean) for vector in self.run(self._embed(batch))]
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one text in the same way as a passage."""
@@ -65,12 +58,12 @@ class RemoteEmbeddings(Embeddings):
     async def _embed(self, texts: list[str]) -> list[list[float]]:
         for attempt in range(RETRIES + 1):
             try:
-                async with asyncio.timeout(self._call_seconds):
-                    return _validated(await self._request(texts), len(texts), self.name)
+                async with asyncio.timeout(self.call_seconds):
+                    return _validated(await self.embed(texts), len(texts), self.name)
             except Exception as error:  # noqa: BLE001 - each client library raises its own; all are classified
-                failure, wait = classify(error, self.name, attempt, self._secrets, self._remedies)
+                failure, wait = classify(error, self.name, attempt, self.secrets, self.remedies)
                 hung = "Timeout" in type(error).__name__  # a search is waiting: no time to retry
-            if not isinstance(failure, TransientModelError) or hung or attempt == RETRIES or wait > self._call_seconds:
+            if not isinstance(failure, TransientModelError) or hung or attempt == RETRIES or wait > self.call_seconds:
                 raise failure
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage
 
+from core.errors import RequestError
 from core.text import as_json
 from core.types import Usage
 
@@ -25,6 +26,30 @@ ROLES = {"human": "user", "ai": "assistant"}
 LABELS = ("route", "outcome", "stop_reason", "retrieved", "relevant", "drafts", "accepted")
 Value = str | int | float | bool
 _recording: ContextVar[bool] = ContextVar("selfrag_recording", default=False)
+
+
+def export_spans() -> None:
+    """Export spans over OTLP, unless this process has a provider of its own that decides about them.
+
+    Raises `RequestError` if the packages that export are not installed.
+    """
+    from opentelemetry import trace
+
+    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise RequestError(
+            "SELFRAG_TRACING=otel needs packages that are not installed: pip install -r requirements-otel.txt."
+        ) from error
+    resource = Resource.create({SERVICE_NAME: "self-rag"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
 
 
 def start_question() -> Span:
@@ -65,13 +90,16 @@ def span(name: str, attributes: Mapping[str, Value]) -> Iterator[Span | None]:
     if not _recording.get():
         yield None
         return
+    from opentelemetry.trace import Status, StatusCode
+
     with _tracer().start_as_current_span(
         name, attributes=attributes, record_exception=False, set_status_on_exception=False
     ) as current:
         try:
             yield current
         except BaseException as error:
-            set_error(current, type(error).__name__)
+            current.set_attribute("error.type", type(error).__name__)
+            current.set_status(Status(StatusCode.ERROR))
             raise
 
 
@@ -108,16 +136,6 @@ def add_decision(current: Span | None, update: Mapping[str, Any], spent: Usage) 
     for name in LABELS:
         if isinstance(value := update.get("decided", {}).get(name), str | bool | int):
             current.set_attribute(f"selfrag.{name}", value)
-
-
-def set_error(current: Span | None, kind: str) -> None:
-    """Mark a span as failed by an error of a kind."""
-    if current is None:
-        return
-    from opentelemetry.trace import Status, StatusCode
-
-    current.set_attribute("error.type", kind)
-    current.set_status(Status(StatusCode.ERROR))
 
 
 def captures_content() -> bool:

@@ -131,18 +131,8 @@ def put_together(
                 ids[place] = len(citations) + 1
                 citations.append({**cited, "id": ids[place]})
             numbers.append(ids[place])
-        start = one.statement.start
-        claims.append(
-            CheckedClaim(
-                text=claim.text,
-                start=start,
-                end=start + len(claim.text),
-                label=claim.label,
-                probabilities=claim.probabilities,
-                reason=claim.reason,
-                citations=numbers,
-            )
-        )
+        known, start = claim.model_dump(exclude={"question", "citations"}), one.statement.start
+        claims.append(CheckedClaim(**known, start=start, end=start + len(claim.text), citations=numbers))
     return CheckedText(
         text=text, claims=claims, citations=citations, usage=ResultUsage(**usage, seconds=round(seconds, 3))
     )

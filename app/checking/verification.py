@@ -171,12 +171,4 @@ def verified(claim: Claim, passages: Sequence[Passage], question: str | None = N
     if is_supported(claim) or claim["verdict"]["label"] == CONTRADICTED:
         for quote in quotes_of(claim):
             cite(quote, by_id[quote["passage"]], citations)
-    verdict = claim["verdict"]
-    return VerifiedClaim(
-        text=claim["text"],
-        question=question,
-        label=verdict["label"],
-        probabilities=verdict["probabilities"],
-        reason=verdict["reason"],
-        citations=citations,
-    )
+    return VerifiedClaim(text=claim["text"], question=question, **claim["verdict"], citations=citations)

@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.options import add_docs, count, file_path, require_docs, require_writable_file, write_file
-from core.errors import RequestError
+from app.options import add_concurrency, add_docs, add_json, file_path, require_docs, require_output, write_file
 from core.text import shown
 
 if TYPE_CHECKING:
@@ -30,14 +29,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What `check` reads, but for ``quiet`` and the settings."""
     parser.add_argument("text", type=file_path, metavar="FILE", help="the text: a document of any kind, or - for stdin")
     add_docs(parser, "check against this file or folder alone")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
     parser.add_argument("--output", type=file_path, metavar="FILE", help="write a page into FILE too: .html")
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 if a claim has no support or is contradicted"
     )
-    parser.add_argument(
-        "--concurrency", type=count, metavar="N", help="claims at a time (1 with the embedded model, else 8)"
-    )
+    add_concurrency(parser, "claims")
 
 
 def check(options: argparse.Namespace) -> int:
@@ -56,9 +53,7 @@ def check(options: argparse.Namespace) -> int:
     if str(options.text) != STDIN:
         require_docs([options.text], "the path of the text")
     if options.output:
-        if options.output.suffix != ".html":
-            raise RequestError(f"{shown(options.output.name)} cannot be written: name a file that ends in .html.")
-        require_writable_file(options.output)
+        require_output(options.output, ".html")
     given = read_text(options.text)
     checked = _checked(given, options, settings, screen)
     _show(checked, options, screen)

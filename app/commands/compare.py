@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.commands.eval import ask_systems, documents_of, error_of, surroundings_of, systems_of
-from app.options import add_docs, as_text, count, file_path, require_docs, require_writable_file
+from app.options import add_concurrency, add_docs, add_json, as_text, file_path, require_docs, require_output
 from core.errors import ModelError, RequestError
 from core.text import is_blank, shown
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from evaluation.comparison.compared_set import ComparedSet
     from evaluation.records import Dataset, Record
 
-SUFFIXES = (".md", ".html", ".csv")
 SINGLE = "compare"  # the folder of the answers to single questions, below eval
 
 
@@ -27,15 +26,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", type=file_path, metavar="FILE", dest="dataset", help="compare on this question set")
     parser.add_argument("--reference", metavar="TEXT", help="the right answer to the question")
     add_docs(parser, "ask of this file or folder alone")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json(parser)
     parser.add_argument("--output", type=file_path, metavar="FILE", help="write into FILE too: .md, .html or .csv")
     how = parser.add_argument_group("how to ask")
     how.add_argument(
         "--out", type=file_path, metavar="FOLDER", help="where the answers are kept (eval/SET, or eval/compare)"
     )
-    how.add_argument(
-        "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
-    )
+    add_concurrency(how)
     parser.set_defaults(systems=("self-rag", "plain"), variant=[])
 
 
@@ -75,12 +72,8 @@ def _check(options: argparse.Namespace) -> None:
     elif options.reference is not None:
         raise RequestError("--reference is for a single question: a set has its own references.")
     require_docs(options.docs)
-    if options.output and options.output.suffix not in SUFFIXES:
-        raise RequestError(
-            f"{shown(options.output.name)} cannot be written: name a file that ends in .md, .html or .csv."
-        )
     if options.output:
-        require_writable_file(options.output)
+        require_output(options.output, ".md", ".html", ".csv")
 
 
 def _compared(

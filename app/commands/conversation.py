@@ -31,28 +31,25 @@ MOST_SHOWN = 3  # turns of a thread that is opened
 YES = ("y", "yes")
 
 
+@dataclass
 class Conversation:
-    """What a person does in a chat; without a thread the first question begins one."""
+    """What a person does in a chat; without a thread the first question begins one.
 
-    def __init__(
-        self,
-        rag: SelfRAG,
-        threads: ThreadTables,
-        feedback: FeedbackStore,
-        context: Context | None,
-        options: argparse.Namespace,
-        screen: Screen,
-    ) -> None:
-        """Bind it to the models and the stores; ``context`` is what the options say of every question."""
-        self.thread: Thread | None = None
-        self._rag = rag
-        self._threads = threads
-        self._answers = ThreadAnswers(threads, [str(path.resolve()) for path in options.docs or ()])
-        self._feedback = feedback
-        self._context = context
-        self._options = options
-        self._screen = screen
-        self._line = screen.line if options.json else screen.result  # of what a command lists
+    ``context`` is what the options say of every question.
+    """
+
+    rag: SelfRAG
+    threads: ThreadTables
+    feedback: FeedbackStore
+    context: Context | None
+    options: argparse.Namespace
+    screen: Screen
+    thread: Thread | None = None
+
+    def __post_init__(self) -> None:
+        """Bind the answers to the documents that are asked, and tell where what a command lists is printed."""
+        self._answers = ThreadAnswers(self.threads, [str(path.resolve()) for path in self.options.docs or ()])
+        self._line = self.screen.line if self.options.json else self.screen.result
 
     def say(self, line: str) -> bool:
         """Do what a line says; False if it leaves. Raises `SelfRAGError`."""
@@ -72,15 +69,15 @@ class Conversation:
 
     def ask(self, question: str, *, standalone: str | None = None, replaces: str | None = None) -> None:
         """Ask a question in the thread, and show its course and its answer."""
-        if self._rag.library:
-            sync(self._rag.library, self._screen, complete=False)
+        if self.rag.library:
+            sync(self.rag.library, self.screen, complete=False)
         new = self.thread is None
-        thread = self.thread or self._threads.create()
+        thread = self.thread or self.threads.create()
         try:
-            turn = self._answers.begin(thread.id, question, self._context, standalone=standalone, replaces=replaces)
+            turn = self._answers.begin(thread.id, question, self.context, standalone=standalone, replaces=replaces)
         except BaseException:
             if new:
-                self._threads.delete(thread.id)
+                self.threads.delete(thread.id)
             raise
         self.thread = thread
         self._answer(turn)
@@ -88,12 +85,12 @@ class Conversation:
     def open(self, thread: Thread) -> None:
         """Go on with a thread: show its last turns, and answer the question that a crash cut off."""
         self.thread = thread
-        if not self._options.json:
-            turns = [turn for turn in self._threads.turns(thread.id) if not turn.replaced]
-            self._screen.line(("{}", thread.title, "bold"))
-            show_turns(turns[-MOST_SHOWN:], self._screen.line, brief=True)
+        if not self.options.json:
+            turns = [turn for turn in self.threads.turns(thread.id) if not turn.replaced]
+            self.screen.line(("{}", thread.title, "bold"))
+            show_turns(turns[-MOST_SHOWN:], self.screen.line, brief=True)
         for _, turn in self._answers.unfinished(thread.id):
-            self._screen.note(f"this question was cut off, and goes on: {turn.question}")
+            self.screen.note(f"this question was cut off, and goes on: {turn.question}")
             self._answer(turn)
 
     def meant(self, text: str) -> None:
@@ -112,18 +109,18 @@ class Conversation:
         last = self._last()
         if last.result is None:
             raise RequestError("The last question has no answer to judge: /again asks it again.")
-        self._feedback.add("", last.run, Feedback(judgement=judgement, answer=answer or None), last.result)
-        self._screen.remark(f"kept: {judgement}")
+        self.feedback.add("", last.run, Feedback(judgement=judgement, answer=answer or None), last.result)
+        self.screen.remark(f"kept: {judgement}")
 
     def list(self, _: str) -> None:
         """List the person's threads by number."""
-        show_threads(self._threads.list(), self._line, numbered=True)
+        show_threads(self.threads.list(), self._line, numbered=True)
 
     def open_named(self, word: str) -> None:
         """Go on with another thread, by its number in the list or its id."""
-        threads = self._threads.list()
+        threads = self.threads.list()
         number = int(word) if word.isdecimal() and len(word) < 9 else 0
-        self.open(threads[number - 1] if 1 <= number <= len(threads) else find_thread(self._threads, word))
+        self.open(threads[number - 1] if 1 <= number <= len(threads) else find_thread(self.threads, word))
 
     def new(self, _: str) -> None:
         """Leave the thread: the next question begins another."""
@@ -131,22 +128,22 @@ class Conversation:
 
     def rename(self, title: str) -> None:
         """Give the thread another title."""
-        self.thread = self._threads.rename(self._kept().id, title)
+        self.thread = self.threads.rename(self._kept().id, title)
 
     def export(self, file: str) -> None:
         """Write the thread into a new file."""
         path = Path(file).expanduser()
-        export_thread(self._threads, self._kept(), path)
-        self._screen.remark(f"written into {shown(path)}")
+        export_thread(self.threads, self._kept(), path)
+        self.screen.remark(f"written into {shown(path)}")
 
     def delete(self, _: str) -> None:
         """Delete the thread for good, if the person says yes."""
         thread = self._kept()
-        answer = self._screen.read_line(f"Delete “{self._threads.get(thread.id).title}” for good? [y/N] ") or ""
+        answer = self.screen.read_line(f"Delete “{self.threads.get(thread.id).title}” for good? [y/N] ") or ""
         if answer.strip().casefold() in YES:
-            self._threads.delete(thread.id)
+            self.threads.delete(thread.id)
             self.thread = None
-            self._screen.remark("deleted")
+            self.screen.remark("deleted")
 
     def help(self, _: str) -> None:
         """List the commands."""
@@ -160,11 +157,11 @@ class Conversation:
         return self.thread
 
     def _last(self) -> ThreadTurn:
-        return self._threads.turns(self._kept().id)[-1]
+        return self.threads.turns(self._kept().id)[-1]
 
     def _answer(self, turn: ThreadTurn) -> None:
-        rag, screen, finished = self._rag, self._screen, None
-        tokens = shows_drafts(rag, self._options, screen)
+        rag, screen, finished = self.rag, self.screen, None
+        tokens = shows_drafts(rag, self.options, screen)
         with (
             Trace(screen, rag.context.filter, explain=rag.context.explain) as trace,
             closing(self._answers.stream(rag, turn, tokens=tokens)) as events,
@@ -178,12 +175,12 @@ class Conversation:
                     trace.show(event)
         if finished is None:
             raise RuntimeError("the question ended without a result")
-        if self._options.json:
+        if self.options.json:
             screen.json(finished.result.model_dump(mode="json"), indent=None)
         else:
             if finished.result.standalone != finished.result.question:
                 screen.line(("understood as: {}", finished.result.standalone, "dim"))
-            show_answer(finished, self._options, screen)
+            show_answer(finished, self.options, screen)
         require_model(finished)
 
 

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from app.options import add_docs, count, file_path, require_docs, span
+from app.options import add_concurrency, add_docs, count, file_path, require_docs, span
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -49,9 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME:k=8,…",
         help="self-rag with other settings, such as relevant=0.5,mode=always,drafts=1; repeatable",
     )
-    how.add_argument(
-        "--concurrency", type=count, metavar="N", help="questions at a time (1 with the embedded model, else 8)"
-    )
+    add_concurrency(how)
 
 
 def evaluate(options: argparse.Namespace, extra_systems: ExtraSystems | None = None) -> int:

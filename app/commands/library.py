@@ -59,11 +59,13 @@ def library(options: argparse.Namespace) -> int:
 def export_labels(options: argparse.Namespace, settings: Settings, screen: Screen) -> None:
     """Write the labels of all owners as JSONL. Raises `RequestError` where there are none."""
     from app.conversations.feedback import examples_of
-    from app.conversations.opening import opened_feedback
+    from app.conversations.opening import open_feedback, open_threads
+    from retrieval.library.library import names_database
 
     require_writable_file(options.file)
-    with opened_feedback(settings) as feedback:
-        rows = examples_of(feedback.labels())
+    shared = names_database(settings.selfrag_store)
+    with closing(open_threads(settings, expire=False)) if shared else nullcontext() as threads:
+        rows = examples_of(open_feedback(settings, threads).labels())
     if not rows:
         raise RequestError("There is no feedback yet: judge answers in the page, in a chat, or over the server's API.")
     write_file(options.file, "".join(f"{as_json(row)}\n" for row in rows).encode("utf-8", "replace"))

@@ -15,7 +15,7 @@ from app.terminal.screen import Screen
 from core.errors import RequestError
 
 if TYPE_CHECKING:
-    from app.server.mcp.local import LocalBackend
+    from app.server.mcp.backends import LocalBackend
 
 CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
 
@@ -50,7 +50,7 @@ async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen
 
     def backend_of(_: object) -> LocalBackend:
         if not opened:
-            from app.server.mcp.local import LocalBackend
+            from app.server.mcp.backends import LocalBackend
 
             opened.append(LocalBackend(settings, options.docs or (), screen))
         return opened[0]
@@ -67,11 +67,7 @@ async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen
 
     with suppress(asyncio.CancelledError):  # an interrupt: the reader, which waits for a line, is not told
         await asyncio.shield(asyncio.create_task(speak()))
-    await _leave(opened)
-
-
-async def _leave(opened: list[LocalBackend]) -> NoReturn:
-    """Close what is open and end the process, without waiting for threads that read, index or load a model."""
+    # Close what is open and end the process, without waiting for threads that read, index or load a model.
     os.dup2(2, 1)  # the package has given stdout back: what is printed from here on goes to stderr again
     for one in opened:
         with suppress(TimeoutError, asyncio.CancelledError):  # by another interrupt

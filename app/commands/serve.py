@@ -17,7 +17,6 @@ from core.errors import RequestError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from app.conversations.postgres.runs import RunTable
     from app.conversations.tables import ThreadTables
 
 HOST, PORT = "127.0.0.1", 8321
@@ -81,7 +80,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     from retrieval.sandbox.pages import PageReader
 
     tokens = read_tokens(settings.selfrag_tokens_file) if settings.selfrag_tokens_file else ()
-    uploads = settings.uploads_folder
+    uploads = settings.owned_folder("uploads")
     library, sample = (
         (open_shared(settings, screen, uploads), None) if tokens else open_served(settings, screen, uploads)
     )
@@ -106,7 +105,7 @@ def application(settings: Settings, options: argparse.Namespace, screen: Screen)
     threads = opened_threads(settings, screen)
     feedback = open_feedback(settings, threads)
     sources = Sources(documents.around, PageReader(uploaded=documents.uploaded))
-    return create_app(rag, served, documents, sources, feedback, threads, table_of(threads, settings))
+    return create_app(rag, served, documents, sources, feedback, threads)
 
 
 def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
@@ -118,18 +117,6 @@ def opened_threads(settings: Settings, screen: Screen) -> ThreadTables | None:
     except RequestError as error:
         screen.note(f"{error} Until then none are kept.")
         return None
-
-
-def table_of(threads: ThreadTables | None, settings: Settings) -> RunTable | None:
-    """Return where several servers keep their runs; None without a database."""
-    from retrieval.library.library import names_database
-
-    if threads is None or not names_database(settings.selfrag_store):
-        return None
-    from app.conversations.postgres.runs import RunTable
-    from app.conversations.postgres.threads import SharedThreads
-
-    return RunTable(threads.database, threads.leases) if isinstance(threads, SharedThreads) else None
 
 
 def is_loopback(host: str) -> bool:

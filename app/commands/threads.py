@@ -15,7 +15,6 @@ from core.text import shortened, shown
 if TYPE_CHECKING:
     from app.conversations.tables import ThreadTables
     from app.conversations.thread import Thread, ThreadTurn
-    from app.terminal.screen import Screen
 
 FORMS = {".md": "markdown", ".json": "json", ".html": "html"}
 LONGEST_SHOWN = 300  # characters of an answer that is shown in brief
@@ -50,7 +49,30 @@ def threads(options: argparse.Namespace) -> int:
 
     screen, settings = Screen(quiet=options.quiet), load_settings()
     with closing(open_threads(settings)) as kept:
-        ACTIONS[options.action or "list"](kept, options, screen)
+        if options.action in (None, "list"):
+            found = kept.list()
+            if options.json:
+                screen.json({"threads": [one.model_dump(mode="json") for one in found]})
+            else:
+                show_threads(found, screen.result)
+            return 0
+        thread = find_thread(kept, options.id)
+        match options.action:
+            case "show" if options.json:
+                turns = [one.model_dump(mode="json") for one in kept.turns(thread.id)]
+                screen.json(thread.model_dump(mode="json") | {"turns": turns})
+            case "show":
+                screen.result(("{}", thread.title, "bold"))
+                show_turns(kept.turns(thread.id), screen.result)
+            case "rename":
+                renamed = kept.rename(thread.id, as_text(" ".join(options.name)))
+                screen.result(f"renamed: {renamed.title}")
+            case "export":
+                export_thread(kept, thread, options.file)
+                screen.result(f"written into {shown(options.file)}")
+            case "delete":
+                kept.delete(thread.id)
+                screen.result(f"deleted: {thread.title}")
     return 0
 
 
@@ -102,7 +124,7 @@ def show_turns(turns: Sequence[ThreadTurn], line: Line, *, brief: bool = False) 
 
 def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
     """Write a thread with its evidence into a new file, in the form that its ending names. Raises `RequestError`."""
-    from app.conversations.export import exported_thread
+    from app.export import exported_thread
     from core.files import write_private
 
     form = FORMS.get(path.suffix.lower())
@@ -115,40 +137,3 @@ def export_thread(kept: ThreadTables, thread: Thread, path: Path) -> None:
         raise RequestError(f"{shown(path)} is there already: name a new file.") from error
     except OSError as error:
         raise unwritable(path, error) from error
-
-
-def _list(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
-    found = kept.list()
-    if options.json:
-        screen.json({"threads": [one.model_dump(mode="json") for one in found]})
-    else:
-        show_threads(found, screen.result)
-
-
-def _show(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
-    thread = find_thread(kept, options.id)
-    turns = kept.turns(thread.id)
-    if options.json:
-        screen.json(thread.model_dump(mode="json") | {"turns": [one.model_dump(mode="json") for one in turns]})
-        return
-    screen.result(("{}", thread.title, "bold"))
-    show_turns(turns, screen.result)
-
-
-def _rename(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
-    renamed = kept.rename(find_thread(kept, options.id).id, as_text(" ".join(options.name)))
-    screen.result(f"renamed: {renamed.title}")
-
-
-def _export(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
-    export_thread(kept, find_thread(kept, options.id), options.file)
-    screen.result(f"written into {shown(options.file)}")
-
-
-def _delete(kept: ThreadTables, options: argparse.Namespace, screen: Screen) -> None:
-    thread = find_thread(kept, options.id)
-    kept.delete(thread.id)
-    screen.result(f"deleted: {thread.title}")
-
-
-ACTIONS = {"list": _list, "show": _show, "rename": _rename, "export": _export, "delete": _delete}

@@ -16,7 +16,6 @@ from app.terminal.screen import Screen
 if TYPE_CHECKING:
     from core.errors import RequestError
     from retrieval.library.library import Library
-    from retrieval.sync_report import Progress
 
 PAUSE = 1.0  # seconds until an empty queue is looked at again
 OWN = "library"
@@ -48,16 +47,7 @@ def worker(options: argparse.Namespace) -> int:
 
 
 def read(library: Library, screen: Screen) -> int:
-    """Read what waits, and return how many files that were."""
-    with screen.indexing() as progress:
-        done = work(library, screen, progress)
-    if done:
-        screen.remark(f"{done:,} files read; waiting for more")
-    return done
-
-
-def work(library: Library, screen: Screen, progress: Progress) -> int:
-    """Read until no file is free."""
+    """Read until no file is free, and return how many files that were."""
     from retrieval.library.queued_sync import worker_name
     from retrieval.library.worker import Worker
     from retrieval.sync_report import Advance
@@ -71,11 +61,16 @@ def work(library: Library, screen: Screen, progress: Progress) -> int:
 
     queue = library.require_queue()
     began, done = time.monotonic(), 0
-    with Worker(library.store, queue, library.settings, worker_name(), unreachable=tell) as reader:
+    with (
+        screen.indexing() as progress,
+        Worker(library.store, queue, library.settings, worker_name(), unreachable=tell) as reader,
+    ):
         while taken := reader.step():
             done += taken
             total = done + queue.waiting(everywhere=True)
             progress(Advance(done, total, reader.passages, time.monotonic() - began, reader.last))
+    if done:
+        screen.remark(f"{done:,} files read; waiting for more")
     return done
 
 

@@ -1,1 +1,1 @@
-"""Conversations that are kept: their store, how their questions are answered, and how they are exported."""
+"""Conversations that are kept: their store, and how their questions are answered."""

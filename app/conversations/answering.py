@@ -81,13 +81,7 @@ class ThreadAnswers:
                 del self._not_kept[thread]
             options = context.model_dump(mode="json", exclude_unset=True) if context else {}
             turn = self.threads.begin(
-                thread,
-                question,
-                owner,
-                standalone=standalone,
-                options=options,
-                docs=self._docs,
-                replaces=replaces,
+                thread, question, owner, standalone=standalone, options=options, docs=self._docs, replaces=replaces
             )
         except BaseException:
             lock.release()

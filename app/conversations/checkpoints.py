@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,7 +98,7 @@ async def opened(path: Path) -> AsyncGenerator[SqliteSaver | None, None]:
                 saver.closed = True
 
 
-async def answered(
+def answered(
     rag: SelfRAG,
     saver: BaseCheckpointSaver[str] | None,
     run: str,
@@ -108,14 +108,10 @@ async def answered(
     tokens: bool,
 ) -> AsyncGenerator[Event, None]:
     """Answer a question event by event with checkpoints; with None go on from the last one of the run."""
-    if saver:
-        config: RunnableConfig = {"configurable": {"thread_id": run}}
-        stream = rag.with_checkpointer(saver).astream_state(asked, context, config, tokens=tokens)
-    else:
-        stream = rag.astream_state(asked, context, tokens=tokens)
-    async with aclosing(stream) as events:
-        async for event in events:
-            yield event
+    if saver is None:
+        return rag.astream_state(asked, context, tokens=tokens)
+    config: RunnableConfig = {"configurable": {"thread_id": run}}
+    return rag.with_checkpointer(saver).astream_state(asked, context, config, tokens=tokens)
 
 
 async def can_resume(rag: SelfRAG, saver: BaseCheckpointSaver[str], run: str) -> bool:

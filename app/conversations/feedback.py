@@ -100,7 +100,7 @@ class FeedbackFolder:
         path = self._folder / f"{owner or 'own'}{SUFFIX}"
         try:
             make_private_folder(self._folder)
-            descriptor, _ = open_lines(path, START, _is_label)
+            descriptor, _ = open_lines(path, START, lambda line: any(labels_in([line])))
             try:
                 append(descriptor, line)
             finally:
@@ -131,16 +131,8 @@ def label_of(run: str, feedback: Feedback, result: Result) -> Label:
         {"text": one["quote"], "source": one["source"], "page": one["page"], "row": one["row"]}
         for one in result.citations
     ]
-    return Label(
-        run=run,
-        at=datetime.now(UTC),
-        feedback=feedback,
-        question=result.question,
-        standalone=result.standalone,
-        outcome=result.outcome,
-        answer=result.answer,
-        gold=gold,
-    )
+    asked = {name: getattr(result, name) for name in ("question", "standalone", "outcome", "answer")}
+    return Label(run=run, at=datetime.now(UTC), feedback=feedback, **asked, gold=gold)
 
 
 def labels_in(lines: Iterable[bytes]) -> Iterator[Label]:
@@ -148,7 +140,3 @@ def labels_in(lines: Iterable[bytes]) -> Iterator[Label]:
     for line in lines:
         with suppress(ValidationError, ValueError, RecursionError):
             yield Label.model_validate(json.loads(line))
-
-
-def _is_label(line: bytes) -> bool:
-    return next(labels_in([line]), None) is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from app.conversations.feedback import FeedbackFolder, FeedbackStore
@@ -24,7 +22,7 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
     if not names_database(url):
         from app.conversations.store import Threads
 
-        return Threads(settings.threads_folder, keep_days=keep_days)
+        return Threads(settings.owned_folder("threads"), keep_days=keep_days)
     try:
         from app.conversations.postgres.threads import SharedThreads
     except ImportError as error:
@@ -34,22 +32,6 @@ def open_threads(settings: Settings, store: str | None = None, *, expire: bool =
     return SharedThreads(url, keep_days=keep_days)
 
 
-@contextmanager
-def opened_feedback(settings: Settings) -> Iterator[FeedbackStore]:
-    """Open what people said of answers, without their threads where it is in a folder."""
-    if not names_database(settings.selfrag_store):
-        yield FeedbackFolder(settings.feedback_folder)
-        return
-    with closing(open_threads(settings, expire=False)) as threads:
-        yield open_feedback(settings, threads)
-
-
 def open_feedback(settings: Settings, threads: ThreadTables | None) -> FeedbackStore:
     """Open what people said of answers: in the database of the threads, or else in a folder."""
-    if threads is not None and names_database(settings.selfrag_store):
-        from app.conversations.postgres.feedback import SharedFeedback
-        from app.conversations.postgres.threads import SharedThreads
-
-        if isinstance(threads, SharedThreads):
-            return SharedFeedback(threads.database)
-    return FeedbackFolder(settings.feedback_folder)
+    return (threads and threads.feedback) or FeedbackFolder(settings.owned_folder("feedback"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from app.conversations.checkpoints import SqliteSaver, opened
-from app.conversations.tables import Lock, Rows, ThreadTables, Writer
+from app.conversations.tables import SCHEMA, Lock, Rows, ThreadTables
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn
 from core.files import FILE_MODE, make_private_folder
 from core.text import shown
@@ -21,34 +21,6 @@ FORMAT = 1
 NAME = "threads.sqlite"
 WAIT = 10.0  # seconds for another process that writes
 COMPANIONS = ("", "-wal", "-shm", "-journal")
-TABLES = """
-CREATE TABLE threads (
-    id TEXT PRIMARY KEY,
-    owner TEXT NOT NULL,
-    title TEXT NOT NULL,
-    created TEXT NOT NULL,
-    updated TEXT NOT NULL
-);
-CREATE INDEX threads_of_owner ON threads (owner, updated);
-CREATE TABLE turns (
-    run TEXT PRIMARY KEY,
-    thread TEXT NOT NULL REFERENCES threads (id),
-    number INTEGER NOT NULL,
-    question TEXT NOT NULL,
-    given_standalone TEXT,
-    options TEXT NOT NULL,
-    docs TEXT NOT NULL,
-    began TEXT NOT NULL,
-    state TEXT NOT NULL,
-    message TEXT,
-    replaces TEXT,
-    replaced INTEGER NOT NULL DEFAULT 0,
-    numbered TEXT NOT NULL DEFAULT '',
-    result TEXT,
-    UNIQUE (thread, number)
-);
-CREATE INDEX turns_by_state ON turns (state);
-"""
 
 
 class Threads(ThreadTables):
@@ -79,17 +51,6 @@ class Threads(ThreadTables):
         with self._using:
             self._connection.close()
 
-    def delete(self, id_: str, owner: str = "") -> None:
-        """As `ThreadTables.delete`; nothing of it stays in the file's log either."""
-        super().delete(id_, owner)
-        self._truncate_log()
-
-    def expire(self) -> None:
-        """As `ThreadTables.expire`; nothing of it stays in the file's log either."""
-        super().expire()
-        if self.keep_days is not None:
-            self._truncate_log()
-
     def lock(self, id_: str) -> Lock:
         """Take the lock of a thread, which this process holds until it is released or ends.
 
@@ -107,22 +68,20 @@ class Threads(ThreadTables):
         """Tell whether a run has checkpoints."""
         return self.checkpoints(run).exists()
 
-    @asynccontextmanager
-    async def checkpointer(self, turn: ThreadTurn) -> AsyncGenerator[SqliteSaver | None, None]:
+    def checkpointer(self, turn: ThreadTurn) -> AbstractAsyncContextManager[SqliteSaver | None]:
         """Open the file of a turn's checkpoints; None if that cannot be done."""
-        async with opened(self.checkpoints(turn.run)) as saver:
-            yield saver
+        return opened(self.checkpoints(turn.run))
 
     def checkpoints(self, run: str) -> Path:
         """Return the path of the file of a run's checkpoints."""
         return self._folder / "checkpoints" / f"{run}.sqlite"
 
-    def remove_checkpoints(self, run: str) -> None:
-        """Remove the checkpoints of a run, if there are any."""
-        path = self.checkpoints(run)
-        for suffix in COMPANIONS:
-            with suppress(OSError):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
+    def remove_checkpoints(self, *runs: str) -> None:
+        """Remove the checkpoints of runs, if there are any."""
+        for path in map(self.checkpoints, runs):
+            for suffix in COMPANIONS:
+                with suppress(OSError):
+                    path.with_name(path.name + suffix).unlink(missing_ok=True)
 
     def _prepare(self) -> None:
         """Create the tables of a new file. Raises `ThreadStorageError` for one of a newer version."""
@@ -139,35 +98,27 @@ class Threads(ThreadTables):
                     "SELFRAG_HOME to another folder."
                 )
             if version == 0:
-                for statement in TABLES.split(";"):
+                for statement in SCHEMA:
                     database.execute(statement)
                 database.execute(f"PRAGMA user_version = {FORMAT}")
         database.execute("SELECT count(*) FROM threads JOIN turns ON turns.thread = threads.id LIMIT 1").fetchone()
 
-    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
-        """A file's lock is not lost."""
-
-    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
-        """All of it is in the turn."""
-
-    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+    def _deleted(self, id_: str) -> None:
+        """Remove its lock, and empty the write-ahead log, which holds what was written before it was deleted."""
         with suppress(OSError):
             self._lock_file(id_).unlink(missing_ok=True)
+        with self._using, self._translated():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _clean_up(self) -> None:
-        files = list((self._folder / "checkpoints").glob("*.sqlite"))  # listed first: a turn is there before its file
-        unfinished = self._unfinished_runs()
-        for path in files:
-            if path.stem not in unfinished:  # a kill came before it could be removed
-                self.remove_checkpoints(path.stem)
+        kept = [
+            path.stem for path in (self._folder / "checkpoints").glob("*.sqlite")
+        ]  # first: a turn precedes its file
+        unfinished = {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
+        self.remove_checkpoints(*(run for run in kept if run not in unfinished))  # a kill came before they were
 
     def _lock_file(self, id_: str) -> Path:
         return self._folder / "locks" / f"{id_}.lock"
-
-    def _truncate_log(self) -> None:
-        """Empty the write-ahead log, which holds what was written before it was deleted."""
-        with self._using, self._translated():
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _read(self, statement: str, *values: object) -> Rows:
         with self._using, self._translated():

@@ -23,16 +23,46 @@ from run.initial_state import MOST_TURNS
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
+    from app.conversations.feedback import FeedbackStore
+
 LONGEST_TITLE = 80
 UNREADABLE = "The answer was kept by another version, or is damaged, and cannot be read: ask again."
 THREADS = """
 SELECT id, title, created, updated, (SELECT count(*) FROM turns WHERE thread = id AND replaced = 0) AS turns
 FROM threads
 """
-THREAD_COLUMNS = ("id", "owner", "title", "created", "updated")
-TURN_COLUMNS = (
-    *("run", "thread", "number", "question", "given_standalone", "options", "docs", "began", "state", "message"),
-    *("replaces", "replaced", "numbered", "result"),
+# In SQLite and in PostgreSQL alike.
+SCHEMA = (
+    """
+CREATE TABLE threads (
+    id text PRIMARY KEY,
+    owner text NOT NULL,
+    title text NOT NULL,
+    created text NOT NULL,
+    updated text NOT NULL
+)
+    """,
+    "CREATE INDEX threads_of_owner ON threads (owner, updated)",
+    """
+CREATE TABLE turns (
+    run text PRIMARY KEY,
+    thread text NOT NULL REFERENCES threads (id),
+    number bigint NOT NULL,
+    question text NOT NULL,
+    given_standalone text,
+    options text NOT NULL,
+    docs text NOT NULL,
+    began text NOT NULL,
+    state text NOT NULL,
+    message text,
+    replaces text,
+    replaced bigint NOT NULL DEFAULT 0,
+    numbered text NOT NULL DEFAULT '',
+    result text,
+    UNIQUE (thread, number)
+)
+    """,
+    "CREATE INDEX turns_unfinished ON turns (began) WHERE state = 'unfinished'",
 )
 NEW_TURN = """
 INSERT INTO turns (run, thread, number, question, given_standalone, options, docs, began, replaces, state)
@@ -52,11 +82,6 @@ SELECT * FROM turns WHERE thread = ? AND number < ? AND state = 'finished' AND r
 AND run NOT IN (SELECT run FROM corrected WHERE run IS NOT NULL) ORDER BY number DESC LIMIT ?
 """
 
-# In `ThreadTables` the name ``list`` is a method's.
-AllThreads = list[Thread]
-AllTurns = list[ThreadTurn]
-OwnedTurns = list[tuple[str, ThreadTurn]]
-Conversation = list[Turn]
 Rows = list[dict[str, Any]]
 
 
@@ -82,6 +107,8 @@ class ThreadTables(ABC):
     """The threads of all owners; safe to use from several threads and processes."""
 
     keep_days: int | None
+    runs: Any = None  # the `RunTable` of several servers
+    feedback: FeedbackStore | None = None  # unless it is in a folder of its own
 
     @abstractmethod
     def close(self) -> None:
@@ -100,8 +127,8 @@ class ThreadTables(ABC):
         """Open the checkpoints of a turn whose thread is held; None if that cannot be done."""
 
     @abstractmethod
-    def remove_checkpoints(self, run: str) -> None:
-        """Remove the checkpoints of a run, if there are any."""
+    def remove_checkpoints(self, *runs: str) -> None:
+        """Remove the checkpoints of runs, if there are any."""
 
     @abstractmethod
     def _read(self, statement: str, *values: object) -> Rows:
@@ -112,20 +139,18 @@ class ThreadTables(ABC):
         """Return a transaction: committed at the end, rolled back on an exception."""
 
     @abstractmethod
-    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
+    def _clean_up(self) -> None:
+        """Remove the checkpoints of runs that are not unfinished, and whatever else is of no use any more."""
+
+    def _require_held(self, database: Writer, turn: ThreadTurn) -> None:  # noqa: B027 - a file's lock is not lost
         """Raise if another process has taken the turn's thread over."""
 
-    @abstractmethod
-    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:
+    def _begun(self, database: Writer, turn: ThreadTurn, owner: str) -> None:  # noqa: B027 - all is in the turn
         """Keep what else is to be known of a turn that begins."""
 
     @abstractmethod
-    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+    def _deleted(self, id_: str) -> None:
         """Remove what else was kept of a thread that was deleted."""
-
-    @abstractmethod
-    def _clean_up(self) -> None:
-        """Remove the checkpoints of runs that are not unfinished, and whatever else is of no use any more."""
 
     def create(self, owner: str = "", title: str | None = None) -> Thread:
         """Begin a thread; one without a title gets its first question for a title."""
@@ -135,7 +160,7 @@ class ThreadTables(ABC):
             database.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
         return self.get(id_, owner)
 
-    def list(self, owner: str = "") -> AllThreads:
+    def list(self, owner: str = "") -> Sequence[Thread]:
         """Return the owner's threads, the last changed first."""
         rows = self._read(f"{THREADS} WHERE owner = ? ORDER BY updated DESC, created DESC", owner)
         return [Thread(**row) for row in rows]
@@ -146,7 +171,7 @@ class ThreadTables(ABC):
             return Thread(**row)
         raise UnknownThreadError
 
-    def turns(self, id_: str, owner: str = "") -> AllTurns:
+    def turns(self, id_: str, owner: str = "") -> Sequence[ThreadTurn]:
         """Return a thread's turns with their results, the first one first. Raises `UnknownThreadError`."""
         return list(self.each_turn(id_, owner))
 
@@ -163,7 +188,7 @@ class ThreadTables(ABC):
             return _turn_of(row)
         raise UnknownThreadError
 
-    def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Conversation:
+    def conversation(self, id_: str, owner: str = "", *, before: int | None = None) -> Sequence[Turn]:
         """Return the turns that a question is asked after, oldest first: the last that are finished and not replaced.
 
         ``before`` is the question's number, if it is in the thread already: what it corrects does not count.
@@ -257,7 +282,7 @@ class ThreadTables(ABC):
             database.execute("UPDATE threads SET updated = ? WHERE id = ?", (_now(), turn.thread))
         self.remove_checkpoints(turn.run)
 
-    def unfinished(self) -> OwnedTurns:
+    def unfinished(self) -> Sequence[tuple[str, ThreadTurn]]:
         """Return the turns that are being answered or were cut off, each with its owner, the oldest first."""
         rows = self._read(
             "SELECT turns.*, threads.owner FROM turns JOIN threads ON threads.id = turns.thread "
@@ -282,21 +307,17 @@ class ThreadTables(ABC):
         if self._read("SELECT 1 FROM threads WHERE id = ?", thread["id"]):
             return False
         with self._writing() as database:
-            _insert(database, "threads", THREAD_COLUMNS, [thread])
-            _insert(database, "turns", TURN_COLUMNS, turns)
+            _insert(database, "threads", ("id", "owner", "title", "created", "updated"), [thread])
+            _insert(database, "turns", tuple(ThreadTurn.model_fields), turns)
         return True
-
-    def _unfinished_runs(self) -> set[str]:
-        return {row["run"] for row in self._read("SELECT run FROM turns WHERE state = 'unfinished'")}
 
     def _delete(self, id_: str) -> None:
         runs = [row["run"] for row in self._read("SELECT run FROM turns WHERE thread = ?", id_)]
         with self._writing() as database:
             database.execute("DELETE FROM turns WHERE thread = ?", (id_,))
             database.execute("DELETE FROM threads WHERE id = ?", (id_,))
-        for run in runs:
-            self.remove_checkpoints(run)
-        self._deleted(id_, runs)
+        self.remove_checkpoints(*runs)
+        self._deleted(id_)
 
 
 def _turn_of(row: Mapping[str, Any]) -> ThreadTurn:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from app.drawing.picture import Picture
 
 SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
+KEPT = ("question", "answer", "outcome", "stop_reason", "queries", "decision", "citations")  # of the state
 TABLED = (
     *("question", "answer", "outcome", "stop_reason", "used_retrieval", "queries", "retrieved", "relevant"),
     *("support", "support_level", "usefulness", "usefulness_rating", "confidence"),
@@ -185,14 +186,10 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
     cited = bool(best and best["draft"]["passages"])
     use = best["use"] if best else None
     kept = set(state.get("kept", []))
+    known: dict[str, Any] = {name: value for name, value in state.items() if name in KEPT}
     return Result.model_construct(
-        question=state["question"],
+        **known,
         standalone=standalone_question(state),
-        answer=state["answer"],
-        outcome=state["outcome"],
-        stop_reason=state["stop_reason"],
-        queries=state["queries"],
-        decision=state["decision"],
         retrieved=len({one["id"] for one in state["passages"]} - kept),
         relevant=len(set(state["relevant"]) - kept),
         support=best["support"] if best and cited and best["claims"] else None,
@@ -202,7 +199,6 @@ def result_of(state: SelfRAGState, stamp: Stamp | None = None, calibration: str 
         usefulness_rating=int(use["label"]) if use and use["label"] != UNKNOWN else None,
         confidence=confidence(best) if best else None,
         claims=_claims(best, state["citations"]) if best else [],
-        citations=state["citations"],
         conflicts=state.get("conflicts", []),
         passages=[_passage(one, state["verdicts"].get(one["id"])) for one in state.get("found", state["passages"])],
         candidates=[_candidate(one) for one in state.get("candidates", [])],
@@ -241,19 +237,14 @@ def _passage(found: Passage, verdict: Verdict | None) -> ResultPassage:
 
 def _candidate(one: CandidateRecord) -> ResultCandidate:
     return ResultCandidate(
-        round=one["round"],
-        text=one["text"],
-        passages=one["passages"],
+        **{name: one[name] for name in ("round", "text", "passages", "score", "chosen", "reason")},
         relevance=one["relevance"] if one["passages"] else None,
         support=one["support"] if one["claims"] else None,
         usefulness=one["usefulness"] if one["use"] else None,
-        score=one["score"],
         claims=[
             CandidateClaim(
                 text=claim["text"], **claim["verdict"], quote=claim["quote"] if is_supported(claim) else None
             )
             for claim in one["claims"]
         ],
-        chosen=one["chosen"],
-        reason=one["reason"],
     )

@@ -135,21 +135,19 @@ def read_tokens(path: Path) -> tuple[tuple[str, bytes], ...]:
     return tuple(tokens)
 
 
+@dataclass
 class Guard:
     """ASGI middleware: refuse who may not ask, bound bodies, add the headers, and keep errors inside."""
 
-    def __init__(
-        self, app: ASGIApp, access: Access, largest_upload: int, on_answer: Callable[[int], None] = lambda status: None
-    ) -> None:
-        self._app = app
-        self._access = access
-        self._largest_upload = largest_upload
-        self._on_answer = on_answer
+    app: ASGIApp
+    access: Access
+    largest_upload: int
+    on_answer: Callable[[int], None] = lambda status: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         started = False
 
@@ -162,11 +160,11 @@ class Guard:
                     headers.setdefault(name, value)
                 # The page's files are asked for again, lest an old script meets a new server.
                 headers.setdefault("Cache-Control", "no-store" if scope["path"].startswith(PRIVATE) else "no-cache")
-                self._on_answer(message["status"])
+                self.on_answer(message["status"])
             await send(message)
 
         try:
-            answer = self._refusal_of(scope) or self._app
+            answer = self._refusal_of(scope) or self.app
             await answer(scope, self._bounded(scope, receive), send_with_headers)
         except ClientDisconnect:
             log.debug("a client went away while it sent a body")
@@ -178,9 +176,9 @@ class Guard:
 
     def _refusal_of(self, scope: Scope) -> ASGIApp | None:
         headers, private = Headers(scope=scope), scope["path"].startswith(PRIVATE)
-        if reason := self._access.refuses(headers, private=private):
+        if reason := self.access.refuses(headers, private=private):
             return refusal(reason, 403)
-        owner = self._access.owner_of(headers.get("authorization", ""))
+        owner = self.access.owner_of(headers.get("authorization", ""))
         if owner is None and private:
             challenge = {"WWW-Authenticate": "Bearer"}
             return refusal("The token is missing or wrong: send Authorization: Bearer TOKEN.", 401, headers=challenge)
@@ -192,7 +190,7 @@ class Guard:
 
     def _most(self, scope: Scope) -> int:
         upload = scope["method"] == "PUT" and scope["path"].startswith("/api/documents/")
-        return self._largest_upload if upload else LARGEST_BODY
+        return self.largest_upload if upload else LARGEST_BODY
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """Receive a body that may not exceed its bounds of size and time."""

@@ -32,7 +32,6 @@ from app.version import VERSION
 
 if TYPE_CHECKING:
     from app.conversations.feedback import FeedbackStore
-    from app.conversations.postgres.runs import RunTable
     from app.conversations.tables import ThreadTables
     from app.front_door import SelfRAG
 
@@ -48,13 +47,12 @@ def create_app(
     sources: Sources | None = None,
     feedback: FeedbackStore | None = None,
     threads: ThreadTables | None = None,
-    table: RunTable | None = None,
 ) -> FastAPI:
     """Make the application over models that are loaded; without ``documents`` it asks the retriever of ``rag``.
 
     ``sources`` shows citations in their documents; without it in their passages. ``feedback`` keeps what people say of
-    answers, and ``threads`` conversations; without them nothing is kept. ``table`` holds the runs of several servers,
-    each of which goes on with those of one that dies. Without it the application, when it starts, goes on with the
+    answers, and ``threads`` conversations; without them nothing is kept. Where ``threads`` have the runs of several
+    servers, each goes on with those of one that dies. Elsewhere the application, when it starts, goes on with the
     questions of threads that were cut off; when it shuts down it ends what is still running, leaves the questions of
     threads to the next start, and closes what it was given.
     """
@@ -64,10 +62,10 @@ def create_app(
     metrics.watch(runs)
     service = Service(rag, runs, options, documents, sources or Sources(), feedback, metrics)
     service.threads = ThreadRuns(service, ThreadAnswers(threads)) if threads else None
-    if table:
+    if threads and threads.runs:
         from app.server.shared_runs import SharedRuns
 
-        service.shared = SharedRuns(service, table, service.threads)
+        service.shared = SharedRuns(service, threads.runs, service.threads)
     mcp = McpEndpoint(service)
 
     @asynccontextmanager

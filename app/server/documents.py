@@ -15,11 +15,11 @@ from typing import Any
 from app.front_door import SelfRAG
 from app.libraries import add_uploads
 from app.server.errors import StorageError
-from app.server.names import Names
+from app.server.names import Names, entry_of
 from app.server.uploads import INDEX_SECONDS, uploads_of
 from core.errors import IndexBusy, RequestError, SelfRAGError, StoreUnavailable
 from core.files import is_below
-from core.text import clean, one_line, path_text, shortened, shown
+from core.text import clean, shortened, shown
 from core.types import Citation
 from retrieval.documents.load import SUFFIXES
 from retrieval.filters import Filter
@@ -62,8 +62,12 @@ class Documents:
             self._refreshing = asyncio.create_task(self._refresh())
 
     async def _refresh(self) -> None:
+        def sync() -> None:
+            add_uploads(self.library, self._folder)
+            self.library.sync(seconds=INDEX_SECONDS)
+
         try:
-            await self._synced()
+            await self._written(sync)
         except SelfRAGError as error:  # another process indexes, or a folder is away: the next time may find it
             log.debug("the documents were not looked through: %s", error)
 
@@ -175,25 +179,7 @@ class Documents:
         return folder / checked_name(name.removeprefix(f"{self.names.name_of(str(folder))}/"))
 
     def _entry(self, source: Source, owner: str) -> dict[str, Any]:
-        name = source.path.name
-        return {
-            "name": one_line(name),
-            "source": path_text(source.path),
-            "status": source.status,
-            "passages": source.passages,
-            "reason": source.reason,
-            "date": source.date,
-            "removable": source.path.parent == self.folder_of(owner),
-        }
-
-    async def _synced(self) -> None:
-        """Bring the library in step with the disk."""
-
-        def sync() -> None:
-            add_uploads(self.library, self._folder)
-            self.library.sync(seconds=INDEX_SECONDS)
-
-        await self._written(sync)
+        return {**entry_of(source), "removable": source.path.parent == self.folder_of(owner)}
 
     async def _written(self, write: Callable[[], None]) -> list[Source]:
         """Change the library in a thread, one change at a time, and return what is in it then."""

@@ -213,11 +213,7 @@ def json_api(service: Service) -> APIRouter:
         return Response(drawn.data(".svg"), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
     @router.get("/runs/{id_}/export", tags=["answers"])
-    async def export(
-        id_: str,
-        request: Request,
-        form: Form = "markdown",
-    ) -> Response:
+    async def export(id_: str, request: Request, form: Form = "markdown") -> Response:
         """Return an answer with its evidence as a file."""
         run = await service.run(id_, owner_of(request))
         if run.checked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -9,12 +10,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from core.errors import RequestError
 
 if TYPE_CHECKING:
+    from asyncio import Transport
     from types import FrameType
 
-    import uvicorn
     from fastapi import FastAPI
 
     from app.server.runs import Runs
@@ -23,13 +27,46 @@ MOST_CONNECTIONS = 4_000
 SPARE_FILES = 256  # descriptors for all but connections
 DRAIN_SECONDS = 60  # for which questions that are being answered hold up the end
 KEEP_ALIVE_SECONDS = 15
+HEAD_SECONDS = 20.0  # in which the head of a request must come
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP as uvicorn has it, with a limit that it lacks: a connection is closed that has begun no request in time.
+
+    One that sends a byte a second is such a connection.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Wait for the head of the first request."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of a head; a request that has begun has the application's limits."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._wait_for_head()
+
+    def _wait_for_head(self) -> None:
+        self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
 
 
 def server_of(app: FastAPI, on_start: Callable[[], None], runs: Runs | None = None) -> uvicorn.Server:
     """A server with limits on connections, heads and the time that it takes to end; ``runs`` close at a signal."""
-    import uvicorn
-
-    from app.server.protocol import TimedProtocol
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

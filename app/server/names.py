@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from core.text import path_text
+from core.text import one_line, path_text
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from retrieval.sync_report import Source
 
 T = TypeVar("T")
 PATHS = {"source", "sources", "docs"}  # the keys of paths
@@ -95,6 +97,18 @@ class Names:
             case BaseModel():
                 return type(value).model_validate(self.named(value.model_dump(mode="json")))
         return value
+
+
+def entry_of(source: Source) -> dict[str, Any]:
+    """Return what is told of a document, or why it is left out."""
+    return {
+        "name": one_line(source.path.name),
+        "source": path_text(source.path),
+        "status": source.status,
+        "passages": source.passages,
+        "reason": source.reason,
+        "date": source.date,
+    }
 
 
 _current: ContextVar[Callable[[], Names] | None] = ContextVar("selfrag_names", default=None)

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -63,18 +64,18 @@ class ChatRequest(BaseModel):
         return max(LEAST_TOKENS, most) if most and most < (usual or MAX_TOKENS) else None
 
 
+@dataclass(frozen=True)
 class Completion:
     """The answer to one request, as chunks or as a whole."""
 
-    def __init__(self, id_: str, created: int, *, usage_follows: bool = False) -> None:
-        self._id = f"chatcmpl-{id_}"
-        self._created = created
-        self._usage_follows = usage_follows
+    id: str
+    created: int
+    usage_follows: bool = False
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
         """A chunk of a stream."""
         choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
-        usage = {"usage": None} if self._usage_follows else {}
+        usage = {"usage": None} if self.usage_follows else {}
         return _event({**self._head("chat.completion.chunk"), "choices": choices, **usage, **more})
 
     def usage(self, usage: dict[str, Any]) -> bytes:
@@ -88,7 +89,7 @@ class Completion:
         return json_response({**self._head("chat.completion"), "choices": choices, "usage": usage, **more})
 
     def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": self._id, "object": kind, "created": self._created, "model": MODEL}
+        return {"id": f"chatcmpl-{self.id}", "object": kind, "created": self.created, "model": MODEL}
 
 
 def openai_api(service: Service) -> APIRouter:
@@ -125,7 +126,7 @@ def openai_api(service: Service) -> APIRouter:
         )
         conversation = conversation_before(asked.messages)
         run = await service.start(question, context, str(request.state.owner), conversation=conversation)
-        answer = _Answer(service, run, str(request.base_url), include_usage=include_usage)
+        answer = _Answer(service, run, str(request.base_url), include_usage)
         if asked.stream:
             return EventStream(answer.chunks(), headers={"X-Run-Id": run.id})
         with service.runs.attended(run):
@@ -135,22 +136,24 @@ def openai_api(service: Service) -> APIRouter:
     return router
 
 
+@dataclass(frozen=True)
 class _Answer:
     """What a run's client is sent."""
 
-    def __init__(self, service: Service, run: Run, base_url: str, *, include_usage: bool) -> None:
-        self._runs = service.runs
-        self._lists_sources = service.options.lists_sources
-        self._run = run
-        self._base_url = base_url
-        self._include_usage = include_usage
-        self._made = Completion(run.id, int(run.began.timestamp()), usage_follows=include_usage)
+    _service: Service
+    _run: Run
+    _base_url: str
+    _include_usage: bool
+
+    @property
+    def _made(self) -> Completion:
+        return Completion(self._run.id, int(self._run.began.timestamp()), usage_follows=self._include_usage)
 
     def whole(self) -> Response:
         """The answer in one piece, or its error."""
-        if error := self._error():
-            return answer_to(error)
-        result = _result_of(self._run)
+        result = self._ended()
+        if isinstance(result, Exception):
+            return answer_to(result)
         content = self._content(result)
         trace = "".join(map(_line_of, self._run.events))
         message = {"content": content, "reasoning_content": trace, "annotations": self._annotations(result, content)}
@@ -161,16 +164,16 @@ class _Answer:
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The trace while the run goes on, then the answer, its sources, and its end; or an event with the error."""
         made = self._made
-        with self._runs.attended(self._run):
+        with self._service.runs.attended(self._run):
             yield made.chunk({"role": "assistant", "content": ""})
             async for event in self._run.follow():
                 if line := _line_of(event):
                     yield made.chunk({"reasoning_content": line}, event=_status(line.strip()))
-        if error := self._error():
-            body = body_of(said_by(error), status_of(error))
+        result = self._ended()
+        if isinstance(result, Exception):
+            body = body_of(said_by(result), status_of(result))
             yield format_sse_event(data_str=as_json(named(body)), event="error")
             return
-        result = _result_of(self._run)
         content = self._content(result)
         yield made.chunk({"content": content})
         for citation in result.citations:
@@ -183,18 +186,18 @@ class _Answer:
             yield made.usage(_usage(result))
         yield format_sse_event(data_str="[DONE]")
 
-    def _error(self) -> Exception | None:
-        """What went wrong, if the run has no answer to give."""
+    def _ended(self) -> Result | Exception:
+        """The answer, or what went wrong if there is none."""
         result = self._run.result
         if result is None:
             return self._run.error or RequestError("The question was ended before it was answered.")
         if result.stop_reason == "model_failed" and result.outcome == "stopped":
             failures = [step["failure"] for step in result.path if step.get("failure")]
             return ModelError(failures[0] if failures else "The model failed.")
-        return None
+        return result
 
     def _content(self, result: Result) -> str:
-        if not self._lists_sources or not result.citations:
+        if not self._service.options.lists_sources or not result.citations:
             return result.answer
         quoted = [f"[{one['id']}] {place_of(one)}: “{shortened(one['quote'], 200)}”" for one in result.citations]
         return "\n".join([self._run.numbered, "", *quoted])
@@ -279,12 +282,6 @@ def _usage(result: Result | None) -> dict[str, Any]:
         "total_tokens": read + written,
         "prompt_tokens_details": {"cached_tokens": spent["cached_input_tokens"]},
     }
-
-
-def _result_of(run: Run) -> Result:
-    if run.result is None:
-        raise RuntimeError("a run without an error has a result")
-    return run.result
 
 
 def _no_model(name: str) -> Response:

@@ -7,11 +7,11 @@ import logging
 import secrets
 import time
 import traceback
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from app.checking.checked_text import ClaimChecked, TextChecked
 from app.conversations.answering import NotKept
@@ -70,11 +70,8 @@ class RunEvent:
     data: dict[str, Any]
 
 
-class Journal(Protocol):
-    """Keeps events where other servers find them."""
-
-    async def keep(self, run: Run, events: Sequence[RunEvent]) -> bool:
-        """Keep events, after those that were kept; False if another server has gone on with the run meanwhile."""
+# Keeps events where other servers find them; False if another server has gone on with the run meanwhile.
+Journal = Callable[["Run", Sequence[RunEvent]], Awaitable[bool]]
 
 
 @dataclass(eq=False)
@@ -159,7 +156,7 @@ class Run:
     async def _keep(self, journal: Journal) -> None:
         while self._unkept:
             batch = list(self._unkept)
-            if not await journal.keep(self, batch):
+            if not await journal(self, batch):
                 return
             del self._unkept[: len(batch)]
             self.tell(batch)

@@ -160,7 +160,7 @@ class SharedRuns:
 
     def _hold(self, run: Run, lease: Lease) -> None:
         self._leases[run.id] = lease
-        run.journal = self
+        run.journal = self.keep
 
     def _lose(self, run: Run) -> None:
         if lease := self._leases.pop(run.id, None):

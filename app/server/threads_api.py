@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.conversations.export import exported_thread
-from app.conversations.thread import Thread
+from app.export import exported_thread
 from app.options import as_text
 from app.server.json_api import Form, attachment, json_response, owner_of, started
 from app.server.names import named
@@ -47,11 +46,6 @@ class ThreadQuestion(AskOptions):
     replaces: str | None = None
 
 
-def described(thread: Thread) -> dict[str, Any]:
-    """A thread without its turns."""
-    return thread.model_dump(mode="json")
-
-
 def threads_api(runs: ThreadRuns) -> APIRouter:
     """The routes below ``/api/threads``."""
     router = APIRouter(prefix="/api/threads", tags=["threads"])
@@ -61,24 +55,27 @@ def threads_api(runs: ThreadRuns) -> APIRouter:
     async def create(given: NewThread, request: Request) -> Response:
         """Begin a thread."""
         thread = await asyncio.to_thread(threads.create, owner_of(request), given.title)
-        return json_response(described(thread), 201, {"Location": f"/api/threads/{thread.id}"})
+        return json_response(thread.model_dump(mode="json"), 201, {"Location": f"/api/threads/{thread.id}"})
 
     @router.get("")
     async def list_threads(request: Request) -> Response:
         """List the threads, the last changed first."""
         found = await asyncio.to_thread(threads.list, owner_of(request))
-        return json_response({"threads": [described(one) for one in found]})
+        return json_response({"threads": [one.model_dump(mode="json") for one in found]})
 
     @router.get("/{id_}")
     async def get(id_: str, request: Request) -> Response:
         """Return a thread with its turns; the result of each is that of its run."""
         thread = await asyncio.to_thread(threads.get, id_, owner_of(request))
-        return json_response({**described(thread), "turns": await runs.described_turns(id_, owner_of(request))})
+        return json_response(
+            thread.model_dump(mode="json") | {"turns": await runs.described_turns(id_, owner_of(request))}
+        )
 
     @router.patch("/{id_}")
     async def rename(id_: str, given: Renamed, request: Request) -> Response:
         """Give a thread another title."""
-        return json_response(described(await asyncio.to_thread(threads.rename, id_, given.title, owner_of(request))))
+        thread = await asyncio.to_thread(threads.rename, id_, given.title, owner_of(request))
+        return json_response(thread.model_dump(mode="json"))
 
     @router.delete("/{id_}", status_code=204)
     async def delete(id_: str, request: Request) -> Response:

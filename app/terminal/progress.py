@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from app.terminal.pace import NowAndThen, duration
-from app.terminal.screen import Part, Screen
+from rich.table import Table
+from rich.text import Text
+
+from app.terminal.screen import Part, Screen, duration
 from core.text import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ LONGEST_QUESTION = 60
 @contextmanager
 def asking(screen: Screen) -> Iterator[Callable[[Tally], None]]:
     """Show each tally that the run gives: a bar, or a line at the start, at the end and every ten seconds."""
-    with _counter(screen, "asking", "answers") as count:
+    with screen.counting("asking", "answers") as count:
         yield lambda tally: count(tally.done, tally.total, described(tally))
 
 
@@ -35,40 +37,21 @@ def judging(screen: Screen) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: count(done, total) if screen.live or done == total else None
 
 
-@contextmanager
-def checking_claims(screen: Screen) -> Iterator[Callable[[int, int], None]]:
+def checking_claims(screen: Screen) -> AbstractContextManager[Callable[[int, int], None]]:
     """Show how many claims are checked, and the time that is left: a bar, or a line now and then."""
-    with _timed(screen, "checking", "claims") as count:
-        yield count
+    return _timed(screen, "checking", "claims")
 
 
 @contextmanager
 def _timed(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int], None]]:
     began = time.monotonic()
-    with _counter(screen, doing, what) as count:
+    with screen.counting(doing, what) as count:
 
         def show(done: int, total: int) -> None:
             left = (time.monotonic() - began) / done * (total - done) if done else 0
             count(done, total, f"{duration(left)} left" if left else "")
 
         yield show
-
-
-@contextmanager
-def _counter(screen: Screen, doing: str, what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A bar that takes how many are done, of how many, and a remark; a line now and then where there is no terminal."""
-    if not screen.live:
-        tell = NowAndThen(screen.line)
-        yield lambda done, total, remark: tell(
-            f"{done} of {total} {what}" + (f" · {remark}" if remark else ""), last=done == total
-        )
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=screen.err, transient=True) as bars:
-        task = bars.add_task("", total=None)
-        yield lambda done, total, remark: bars.update(task, completed=done, total=total, description=remark)
 
 
 def described(tally: Tally) -> str:
@@ -89,9 +72,6 @@ def table(rows: Sequence[Sequence[str]], screen: Screen) -> None:
     """Print rows, the header first, to stdout: framed on a terminal, in aligned columns otherwise."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     if screen.out.is_terminal:
-        from rich.table import Table
-        from rich.text import Text
-
         framed = Table()
         for cell in rows[0]:
             framed.add_column(Text(cell), overflow="fold")

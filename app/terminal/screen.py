@@ -7,23 +7,27 @@ the names of files, what models write and what servers say are others' words.
 from __future__ import annotations
 
 import io
+import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from app.terminal.pace import NowAndThen, rate_and_time_left
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
 from core.text import as_json, clean, one_line, path_text, shortened_in_the_middle
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
     from models.model_files import Progress as FileProgress
     from retrieval.sync_report import Advance
     from retrieval.sync_report import Progress as IndexProgress
 
 
+LINE_SECONDS = 10.0
 # A format, the value in it, and its style: the layout is ours, whatever the value holds.
 Part = tuple[str, str | float, str]
 
@@ -42,8 +46,6 @@ class Screen:
     """Two consoles. ``quiet`` silences stderr but for errors."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        from rich.console import Console
-
         class Pipe(Console):
             def on_broken_pipe(self) -> None:
                 raise BrokenPipeError  # for app.cli, which knows what it means; rich would exit with 1
@@ -80,8 +82,6 @@ class Screen:
 
     def paragraph(self, text: str) -> None:
         """An indented line on stderr; on a terminal it is wrapped, and the lines that follow are indented too."""
-        from rich.padding import Padding
-
         if not self.err.is_terminal:
             self.line(("    {}", text, ""))
             return
@@ -94,8 +94,6 @@ class Screen:
     def text(self, text: str) -> None:
         """A text of any number of lines on stdout."""
         if self.out.is_terminal:
-            from rich.text import Text
-
             self.out.print(Text(clean(text)))
         else:  # as it is: rich would turn the tabs of code into spaces
             self.out.file.write(clean(text) + "\n")
@@ -103,8 +101,6 @@ class Screen:
 
     def styled(self, parts: Iterable[tuple[str, str]]) -> None:
         """Pieces of one text on stdout, each with its style."""
-        from rich.text import Text
-
         self.out.print(Text.assemble(*((clean(piece), style) for piece, style in parts)), soft_wrap=False)
 
     def wrapped(self, text: str, style: str = "", indent: int = 0) -> None:
@@ -112,18 +108,12 @@ class Screen:
         if not self.out.is_terminal:
             self.text("\n".join(f"{'':{indent}}{line}".rstrip() for line in clean(text).split("\n")))
             return
-        from rich.padding import Padding
-        from rich.text import Text
-
         self.out.print(
             Padding(Text(clean(text), style, overflow="fold"), (0, 0, 0, indent), expand=False), soft_wrap=False
         )
 
     def columns(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A framed table on stdout: a narrow column of labels, and texts of any number of lines side by side."""
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(show_lines=True, expand=True)
         table.add_column(Text(one_line(header[0])), no_wrap=True, style="bold")
         for name in header[1:]:
@@ -203,40 +193,45 @@ class Screen:
 
     @contextmanager
     def _working(self, what: str, unit: str) -> Iterator[IndexProgress]:
-        """A bar, or a line now and then where there is no terminal; nothing until there is work."""
+        with self.counting(what, unit, f"{what}: ") as count:
+            yield lambda now: count(now.files, now.total, rate_and_time_left(now), path_text(now.path.name))
+
+    @contextmanager
+    def counting(self, doing: str, unit: str, prefix: str = "") -> Iterator[Callable[..., None]]:
+        """Take how many are done, of how many, a remark and a name: a bar, and nothing until there is work.
+
+        Where there is no terminal it is a line without the name: the first, the last, and one every ten seconds.
+        """
         if not self.live:
-            tell = NowAndThen(self.line)
+            told, ended = -math.inf, False
 
-            def say(now: Advance) -> None:
-                parts = [f"{what}: {now.files:,} of {now.total:,} {unit}".rstrip(), *rate_and_time_left(now)]
-                tell(" · ".join(parts), last=now.files == now.total)
+            def tell(done: int, total: int, remark: str = "", name: str = "") -> None:
+                nonlocal told, ended
+                now = time.monotonic()
+                if now - told >= LINE_SECONDS or (done == total and not ended):
+                    told, ended = now, done == total
+                    self.line(" · ".join(filter(None, (f"{prefix}{done:,} of {total:,} {unit}".rstrip(), remark))))
 
-            yield say
+            yield tell
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.table import Column
 
         columns = (
-            TextColumn(what),
+            TextColumn(doing),
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[pace]}", markup=False),
+            TextColumn("{task.fields[remark]}", markup=False),
             # The name has what room the others leave.
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
         )
         bars = Progress(*columns, console=self.err, transient=True, expand=True)
 
-        def advance(now: Advance) -> None:
+        def advance(done: int, total: int, remark: str = "", name: str = "") -> None:
             if not bars.tasks:
-                bars.add_task("", pace="")
+                bars.add_task("", remark="")
                 bars.start()
-            bars.update(
-                bars.tasks[0].id,
-                completed=now.files,
-                total=now.total,
-                description=path_text(now.path.name),
-                pace=" · ".join(rate_and_time_left(now)),
-            )
+            bars.update(bars.tasks[0].id, completed=done, total=total, description=name, remark=remark)
 
         try:
             yield advance
@@ -245,9 +240,26 @@ class Screen:
                 bars.stop()
 
 
-def _line(parts: Sequence[Part | str]) -> Text:
-    from rich.text import Text
+def rate_and_time_left(now: Advance) -> str:
+    """The passages so far, how many a second, and the time that is left."""
+    parts = [f"{now.passages:,} passages"] if now.passages else []
+    if now.passages and now.seconds:
+        rate = now.passages / now.seconds
+        parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+    if now.seconds_left:
+        parts.append(f"{duration(now.seconds_left)} left")
+    return " · ".join(parts)
 
+
+def duration(seconds: float) -> str:
+    """Seconds in words of at most two units."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _line(parts: Sequence[Part | str]) -> Text:
     made = Text()
     for part in parts:
         form, value, style = ("{}", part, "") if isinstance(part, str) else part

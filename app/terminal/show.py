@@ -95,9 +95,7 @@ def numbered_answer(state: SelfRAGState) -> str:
     if best is None or not state["citations"]:
         return state["answer"]
     answer = marked(
-        best,
-        [numbers_of(claim, best, state["citations"]) for claim in best["claims"]],
-        question=state["question"],
+        best, [numbers_of(claim, best, state["citations"]) for claim in best["claims"]], question=state["question"]
     )
     conflicts = state.get("conflicts", [])
     if not conflicts:

@@ -15,6 +15,7 @@ from nodes.finish import wording_of
 
 if TYPE_CHECKING:
     from app.checking.checked_text import CheckedClaim, CheckedText
+    from app.results.result import JudgedClaim
     from app.terminal.screen import Screen
 
 COLOURS = {
@@ -88,7 +89,7 @@ def as_page(checked: CheckedText, name: str) -> str:
     title = f"Claims of {shortened(name, 100)}"
     text = [_marked(part, claim) if claim else part for part, claim in parts_of(checked)]
     rows = [
-        tag("tr", tag("td", claim.text), tag("td", _verdict(claim)), tag("td", claim.reason or ""))
+        tag("tr", tag("td", claim.text), tag("td", verdict_of(claim)), tag("td", claim.reason or ""))
         for claim in checked.claims
         if claim.label != NO_CLAIM
     ]
@@ -119,10 +120,11 @@ def _marked(part: str, claim: CheckedClaim) -> Html:
     links = [tag("sup", tag("a", f"[{number}]", href=f"#c{number}")) for number in claim.citations]
     label = "" if claim.label == "fully supported" else f" [{claim.label}]"
     return joined(
-        tag("mark", part, class_=claim.label.replace(" ", "-"), title=_verdict(claim)), *links, tag("small", label)
+        tag("mark", part, class_=claim.label.replace(" ", "-"), title=verdict_of(claim)), *links, tag("small", label)
     )
 
 
-def _verdict(claim: CheckedClaim) -> str:
+def verdict_of(claim: JudgedClaim) -> str:
+    """Return the label of a claim with how probable it is."""
     probable = (claim.probabilities or {}).get(claim.label)
     return claim.label + ("" if probable is None else f" {probable:.2f}")

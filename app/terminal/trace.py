@@ -38,24 +38,16 @@ class Trace:
         return self
 
     def show(self, event: NodeStarted | DraftToken | NodeFinished) -> None:
-        """Show an event of a run."""
-        if isinstance(event, NodeStarted):
-            self.node(event)
-        elif isinstance(event, DraftToken):
-            self.token(event)
-        else:
-            self.step(event)
-
-    def node(self, begun: NodeStarted) -> None:
-        """Clear the draft when another one, or the end, begins: until then it is not checked."""
-        if begun.node in ("generate", "direct_generate", "finish"):
-            self._draft = ""
-            self._show_draft()
-
-    def token(self, written: DraftToken) -> None:
-        """Add to the draft that is shown."""
-        self._draft += written.text
-        self._show_draft()
+        """Show an event; the draft is cleared when another one, or the end, begins: until then it is not checked."""
+        match event:
+            case NodeStarted("generate" | "direct_generate" | "finish"):
+                self._draft = ""
+                self._show_draft()
+            case DraftToken(text):
+                self._draft += text
+                self._show_draft()
+            case NodeFinished():
+                self._step(event)
 
     def _show_draft(self) -> None:
         if self._status:
@@ -68,7 +60,7 @@ class Trace:
         if self._status:
             self._status.stop()
 
-    def step(self, ended: NodeFinished) -> None:
+    def _step(self, ended: NodeFinished) -> None:
         """Print what the node decided."""
         within = shortened(self._within.as_options(), 60) if ended.node == "retrieve" and self._within else ""
         parts = verdicts_of(ended.node, ended.decided) if self._explain else []

@@ -82,11 +82,10 @@ def serve(store: Path | str, base_url: str, model: str, markers: bool, ready: Co
     if isinstance(store, Path):
         app = create_app(rag, options, threads=Threads(store))
     else:
-        from app.conversations.postgres.runs import RunTable
         from app.conversations.postgres.threads import SharedThreads
 
         threads = SharedThreads(store, silence=SILENCE)
-        app = create_app(rag, options, threads=threads, table=RunTable(threads.database, threads.leases))
+        app = create_app(rag, options, threads=threads)
     listening = listen("127.0.0.1", 0)
     server_of(app, lambda: ready.send(listening.getsockname()[1])).run(sockets=[listening])
 

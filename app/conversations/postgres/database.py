@@ -11,6 +11,7 @@ from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from app.conversations.tables import SCHEMA as THREADS
 from core.errors import RequestError
 from retrieval.postgres.database import Connection, parameters_of, place_of, pool_of, translated
 from retrieval.postgres.migrations import lock_migration, schema_exists
@@ -24,37 +25,7 @@ _VERSION_1 = (
     # A token is of one holder alone: who lost a lease and does not know it yet can write nothing.
     "CREATE SEQUENCE lease_tokens",
     "CREATE TABLE leases (name text PRIMARY KEY, process text NOT NULL, token bigint NOT NULL)",
-    # As those of the embedded store: `app.conversations.tables`.
-    """
-CREATE TABLE threads (
-    id text PRIMARY KEY,
-    owner text NOT NULL,
-    title text NOT NULL,
-    created text NOT NULL,
-    updated text NOT NULL
-)
-    """,
-    "CREATE INDEX threads_of_owner ON threads (owner, updated)",
-    """
-CREATE TABLE turns (
-    run text PRIMARY KEY,
-    thread text NOT NULL REFERENCES threads (id),
-    number bigint NOT NULL,
-    question text NOT NULL,
-    given_standalone text,
-    options text NOT NULL,
-    docs text NOT NULL,
-    began text NOT NULL,
-    state text NOT NULL,
-    message text,
-    replaces text,
-    replaced bigint NOT NULL DEFAULT 0,
-    numbered text NOT NULL DEFAULT '',
-    result text,
-    UNIQUE (thread, number)
-)
-    """,
-    "CREATE INDEX turns_unfinished ON turns (began) WHERE state = 'unfinished'",
+    *THREADS,
     # What servers answer. asked is JSON: what a question that is in no thread, or a check, was asked with. A run that
     # does not outlive its client is not gone on with when its server dies.
     """

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+from app.conversations.feedback import Feedback, Label, label_of, labels_in
 from app.conversations.postgres.checkpoints import REMOVE, SharedSaver
 from app.conversations.postgres.database import Marked, SharedDatabase
 from app.conversations.postgres.leases import LEASE_SECONDS, Lease, Leases
+from app.conversations.postgres.runs import RunTable
 from app.conversations.tables import Rows, ThreadTables, Writer
 from app.conversations.thread import ThreadTurn
+from app.results.result import Result
+from core.text import as_json
 
 NEW_RUN = """
 INSERT INTO runs (id, owner, kind, thread, question, asked, began, outlives)
@@ -20,6 +24,10 @@ UNUSED = """
 SELECT DISTINCT thread_id FROM checkpoints WHERE NOT EXISTS (
     SELECT 1 FROM turns WHERE run = thread_id AND state = 'unfinished'
 ) AND NOT EXISTS (SELECT 1 FROM runs WHERE id = thread_id AND state = 'unfinished')
+"""
+ADD = """
+INSERT INTO labels VALUES (%s, %s, %s)
+ON CONFLICT (run) DO UPDATE SET owner = excluded.owner, label = excluded.label
 """
 
 
@@ -35,6 +43,8 @@ class SharedThreads(ThreadTables):
         self.keep_days = keep_days
         self.database = SharedDatabase(url)
         self.leases = Leases(self.database, silence)
+        self.runs = RunTable(self.database, self.leases)
+        self.feedback = SharedFeedback(self.database)
         self._leased: dict[str, Lease] = {}  # by thread
         try:
             self.expire()
@@ -49,12 +59,8 @@ class SharedThreads(ThreadTables):
 
     def lock(self, id_: str) -> Lease:
         """Take the lease of a thread. Raises `ThreadBusyError` if a process that is alive has it."""
-        lease = self._leased[id_] = self.leases.take(lease_of(id_))
+        lease = self._leased[id_] = self.leases.take(f"thread {id_}")
         return lease
-
-    def lease(self, id_: str) -> Lease:
-        """Return the lease of a thread that this process took last."""
-        return self._leased[id_]
 
     def has_checkpoints(self, run: str) -> bool:
         """Tell whether a run has checkpoints."""
@@ -65,15 +71,17 @@ class SharedThreads(ThreadTables):
     @asynccontextmanager
     async def checkpointer(self, turn: ThreadTurn) -> AsyncGenerator[SharedSaver | None, None]:
         """Open the checkpoints of a turn whose thread is held."""
-        saver = SharedSaver(self.database, self.lease(turn.thread))
+        saver = SharedSaver(self.database, self._leased[turn.thread])
         try:
             yield saver
         finally:
             saver.closed = True
 
-    def remove_checkpoints(self, run: str) -> None:
-        """Remove the checkpoints of a run, if there are any."""
-        self._remove([run])
+    def remove_checkpoints(self, *runs: str) -> None:
+        """Remove the checkpoints of runs, if there are any."""
+        with self.database.transaction() as connection:
+            for statement in REMOVE:
+                connection.execute(statement.encode(), (list(runs),))
 
     def _require_held(self, database: Writer, turn: ThreadTurn) -> None:
         if lease := self._leased.get(turn.thread):
@@ -84,18 +92,11 @@ class SharedThreads(ThreadTables):
             row = (turn.run, owner, turn.thread, turn.question, turn.began.isoformat())
             database.execute(NEW_RUN, row)
 
-    def _deleted(self, id_: str, runs: Sequence[str]) -> None:
+    def _deleted(self, id_: str) -> None:
         self._leased.pop(id_, None)
 
     def _clean_up(self) -> None:
-        with self.database.transaction() as connection:
-            unused = [row[0] for row in connection.execute(UNUSED).fetchall()]
-        self._remove(unused)
-
-    def _remove(self, runs: Sequence[str]) -> None:
-        with self.database.transaction() as connection:
-            for statement in REMOVE:
-                connection.execute(statement.encode(), (list(runs),))
+        self.remove_checkpoints(*(row["thread_id"] for row in self._read(UNUSED)))
 
     def _read(self, statement: str, *values: object) -> Rows:
         with self.database.transaction() as connection:
@@ -107,6 +108,20 @@ class SharedThreads(ThreadTables):
             yield Marked(connection)
 
 
-def lease_of(thread: str) -> str:
-    """Return the name of the lease of a thread."""
-    return f"thread {thread}"
+class SharedFeedback:
+    """What people say of answers: the last label of each run."""
+
+    def __init__(self, database: SharedDatabase) -> None:
+        self._database = database
+
+    def add(self, owner: str, run: str, feedback: Feedback, result: Result) -> None:
+        """Keep a label. Raises `RequestError` if it cannot be kept."""
+        label = as_json(label_of(run, feedback, result).model_dump(mode="json"))
+        with self._database.transaction() as connection:
+            connection.execute(ADD, (run, owner, label))
+
+    def labels(self) -> list[Label]:
+        """Return the last label of each run of all owners, the oldest first. Raises `RequestError`."""
+        with self._database.transaction() as connection:
+            rows = connection.execute("SELECT label FROM labels").fetchall()
+        return sorted(labels_in(row[0].encode() for row in rows), key=lambda one: one.at)

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
 
 from anyio import CancelScope
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 
 from app.server.errors import refusal
-from app.server.mcp.served import ServedBackend
+from app.server.mcp.backends import ServedBackend
 from app.server.mcp.server import new_server
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Message, Receive, Scope, Send
 
-    from app.server.access import Access
     from app.server.service import Service
 
 MOST_SESSIONS = 1_000  # of clients older than the protocol of 2026-07-28, which has none
 SESSION_SECONDS = 3_600.0  # without a request
-
-
-class _Allowed(list[str]):
-    """What the server's own rule allows, for a package that looks values up in lists."""
-
-    def __init__(self, allows: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._allows = allows
-
-    def __contains__(self, value: object) -> bool:
-        return self._allows(str(value))
 
 
 class McpEndpoint:
@@ -47,11 +32,9 @@ class McpEndpoint:
     """
 
     def __init__(self, service: Service) -> None:
-        access = service.options.access
         writing = "upload_document" if service.options.mcp_allow_write else None
         self._sessions = StreamableHTTPSessionManager(
             new_server(lambda context: ServedBackend(service, cast("Request", context.request)), writing),
-            security_settings=security_of(access),
             session_idle_timeout=SESSION_SECONDS,
             max_sessions=MOST_SESSIONS,
         )
@@ -80,20 +63,3 @@ class McpEndpoint:
             return message
 
         await self._sessions.handle_request(scope, watched, send)
-
-
-def security_of(access: Access) -> TransportSecuritySettings:
-    """Return the server's hosts and origins for the package's own check, which is off without them."""
-
-    def is_own_origin(origin: str) -> bool:
-        try:
-            parts = urlsplit(origin)
-            return parts.scheme in ("http", "https") and access.is_own_host(parts.netloc)
-        except ValueError:
-            return False
-
-    return TransportSecuritySettings.model_construct(  # validation would copy the lists
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=_Allowed(access.is_own_host),
-        allowed_origins=_Allowed(is_own_origin),
-    )

@@ -1,13 +1,16 @@
-"""What the tools return: the models that their output schemas are made from."""
+"""What the tools return, whose schemas are made of these models, and how it is read from the library."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
 from app.results.result import FoundPassage, ResultClaim, ResultUsage
-from core.text import one_line, path_text
+from app.server.names import entry_of, named
+from core.errors import RequestError
+from core.text import path_text, shortened
 from core.types import Citation, Conflict, Outcome, StopReason
 from nodes.retrieve import as_passage
 
@@ -15,7 +18,12 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
 
     from app.results.result import Result
+    from retrieval.filters import Visible
+    from retrieval.library.library import Library
     from retrieval.sync_report import Source
+
+AROUND = 2_000  # characters before a passage, and after it
+LONGEST_TEXT = 20_000  # characters of a page or a document
 
 
 class CitedPassage(Citation):
@@ -44,16 +52,8 @@ class AskResult(BaseModel):
             {**one, "passage_id": ids.get((one["source"], one["page"], one["row"], one["passage"]))}
             for one in result.citations
         ]
-        return cls(
-            answer=numbered,
-            outcome=result.outcome,
-            stop_reason=result.stop_reason,
-            claims=result.claims,
-            citations=citations,
-            conflicts=result.conflicts,
-            usage=result.usage,
-            run_id=run_id,
-        )
+        known = {name: getattr(result, name) for name in cls.model_fields.keys() - {"run_id"}}
+        return cls(**{**known, "answer": numbered, "citations": citations}, run_id=run_id)
 
 
 def found_passage(document: Document) -> FoundPassage:
@@ -96,14 +96,7 @@ class ListedDocument(BaseModel):
     @classmethod
     def of(cls, source: Source) -> ListedDocument:
         """Make it of a library's document."""
-        return cls(
-            name=one_line(source.path.name),
-            source=path_text(source.path),
-            status=source.status,
-            passages=source.passages,
-            reason=source.reason,
-            date=source.date,
-        )
+        return cls(**entry_of(source))
 
 
 class DocumentList(BaseModel):
@@ -111,3 +104,41 @@ class DocumentList(BaseModel):
 
     documents: list[ListedDocument]
     total: int
+
+
+def listed(library: Library, visible: Visible | None) -> list[Source]:
+    """Return the documents that the caller may see."""
+    return [one for one in library.sources() if visible is None or visible(os.fsencode(one.path))]
+
+
+def read_passage(library: Library, id_: str, visible: Visible | None) -> FetchResult:
+    """Return a passage with what surrounds it. Raises `RequestError` for an id that is none of the caller's."""
+    passage = library.store.passage(id_, visible)
+    if passage is None:
+        raise RequestError(
+            f"There is no passage {shortened(id_, 60)}: search again, for ids change with the documents."
+        )
+    about, text = passage.metadata, passage.page_content
+    source, page, row = about["source"], about["page"], about["row"]
+    around = library.store.surroundings(source, text, 0, len(text), page=page, row=row, most=AROUND)
+    known = {name: about.get(name) for name in ("source", "title", "heading", "page", "row", "date")}
+    return FetchResult(**known, before=around.before, text=text, after=around.after)
+
+
+def read_page(library: Library, source: str, page: int | None, visible: Visible | None) -> FetchResult:
+    """Return the text of a page, or of a document from its beginning. Raises `RequestError` where there is none."""
+    known = listed(library, visible)
+    wanted = path_text(source)
+    found = [one for one in known if wanted in (path := path_text(one.path), named(path, "source"))]
+    found = found or [one for one in known if path_text(one.path.name) == wanted]
+    told = shortened(source, 200)
+    if not found:
+        raise RequestError(f"There is no document {told}: list_documents names those there are.")
+    if len(found) > 1:
+        raise RequestError(f"{len(found)} documents have the name {told}: give the path of one.")
+    (document,) = found
+    text, complete = library.store.text_of(os.fsencode(document.path), page, LONGEST_TEXT)
+    if not text:
+        where = f"{told} has no page {page}" if page and document.passages else f"{told} has no text"
+        raise RequestError(f"{where}: {document.reason or 'search names the pages that there are.'}")
+    return FetchResult(source=path_text(document.path), page=page, date=document.date, text=text, complete=complete)

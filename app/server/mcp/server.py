@@ -28,8 +28,6 @@ from core.errors import SelfRAGError
 from core.text import as_json, clean, one_line, shortened
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from app.server.mcp.tools import Backend, Report, Tool
 
 Context = ServerRequestContext[Any, Any]
@@ -101,7 +99,10 @@ def _listed(tool: Tool) -> ListedTool:
 async def _called(tool: Tool, backend: Backend, given: dict[str, Any], report: Report) -> CallToolResult:
     """Call a tool; an error is a result that says in a sentence what was wrong."""
     try:
-        return _succeeded(await tool.call(backend, tool.arguments.model_validate(given), report))
+        result = await tool.call(backend, tool.arguments.model_validate(given), report)
+        structured = named(result.model_dump(mode="json"))
+        text = TextContent(type="text", text=as_json(structured))  # for clients that read no other
+        return CallToolResult(content=[text], structured_content=structured)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "The arguments"
@@ -114,12 +115,6 @@ async def _called(tool: Tool, backend: Backend, given: dict[str, Any], report: R
 
         log.error("%s", Secrets().redacted(clean(traceback.format_exc())))
         return _failed(INTERNAL)
-
-
-def _succeeded(result: BaseModel) -> CallToolResult:
-    """Return a result as an object, and as text for clients that read no other."""
-    structured = named(result.model_dump(mode="json"))
-    return CallToolResult(content=[TextContent(type="text", text=as_json(structured))], structured_content=structured)
 
 
 def _failed(sentence: str) -> CallToolResult:

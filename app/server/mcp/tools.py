@@ -13,16 +13,24 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.checking.verification import VerifiedClaim
 from app.options import as_text
-from app.server.mcp.reading import listed, read_page, read_passage
-from app.server.mcp.results import AskResult, DocumentList, FetchResult, ListedDocument, SearchResult, found_passage
+from app.server.mcp.results import (
+    AskResult,
+    DocumentList,
+    FetchResult,
+    ListedDocument,
+    SearchResult,
+    found_passage,
+    listed,
+    read_page,
+    read_passage,
+)
 from app.server.runs import INTERNAL
 from app.server.service import AskOptions
 from core.errors import RequestError, SelfRAGError
 from run.initial_state import LONGEST_QUESTION, require_question
 
 if TYPE_CHECKING:
-    from app.server.mcp.local import LocalBackend
-    from app.server.mcp.served import ServedBackend
+    from app.server.mcp.backends import LocalBackend, ServedBackend
 
     Backend: TypeAlias = LocalBackend | ServedBackend  # of one caller: on stdio, or of one request to the server
 

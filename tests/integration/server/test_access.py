@@ -178,7 +178,7 @@ async def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.Monke
 
 
 async def test_connections_that_begin_no_request_are_closed_and_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.server.protocol.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("app.server.listening.HEAD_SECONDS", 0.3)
     with listening(scripted_app()) as address:
         port = int(address.rpartition(":")[2])
         slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]

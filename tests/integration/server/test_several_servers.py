@@ -30,8 +30,7 @@ from tests.integration.server.scripted_server import (
 
 psycopg = pytest.importorskip("psycopg")
 from app.conversations.answering import ThreadAnswers  # noqa: E402
-from app.conversations.postgres.feedback import SharedFeedback  # noqa: E402 - they need psycopg
-from app.conversations.postgres.leases import Leases  # noqa: E402
+from app.conversations.postgres.leases import Leases  # noqa: E402 - they need psycopg
 from app.conversations.postgres.runs import RunTable  # noqa: E402
 from app.conversations.postgres.threads import SharedThreads  # noqa: E402
 from app.conversations.thread import LeaseLostError, ThreadBusyError  # noqa: E402
@@ -100,8 +99,7 @@ async def serves(postgres_url: str, quick: None) -> AsyncIterator[Serves]:
     async def serve(models: Models | None = None, *, silence: float = 600.0, **options: Any) -> Server:
         threads = await asyncio.to_thread(lambda: SharedThreads(postgres_url, silence=silence))
         models, begun, ends = models or Models(), asyncio.Event(), asyncio.Event()
-        table, feedback = RunTable(threads.database, threads.leases), SharedFeedback(threads.database)
-        app = create_app(models.rag(), ServerOptions(**options), feedback=feedback, threads=threads, table=table)
+        app = create_app(models.rag(), ServerOptions(**options), feedback=threads.feedback, threads=threads)
 
         async def live() -> None:
             async with app.router.lifespan_context(app):

@@ -8,7 +8,7 @@ from models.connect import BOUNDED, REASONING, is_local, openai_chat, provider_c
 
 
 def client(chat: Any) -> Any:
-    return chat._make()
+    return chat.make()
 
 
 async def test_an_endpoint_is_asked_without_the_clients_own_retries_or_redirects() -> None:
@@ -50,8 +50,8 @@ def test_a_password_in_an_address_is_not_shown() -> None:
 
 def test_a_client_that_does_not_know_max_tokens_is_told_in_its_own_words() -> None:
     assert BOUNDED["ollama"](7, None) == {"options": {"temperature": 0, "num_predict": 7}}
-    assert provider_chat("ollama:small", call_seconds=5)._arguments(7, 0.5) == BOUNDED["ollama"](7, 0.5)
-    assert provider_chat("anthropic:claude", call_seconds=5)._arguments(7, None) == {"max_tokens": 7}
+    assert provider_chat("ollama:small", call_seconds=5).arguments(7, 0.5) == BOUNDED["ollama"](7, 0.5)
+    assert provider_chat("anthropic:claude", call_seconds=5).arguments(7, None) == {"max_tokens": 7}
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def decided(*, explain: bool = False, **what: Any) -> Callable[[str], None]:
         filled = json.loads(json.dumps(what["decided"]).replace(json.dumps(HARMLESS)[1:-1], json.dumps(said)[1:-1]))
         within = Filter(sources=(said,)) if node == "retrieve" else None
         with Trace(Screen(), within, explain=explain) as trace:
-            trace.step(NodeFinished(node, 0.1, filled))
+            trace.show(NodeFinished(node, 0.1, filled))
 
     return way
 
@@ -248,18 +248,18 @@ def downloading(said: str, screen: Screen) -> None:
 
 def tracing(said: str, screen: Screen) -> None:
     with Trace(screen) as trace:
-        trace.step(NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": said}))
+        trace.show(NodeFinished("generate", 0.1, {"declined": False, "redraft": False, "text": said}))
 
 
 def writing(said: str, screen: Screen) -> None:
     with Trace(screen) as trace:
         for part in (said[:7], said[7:]):
-            trace.token(DraftToken(part))
+            trace.show(DraftToken(part))
 
 
 def explaining(said: str, screen: Screen) -> None:
     with Trace(screen, explain=True) as trace:
-        trace.step(NodeFinished("answer_check", 0.1, {"usefulness": [verdict("5", None, said)]}))
+        trace.show(NodeFinished("answer_check", 0.1, {"usefulness": [verdict("5", None, said)]}))
 
 
 ON_TERMINAL: dict[str, Callable[[str, Screen], object]] = {

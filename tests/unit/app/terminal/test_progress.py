@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.terminal.pace import duration, rate_and_time_left
 from app.terminal.progress import asking, described, judging, show_routes, table
-from app.terminal.screen import Screen
+from app.terminal.screen import Screen, duration, rate_and_time_left
 from core.types import Usage
 from evaluation.reporting.routes import Routed
 from evaluation.run import Tally
@@ -142,7 +141,7 @@ def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[s
     ],
 )
 def test_a_pace(changes: dict[str, Any], words: list[str]) -> None:
-    assert rate_and_time_left(at(10, **changes)) == words
+    assert rate_and_time_left(at(10, **changes)) == " · ".join(words)
 
 
 def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ STEPS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 
 def shown(node: str, screen: Screen, decided: dict[str, Any] | None = None) -> None:
     with Trace(screen, explain=True) as trace:
-        trace.step(NodeFinished(node, 0.1, STEPS[node][0] if decided is None else decided))
+        trace.show(NodeFinished(node, 0.1, STEPS[node][0] if decided is None else decided))
 
 
 @pytest.mark.parametrize("node", STEPS)
