@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import RequestError
 from retrieval.library import sync
-from retrieval.library.library import folder_for
+from retrieval.library.library import library_name
 from retrieval.sync_report import Advance
 from tests.integration.retrieval.conftest import Opener, synced
 from tests.unit.retrieval.documents.pdfs import encrypted, pdf
@@ -294,7 +294,7 @@ def test_unchanged_files_are_not_opened(open_library: Opener, docs: Path, monkey
 
 
 def test_the_folder_of_a_set_of_documents_is_always_the_same(tmp_path: Path, docs: Path) -> None:
-    one = folder_for(tmp_path, [docs / "a.txt", docs / "b.md"])
-    assert one == folder_for(tmp_path, [docs / "b.md", str(docs / ".." / "docs" / "a.txt"), docs / "a.txt"])
-    assert one != folder_for(tmp_path, [docs / "a.txt"])
+    one = library_name([docs / "a.txt", docs / "b.md"])
+    assert one == library_name([docs / "b.md", str(docs / ".." / "docs" / "a.txt"), docs / "a.txt"])
+    assert one != library_name([docs / "a.txt"])
     assert one.parent == tmp_path
