@@ -331,7 +331,11 @@ class Store(VectorStore):
             f"{self.model.name} gives {given}: index its documents again."
         )
 
-    def similarity_search(
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Return the ``k`` best passages, best first, without near-duplicates: see `similarity_search_with_score`."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
+
+    def similarity_search_with_score(
         self,
         query: str,
         k: int = 4,
@@ -340,29 +344,13 @@ class Store(VectorStore):
         filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
         visible: Visible | None = None,
         **_: Any,
-    ) -> list[Document]:
-        """Return the ``k`` best passages that match ``filter``, best first, without near-duplicates.
-
-        ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
-        not found, whatever the filter.
-        """
-        found = self.similarity_search_with_score(query, k, search=search, filter=filter, visible=visible)
-        return [document for document, _ in found]
-
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
-        visible: Visible | None = None,
-        **_: Any,
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by; see `retrieval.ranking.best_passages`.
 
-        That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two, each normalised
-        to 0 to 1, plus half the share of the question's words that stand in the headings above the passage.
+        ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
+        not found, whatever the filter. The score is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid``
+        the mean of the two, each normalised to 0 to 1, plus half the share of the question's words that stand in the
+        headings above the passage.
         """
         search = search or self.default_search
         if search not in get_args(Search):

@@ -1,9 +1,10 @@
 """The passages of an index as a LangChain ``VectorStore``, searched by keywords and vectors."""
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Self
 
 from langchain_core.documents import Document
@@ -117,12 +118,7 @@ class PassageStore(Store):
         return found
 
     def _candidates(
-        self,
-        connection: sqlite3.Connection,
-        query: str,
-        vector: Vectors,
-        only: Filter | None,
-        visible: Visible | None,
+        self, connection: Connection, query: str, vector: Vectors, only: Filter | None, visible: Visible | None
     ) -> Candidates:
         snapshot = Snapshot.of(connection)
         if not self._keyword_index_checked and not keyword_index_is_intact(self.database.folder, snapshot):
@@ -149,31 +145,31 @@ class PassageStore(Store):
                 save_derived(self.database, self.vectors)
 
 
+@dataclass
 class _Found:
     """What a snapshot's searches find."""
 
-    def __init__(self, snapshot: Snapshot, vectors: VectorIndex, query: str, vector: Vectors, only: Condition | None):
-        self._snapshot = snapshot
-        self._vectors = vectors
-        self._query = query
-        self._vector = vector
-        self._only = only
+    snapshot: Snapshot
+    vectors: VectorIndex
+    query: str
+    vector: Vectors
+    only: Condition | None
 
     def near(self, count: int) -> list[int]:
-        allowed = None if self._only is None else self._only.ids
-        return self._vectors.search(self._snapshot, self._vector, count, allowed)
+        allowed = None if self.only is None else self.only.ids
+        return self.vectors.search(self.snapshot, self.vector, count, allowed)
 
     def by_words(self, count: int) -> list[tuple[int, float]]:
-        return search_keywords(self._snapshot.connection, self._query, count, self._snapshot.passages, self._only)
+        return search_keywords(self.snapshot.connection, self.query, count, self.snapshot.passages, self.only)
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
-        found = rows.get_passages(self._snapshot.connection, ids)
-        if any(id_ not in found and id_ <= self._snapshot.reached.passage for id_ in ids):
+        found = rows.get_passages(self.snapshot.connection, ids)
+        if any(id_ not in found and id_ <= self.snapshot.reached.passage for id_ in ids):
             raise damaged()  # higher ids were added after this snapshot
         return found
 
     def similarities(self, ids: Sequence[int]) -> dict[int, float]:
         found: dict[int, float] = {}
-        for chunk, vectors in vectors_of(self._snapshot.connection, ids, self._snapshot.dimension):
-            found.update(zip(chunk, (vectors @ self._vector[0]).tolist(), strict=True))
+        for chunk, vectors in vectors_of(self.snapshot.connection, ids, self.snapshot.dimension):
+            found.update(zip(chunk, (vectors @ self.vector[0]).tolist(), strict=True))
         return found

@@ -9,7 +9,7 @@ import json
 import os
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -30,6 +30,7 @@ EXTRA = "threads.jsonl"
 RECORD = TypeAdapter(Record)
 LARGEST_MANIFEST = 500_000_000  # bytes
 Members = dict[str, dict[str, Any]]
+Place = tuple[int, int, int]  # of a document's passages: the part, the line of it, and the first of their vectors
 
 
 def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
@@ -111,15 +112,6 @@ def _add(archive: zipfile.ZipFile, members: Members, name: str, data: bytes) -> 
     archive.writestr(name, data)
 
 
-@dataclass
-class _Place:
-    """Where a document's passages are: in which part, which line of it, and from which vector on."""
-
-    part: int
-    line: int
-    first: int
-
-
 class Backup:
     """A backup that was checked whole, as something to copy a library from; use it as a context manager."""
 
@@ -165,15 +157,14 @@ class Backup:
         found: dict[int, Contents] = {}
         wanted: dict[int, list[int]] = {}
         for id_ in documents:
-            wanted.setdefault(self._places[id_].part, []).append(id_)
+            wanted.setdefault(self._places[id_][0], []).append(id_)
         for part, ids in wanted.items():
             lines = self._archive.read(f"documents-{part:06}.jsonl").splitlines()
             vectors = self._vectors(part)
             for id_ in ids:
-                place = self._places[id_]
-                texts = json.loads(lines[place.line])["texts"]
-                if texts:
-                    found[id_] = _passages(texts), vectors[place.first : place.first + len(texts)]
+                _, line, first = self._places[id_]
+                if texts := json.loads(lines[line])["texts"]:
+                    found[id_] = _passages(texts), vectors[first : first + len(texts)]
         return found
 
     @property
@@ -211,9 +202,9 @@ class Backup:
         with self._archive.open(name) as member:
             return hashlib.file_digest(cast(io.BufferedIOBase, member), "sha256").hexdigest()
 
-    def _listed(self) -> tuple[dict[bytes, Record], dict[int, _Place]]:
+    def _listed(self) -> tuple[dict[bytes, Record], dict[int, Place]]:
         records: dict[bytes, Record] = {}
-        places: dict[int, _Place] = {}
+        places: dict[int, Place] = {}
         parts = sum(name.startswith("documents-") for name in self._manifest["members"])
         for part in range(parts):
             first = 0
@@ -224,7 +215,7 @@ class Backup:
                 if len(passages) != record.passages:
                     raise ValueError("passages")
                 records[record.path] = record
-                places[record.id] = _Place(part, number, first)
+                places[record.id] = part, number, first
                 first += len(passages)
             vectors = self._vectors(part)
             if vectors.dtype != np.float32 or len(vectors) != first or not np.isfinite(vectors).all():
