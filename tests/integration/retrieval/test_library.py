@@ -240,7 +240,7 @@ def test_what_a_killed_writer_left_is_cleared_away_though_nothing_changed(
     open_library: Opener, docs: Path, home: Path
 ) -> None:
     synced(open_library(), docs)
-    (home / "vectors.faiss.77.partial").write_bytes(b"x")
+    (home / "vectors.faiss").rename(home / "vectors.faiss.partial")
     assert open_library().sync().unchanged == 3
     assert not list(home.glob("*.partial"))
 
@@ -293,8 +293,7 @@ def test_unchanged_files_are_not_opened(open_library: Opener, docs: Path, monkey
     assert library.sync().unchanged == 503
 
 
-def test_the_folder_of_a_set_of_documents_is_always_the_same(tmp_path: Path, docs: Path) -> None:
+def test_the_name_of_a_set_of_documents_is_always_the_same(docs: Path) -> None:
     one = library_name([docs / "a.txt", docs / "b.md"])
     assert one == library_name([docs / "b.md", str(docs / ".." / "docs" / "a.txt"), docs / "a.txt"])
     assert one != library_name([docs / "a.txt"])
-    assert one.parent == tmp_path

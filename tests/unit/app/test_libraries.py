@@ -252,7 +252,7 @@ def test_a_question_does_not_wait_for_a_writer(
 ) -> None:
     writer(settings.libraries_folder / "library")
     (docs / "new.txt").write_text("Delta is a letter.")
-    monkeypatch.setattr(database.time, "sleep", refuse_to_wait)
+    monkeypatch.setattr("time.sleep", refuse_to_wait)
     assert asked() == ["a.txt"]
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(
