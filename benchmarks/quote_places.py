@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from benchmarks.harness import counted, end, listed, option_parser
 from grounding.sentences import sentences
 from retrieval.documents.load import documents_of
-from retrieval.documents.page_views import PageQuote
+from retrieval.documents.loaded import PageQuote
 from retrieval.sandbox.pages import PageReader
 from retrieval.sandbox.pool import Readers
 from retrieval.splitter import split

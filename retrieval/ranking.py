@@ -1,5 +1,6 @@
 """Rank what a store's searches by words and by vectors found."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -7,8 +8,8 @@ from typing import Protocol
 from langchain_core.documents import Document
 
 from core.passages import section_of
+from grounding.stems import stemmed
 from retrieval.near_duplicates import near_duplicates, word_counts
-from retrieval.sections import section_shares
 from retrieval.store import Search
 
 _CANDIDATES = 50  # from each side
@@ -55,6 +56,28 @@ def best_passages(candidates: Candidates, question: str, k: int, search: Search)
     for id_, score in best:
         passages[id_].metadata.update(id=passages[id_].id, score=score, similarity=similarities[id_])
     return [(passages[id_], score) for id_, score in best]
+
+
+def section_shares(question: str, passages: Mapping[int, Document]) -> dict[int, float]:
+    """Return for each passage the share, 0 to 1, of the question's words that its title and headings have.
+
+    Its own text, and so its vector, may lack these. A word counts by its inverse frequency among these passages: one
+    that all of them have tells nothing. Empty if none has a title or heading.
+    """
+    sections = {id_: stemmed(section) for id_, passage in passages.items() if (section := section_of(passage.metadata))}
+    if not sections:
+        return {}
+    asked, nothing = stemmed(question), frozenset[str]()
+    counts = Counter(
+        word
+        for id_, passage in passages.items()
+        for word in asked & (stemmed(passage.page_content) | sections.get(id_, nothing))
+    )
+    weights = {word: math.log((len(passages) + 1) / (count + 0.5)) for word, count in counts.items()}
+    total = sum(weights.values())
+    return {
+        id_: sum(weights.get(word, 0.0) for word in asked & words) / total for id_, words in sections.items() if total
+    }
 
 
 def fuse(similarities: Mapping[int, float], words: Mapping[int, float]) -> dict[int, float]:

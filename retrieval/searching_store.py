@@ -19,7 +19,7 @@ from core.text import clean
 from retrieval.adjoining import READ, READ_OF_DOCUMENT, first, following, joined, last, preceding
 from retrieval.filters import Filter, Visible
 from retrieval.passage_columns import row_id
-from retrieval.settings_changes import changes, other_dimension, other_model
+from retrieval.ranking import Candidates, best_passages
 from retrieval.splitter import SplitSettings
 from retrieval.store import (
     MOST_AROUND,
@@ -34,6 +34,8 @@ from retrieval.store import (
     SplitFile,
     Surroundings,
     Uploads,
+    changes,
+    other_model,
 )
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import OtherDimensionError, Vectors, embed_new, embed_query, text_hash
@@ -324,9 +326,16 @@ class Store(VectorStore):
         if self.database.writable:
             with self.database.writing() as connection:
                 self.rows.set_meta(connection, dimension=0)
-        raise OtherDimensionError(other_dimension(self.database.place, self.model, dimension, given))
+        raise OtherDimensionError(
+            f"The index in {self.database.place} has vectors of {dimension} numbers and the embedding model "
+            f"{self.model.name} gives {given}: index its documents again."
+        )
 
-    def similarity_search(
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Return the ``k`` best passages, best first, without near-duplicates: see `similarity_search_with_score`."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
+
+    def similarity_search_with_score(
         self,
         query: str,
         k: int = 4,
@@ -335,29 +344,13 @@ class Store(VectorStore):
         filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002 - the name in LangChain's stores
         visible: Visible | None = None,
         **_: Any,
-    ) -> list[Document]:
-        """Return the ``k`` best passages that match ``filter``, best first, without near-duplicates.
-
-        ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
-        not found, whatever the filter.
-        """
-        found = self.similarity_search_with_score(query, k, search=search, filter=filter, visible=visible)
-        return [document for document, _ in found]
-
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        search: Search | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,  # noqa: A002
-        visible: Visible | None = None,
-        **_: Any,
     ) -> list[tuple[Document, float]]:
         """Return passages with the score they are ranked by; see `retrieval.ranking.best_passages`.
 
-        That is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid`` the mean of the two, each normalised
-        to 0 to 1, plus half the share of the question's words that stand in the headings above the passage.
+        ``filter`` may be given as a ``Filter`` or a mapping of its fields. A document whose path is not ``visible`` is
+        not found, whatever the filter. The score is the cosine for ``vectors``, BM25 for ``bm25``, and for ``hybrid``
+        the mean of the two, each normalised to 0 to 1, plus half the share of the question's words that stand in the
+        headings above the passage.
         """
         search = search or self.default_search
         if search not in get_args(Search):
@@ -365,11 +358,27 @@ class Store(VectorStore):
         only = Filter.model_validate(filter) if filter else None
         return self._search(clean(query), k, search, only, visible)
 
-    @abstractmethod
     def _search(
         self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
     ) -> list[tuple[Document, float]]:
         """Return at most ``k`` passages with their scores, best first, all of one snapshot."""
+        made = self.made()
+        if k < 1 or not made.dimension:
+            return []
+        if made.embedding != self.model.name:
+            raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
+        vector = embed_query(self.embeddings, query, self.model.name)
+        self._check_dimension(vector, made.dimension)
+        with self.database.reading() as connection:
+            if self.rows.made_with(connection) == made:
+                return best_passages(self._candidates(connection, query, vector, only, visible), query, k, search)
+        return self._search(query, k, search, only, visible)  # the model was changed meanwhile
+
+    @abstractmethod
+    def _candidates(
+        self, connection: Any, query: str, vector: Vectors, only: Filter | None, visible: Visible | None
+    ) -> Candidates:
+        """Return what the searches of the connection's snapshot find; ``vector`` has the shape (1, dimension)."""
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))

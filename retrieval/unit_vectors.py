@@ -1,7 +1,7 @@
 """Embed texts as unit vectors, each distinct text once."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,10 @@ def embed_new(
     missing = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in found}
     pending = list(missing)
     unsaved: dict[bytes, Vectors] = {}
-    for vectors in embed_texts(model.embeddings, list(missing.values()), model.name):
+    new = list(missing.values())
+    for start in range(0, len(new), BATCH):
+        batch = new[start : start + BATCH]
+        vectors = _checked(model.embeddings.embed_documents(batch), len(batch), model.name)
         check(vectors)
         done, pending = pending[: len(vectors)], pending[len(vectors) :]
         unsaved |= zip(done, vectors, strict=True)
@@ -52,13 +55,6 @@ def embed_new(
                 save(unsaved)
             unsaved = {}
     return np.stack([found[hash_] for hash_ in hashes])
-
-
-def embed_texts(embeddings: Embeddings, texts: Sequence[str], name: str) -> Iterator[Vectors]:
-    """Yield vectors in batches, each of shape (up to ``BATCH``, dimension); ``name`` is the model's, for messages."""
-    for start in range(0, len(texts), BATCH):
-        batch = list(texts[start : start + BATCH])
-        yield _checked(embeddings.embed_documents(batch), len(batch), name)
 
 
 def embed_query(embeddings: Embeddings, query: str, name: str) -> Vectors:

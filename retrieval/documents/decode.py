@@ -1,4 +1,4 @@
-"""Helpers of several readers: decode the bytes of a text file, and recognise dates."""
+"""Helpers of several readers: decode the bytes of a text file, recognise dates, and name the columns of tables."""
 
 import codecs
 import re
@@ -132,3 +132,15 @@ def numbered(kind: str, numbers: Sequence[int]) -> str:
         first.append(last)
         last = f"{len(numbers) - _LISTED} more"
     return f"{kind}s {', '.join(first)} and {last}"
+
+
+MOST_ADDED = 20_000_000  # characters that a file's names of columns may add: with more, its tables stay as they are
+
+
+def named_cells(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row as ``column: value | column: value``, without empty cells; "" for an empty row."""
+    return " | ".join(
+        f"{names[index]}: {cell}" if index < len(names) and names[index] else cell
+        for index, cell in enumerate(cells)
+        if cell
+    )

@@ -5,13 +5,14 @@ import itertools
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, XMLParser, tostring
 
 from core.text import clean
 from retrieval.documents.decode import stated_day
 from retrieval.documents.headings import stated_title
-from retrieval.documents.html import Page, read_page
+from retrieval.documents.html import read_page
+from retrieval.documents.loaded import Loaded
 
 LARGEST = 64_000_000  # bytes of XML unpacked: parsed, they take twenty times that in memory
 MAX_RATIO = 300  # of compression: repeated text comes near to 100
@@ -37,17 +38,8 @@ _FIRST_ROW = 0x20  # of the flags in older documents
 _DAMAGED = "is damaged: open it in Word or LibreOffice and save it anew as DOCX"
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The XML parts by name, the title in the metadata, and the day of the last change as 'YYYY-MM-DD'."""
-
-    roots: Mapping[str, Element]
-    title: str
-    date: str | None
-
-
-def parts_of(data: bytes) -> Parts:
-    """Return the parts that may hold text.
+def parts_of(data: bytes) -> dict[str, Element]:
+    """Return the XML parts that may hold text, by name.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
@@ -71,18 +63,18 @@ def parts_of(data: bytes) -> Parts:
         raise ValueError(_DAMAGED) from error
     if not any(_local(root) == "document" for root in roots.values()):
         raise ValueError("holds no Word document: save it as DOCX")
-    return Parts(roots, _title(roots), _day(roots))
+    return roots
 
 
-def text_only(parts: Parts) -> io.BytesIO:
+def text_only(parts: Mapping[str, Element]) -> io.BytesIO:
     """Return a DOCX of the parts without hidden text and pictures.
 
     Raises ``RecursionError`` when fields are nested too deep.
     """
-    hidden = _hidden_styles(parts.roots.values())
+    hidden = _hidden_styles(parts.values())
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        for name, root in parts.roots.items():
+        for name, root in parts.items():
             if _local(root) in ("document", "footnotes", "endnotes", "comments"):
                 _drop_hidden(root, hidden)
                 _check_fields(root)
@@ -116,18 +108,6 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, Element]:
         parser.feed(archive.read(info))  # zipfile reads no more than the declared size
         roots[name] = parser.close()
     return roots
-
-
-def _day(roots: Mapping[str, Element]) -> str | None:
-    core = roots.get("docProps/core.xml")
-    if core is None:
-        return None
-    return stated_day(*(core.findtext("{*}" + name) for name in ("modified", "created")))
-
-
-def _title(roots: Mapping[str, Element]) -> str:
-    core = roots.get("docProps/core.xml")
-    return "" if core is None else stated_title(clean(core.findtext("{*}title") or ""))
 
 
 def _hidden_styles(roots: Iterable[Element]) -> frozenset[str]:
@@ -246,7 +226,7 @@ _NOTE = re.compile(r'(<li id="(?:foot|end)note-[^"]*">(?:<p>)?)')
 _BACK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')  # the link from a note back to its reference
 
 
-def read_docx(data: bytes) -> Page:
+def read_docx(data: bytes) -> Loaded:
     """Return the text, with a blank line between paragraphs, the title, the headings and the day of the last change.
 
     Notes stand at the end, numbered as in the text: "[1]". Raises ``ValueError``, whose message completes a sentence
@@ -266,4 +246,6 @@ def read_docx(data: bytes) -> Page:
         raise ValueError(_DAMAGED) from error
     count = itertools.count(1)
     found = read_page(_NOTE.sub(lambda match: f"{match[1]}[{next(count)}] ", _BACK.sub("", page)))
-    return replace(found, title=found.title or parts.title, date=parts.date)
+    core = parts.get("docProps/core.xml", Element("core"))
+    title, *days = (core.findtext("{*}" + name) for name in ("title", "modified", "created"))
+    return replace(found, title=found.title or stated_title(clean(title or "")), date=stated_day(*days))

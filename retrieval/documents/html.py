@@ -4,14 +4,13 @@ import re
 import warnings
 from bisect import bisect_left
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.text import clean
 from retrieval.documents.decode import stated_day
-from retrieval.documents.headings import Heading, first_title, plain_title
-from retrieval.documents.html_parser import parse_page
+from retrieval.documents.headings import Heading, plain_title
 from retrieval.documents.html_tables import CELLS, ColumnNames
+from retrieval.documents.loaded import Loaded
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -100,21 +99,13 @@ def declared_encoding(data: bytes) -> str | None:
     return (match[1] or match[2]).decode("ascii", "ignore") if match else None
 
 
-@dataclass(frozen=True)
-class Page:
-    """The text of a page, its title, its headings, and the day of its last change, if stated."""
-
-    text: str
-    title: str
-    headings: list[Heading]
-    date: str | None
-
-
-def read_page(text: str) -> Page:
+def read_page(text: str) -> Loaded:
     """Read a page: a blank line between paragraphs, headings on the line above theirs, a table's row on a line.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
+    from retrieval.documents.html_parser import parse_page  # imported here, as its parser takes long to import
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about XHTML, or a page that is just a file name or a URL
@@ -128,7 +119,7 @@ def read_page(text: str) -> Page:
         before = f"{title}\n\n"
         body = (before + body).rstrip()
         headings = [Heading(one.start + len(before), one.end + len(before), one.level) for one in headings]
-    return Page(body, plain_title(title) or first_title(body, headings), headings, page_date(page))
+    return Loaded.of(body, headings, page_date(page), plain_title(title))
 
 
 def _body(page: "Tag") -> tuple[str, list[Heading]]:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
+from retrieval.documents.decode import MOST_ADDED
 from retrieval.documents.headings import plain_title
-from retrieval.documents.tables import MOST_ADDED
 
 if TYPE_CHECKING:
     from bs4 import Tag

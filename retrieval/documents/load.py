@@ -1,22 +1,25 @@
 """Read a file as Documents, one for each page, row or file, with their source."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors import EmptyDocument, NoTextError, UnreadableDocument
 from core.files import FileTooLargeError, NotRegularFileError, open_regular_descriptor, read_open
 from core.text import clean, path_text, shown
 from retrieval.documents.decode import decode, is_binary, stated_day
-from retrieval.documents.headings import BY_SUFFIX, MOST_HEADINGS, Heading, first_title
+from retrieval.documents.docx import read_docx
+from retrieval.documents.headings import BY_SUFFIX, Heading
+from retrieval.documents.html import declared_encoding, read_page
+from retrieval.documents.loaded import Loaded, Section
 from retrieval.documents.markdown import front_matter, read_markdown
+from retrieval.documents.pdf import read_pdf
+from retrieval.documents.row_files import read_csv, read_jsonl
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
-
-    from retrieval.documents.html import Page
 
 
 _DATE = re.compile(
@@ -34,107 +37,40 @@ def front_matter_date(text: str) -> str | None:
     return stated_day(*stated.values(), first)
 
 
+_PDF = b"%PDF-"
 LARGEST = 200_000_000  # bytes: parsing needs several copies in memory
 
 
-@dataclass(frozen=True)
-class Section:
-    """One page, row or whole file of cleaned text; ``page`` and ``row`` count from 1.
-
-    ``date`` is the section's own, as 'YYYY-MM-DD'; ``extra`` is metadata from the file, serialisable as JSON.
-    ``headings`` are in the order of the text.
-    """
-
-    text: str
-    page: int | None = None
-    row: int | None = None
-    date: str | None = None
-    extra: dict[str, Any] | None = None
-    headings: tuple[Heading, ...] = ()
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """The sections of a file that have text; ``note`` is a sentence on what could not be read.
-
-    ``date`` is the one stated in the document, as 'YYYY-MM-DD', and ``title`` its title, "" if there is none.
-    """
-
-    sections: list[Section]
-    note: str = ""
-    date: str | None = None
-    title: str = ""
-
-
-def _pdf(data: bytes) -> Loaded:
-    from retrieval.documents.pdf import read_pdf
-
-    texts, note, pages = read_pdf(data)
-    return Loaded([Section(text, page=page) for page, text in texts], note, pages.date, pages.title)
-
-
 def _csv(data: bytes) -> Loaded:
-    from retrieval.documents.row_files import read_csv
-
-    rows = read_csv(_text_of(data))
-    return Loaded([Section(text, row=row) for row, text in rows])
+    return Loaded([Section(text, row=row) for row, text in read_csv(_text_of(data))])
 
 
 def _html(data: bytes) -> Loaded:
-    from retrieval.documents.html import declared_encoding, read_page
-
-    return _loaded(read_page(decode(data, declared_encoding(data))))
-
-
-def _docx(data: bytes) -> Loaded:
-    from retrieval.documents.docx import read_docx
-
-    return _loaded(read_docx(data))
-
-
-def _loaded(page: "Page") -> Loaded:
-    return Loaded([Section(page.text, headings=_bounded(page.headings))], date=page.date, title=page.title)
-
-
-def _bounded(headings: Sequence[Heading]) -> tuple[Heading, ...]:
-    return tuple(headings) if len(headings) <= MOST_HEADINGS else ()
+    return read_page(decode(data, declared_encoding(data)))
 
 
 def _jsonl(data: bytes) -> Loaded:
-    from retrieval.documents.row_files import read_jsonl
-
-    lines, note = read_jsonl(_decoded(data))  # not cleaned: a line separator in a string does not end a line
-    return Loaded([Section(line.text, line.page, line.row, line.date, line.extra) for line in lines], note)
+    return read_jsonl(_decoded(data))  # not cleaned: a line separator in a string does not end a line
 
 
 def _markdown(data: bytes) -> Loaded:
-    if data.startswith(b"%PDF-"):
-        return _pdf(data)
+    if data.startswith(_PDF):
+        return read_pdf(data)
     plain = _text_of(data)
     text, title, headings = read_markdown(plain)
-    return Loaded([Section(text, headings=_bounded(headings))], date=front_matter_date(plain), title=title)
+    return Loaded.of(text, headings, front_matter_date(plain), title)
 
 
 def _marked_up(find: Callable[[str], list[Heading]]) -> Callable[[bytes], Loaded]:
     """Return the reader of plain text in which ``find`` finds the headings."""
 
     def read(data: bytes) -> Loaded:
-        loaded = _plain(data)
-        if loaded.sections[0].page is not None:
-            return loaded
-        (section,) = loaded.sections
-        headings = find(section.text)
-        return Loaded(
-            [replace(section, headings=_bounded(headings))], date=loaded.date, title=first_title(section.text, headings)
-        )
+        if data.startswith(_PDF):
+            return read_pdf(data)
+        text = _text_of(data)
+        return Loaded.of(text, find(text))
 
     return read
-
-
-def _plain(data: bytes) -> Loaded:
-    if data.startswith(b"%PDF-"):
-        return _pdf(data)
-    return Loaded([Section(_text_of(data))])
 
 
 def _text_of(data: bytes) -> str:
@@ -148,9 +84,10 @@ def _decoded(data: bytes) -> str:
     return text
 
 
+_plain = _marked_up(lambda text: [])
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
-    ".pdf": _pdf,
-    ".docx": _docx,
+    ".pdf": read_pdf,
+    ".docx": read_docx,
     **dict.fromkeys((".jsonl", ".ndjson"), _jsonl),
     **dict.fromkeys((".csv", ".tsv"), _csv),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from retrieval.documents.headings import Heading, first_title, lines_of, plain_title
-from retrieval.documents.tables import MOST_ADDED, named_cells
+from retrieval.documents.decode import MOST_ADDED, named_cells
+from retrieval.documents.headings import Heading, lines_of, plain_title
 
 _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.{0,20000}?)\n\1[ \t]*(?:\n|$)", re.S)  # YAML or TOML
 _TITLE = re.compile(r"""^title[ \t]*[:=][ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\n]*))""", re.M | re.I)
@@ -24,12 +24,11 @@ def front_matter(text: str) -> str:
 
 
 def read_markdown(text: str) -> tuple[str, str, list[Heading]]:
-    """Return the text with ``column: value`` cells in its tables, its title, and its headings."""
+    """Return the text with ``column: value`` cells in its tables, the title that it states, and its headings."""
     text = _with_names(text)
-    headings = list(_headings(text))
     stated = _TITLE.search(front_matter(text))
     title = plain_title(stated[1] or stated[2] or stated[3]) if stated else ""
-    return text, title or first_title(text, headings), headings
+    return text, title, list(_headings(text))
 
 
 def _prose_lines(text: str) -> Iterator[tuple[int, str, bool]]:

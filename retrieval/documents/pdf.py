@@ -3,9 +3,8 @@
 import io
 import logging
 import re
-import warnings
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import quantiles
 
@@ -13,6 +12,7 @@ from core.errors import NoTextError
 from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
 from retrieval.documents.headings import stated_title
+from retrieval.documents.loaded import Loaded, Section
 
 
 @dataclass
@@ -26,14 +26,7 @@ class Pages:
 
 
 class EncryptedError(ValueError):
-    """The document needs a password other than the empty one, or a cipher that is not ``known``."""
-
-    def __init__(self, *, known: bool = True) -> None:
-        super().__init__(
-            "is encrypted: save it without a password, for example with qpdf --decrypt"
-            if known
-            else "is encrypted in a way that cannot be undone here: save it without"
-        )
+    """The document needs a password other than the empty one, or a cipher that is not known."""
 
 
 class DamagedError(ValueError):
@@ -42,6 +35,8 @@ class DamagedError(ValueError):
 
 LINE_END_HYPHEN = "\x02"  # pdfium's mark
 _HYPHEN = re.compile(rf"(?<=\w){LINE_END_HYPHEN}(?=\w)")
+_LOCKED = "is encrypted: save it without a password, for example with qpdf --decrypt"
+_UNKNOWN_CIPHER = "is encrypted in a way that cannot be undone here: save it without"
 _PASSWORD, _SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
 
@@ -56,7 +51,7 @@ def pages_by_pdfium(data: bytes) -> Pages:
         document = PdfDocument(data)
     except PdfiumError as error:
         if error.err_code in (_PASSWORD, _SECURITY):
-            raise EncryptedError(known=error.err_code == _PASSWORD) from error
+            raise EncryptedError(_LOCKED if error.err_code == _PASSWORD else _UNKNOWN_CIPHER) from error
         raise DamagedError(str(error)) from error
     pages = Pages()
     with document:
@@ -86,42 +81,28 @@ def pages_by_pypdf(data: bytes, wanted: Container[int] | None = None) -> Pages:
     from pypdf import PasswordType, PdfReader
     from pypdf.errors import DependencyError
 
-    with _quiet():
-        reader = PdfReader(io.BytesIO(data))
-        try:
-            locked = reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED
-        except (DependencyError, NotImplementedError) as error:
-            raise EncryptedError(known=False) from error
-        if locked:
-            raise EncryptedError
-        pages = Pages()
-        for number in range(1, len(reader.pages) + 1):
-            text = ""
-            if wanted is None or number in wanted:
-                try:
-                    text = reader.pages[number - 1].extract_text()
-                except Exception:  # noqa: BLE001 - a broken page can make pypdf raise anything
-                    pages.broken.append(number)
-            pages.texts.append(text)
-        with suppress(Exception):
-            metadata: Mapping[str, object] = reader.metadata or {}
-            pages.title = stated_title(clean(str(metadata.get("/Title") or "")))
-            pages.date = stated_day(metadata.get("/ModDate"), metadata.get("/CreationDate"))
-    return pages
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress pypdf's warnings about repairable files."""
-    logger = logging.getLogger("pypdf")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)  # it warns of what it repairs
+    reader = PdfReader(io.BytesIO(data))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
+        locked = reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED
+    except (DependencyError, NotImplementedError) as error:
+        raise EncryptedError(_UNKNOWN_CIPHER) from error
+    if locked:
+        raise EncryptedError(_LOCKED)
+    pages = Pages()
+    for number in range(1, len(reader.pages) + 1):
+        text = ""
+        if wanted is None or number in wanted:
+            try:
+                text = reader.pages[number - 1].extract_text()
+            except Exception:  # noqa: BLE001 - a broken page can make pypdf raise anything
+                pages.broken.append(number)
+        pages.texts.append(text)
+    with suppress(Exception):
+        metadata: Mapping[str, object] = reader.metadata or {}
+        pages.title = stated_title(clean(str(metadata.get("/Title") or "")))
+        pages.date = stated_day(metadata.get("/ModDate"), metadata.get("/CreationDate"))
+    return pages
 
 
 _SENTENCE_END = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*$""")
@@ -209,8 +190,8 @@ _DAMAGED = "is damaged: save it anew as PDF"
 _TRUNCATED = "is truncated: get a complete copy of it"
 
 
-def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, Pages]:
-    """Return (page number, text) for each page with text, a note on unreadable pages, and the pages as read.
+def read_pdf(data: bytes) -> Loaded:
+    """Return the pages with text, and a note on those that cannot be read.
 
     Raises ``ValueError``, whose message completes a sentence that begins with the file's name.
     """
@@ -232,26 +213,21 @@ def read_pdf(data: bytes) -> tuple[list[tuple[int, str]], str, Pages]:
     if not any(texts):
         raise NoTextError("has no text layer: run OCR on it, for example ocrmypdf, and index the result")
     note = f"{numbered('page', pages.broken)} cannot be read" if pages.broken else ""
-    return [(number, text) for number, text in enumerate(unwrap(texts), 1) if text], note, pages
+    sections = [Section(text, page=number) for number, text in enumerate(unwrap(texts), 1) if text]
+    return Loaded(sections, note, pages.date, pages.title)
 
 
 def _pages(data: bytes) -> Pages:
-    """Read with pdfium; use pypdf for a file that pdfium cannot open, and to check pages without text."""
+    """Read with pdfium; use pypdf for a file that pdfium cannot open, and to tell broken pages from empty ones.
+
+    pdfium does not report these. Text that pypdf finds on them is not used: pdfium skipped it as it is not visible.
+    """
     try:
         pages = pages_by_pdfium(data)
     except DamagedError:
         return pages_by_pypdf(data)
     empty = [number for number, text in enumerate(pages.texts, 1) if not text.strip()][:_RECHECKED]
     if empty:
-        _recheck(data, pages, empty)
+        with suppress(Exception):
+            pages.broken = sorted({*pages.broken, *pages_by_pypdf(data, frozenset(empty)).broken})
     return pages
-
-
-def _recheck(data: bytes, pages: Pages, numbers: Sequence[int]) -> None:
-    """Find out with pypdf which pages are broken rather than empty, which pdfium does not report.
-
-    Text that pypdf finds on them is not used: pdfium skipped it because it is not visible.
-    """
-    with suppress(Exception):
-        rechecked = pages_by_pypdf(data, frozenset(numbers))
-        pages.broken = sorted({*pages.broken, *rechecked.broken})

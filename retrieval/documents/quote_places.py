@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from core.text import clean
-from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
+from retrieval.documents.loaded import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.documents.pdf import LIGATURES, LINE_END_HYPHEN
 
 _WIDEST = 4_000  # pixels

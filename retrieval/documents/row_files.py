@@ -7,12 +7,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from core.errors import NoTextError
 from core.text import clean
 from retrieval.documents.decode import numbered, stated_day
+from retrieval.documents.loaded import Loaded, Section
 
 _SEPARATORS = ",;\t|"
 _SAMPLE = 200  # records to detect the separator from
@@ -119,45 +119,23 @@ _VALUE_LENGTH = 1_000  # characters as JSON
 _LARGEST_PAGE = 1_000_000
 
 
-@dataclass(frozen=True)
-class Line:
-    """The content of one line; ``row`` counts all lines of the file from 1."""
-
-    row: int
-    text: str
-    page: int | None
-    date: str | None
-    extra: dict[str, Any] | None
-
-
-def read_jsonl(text: str) -> tuple[list[Line], str]:
+def read_jsonl(text: str) -> Loaded:
     """Return the lines that are objects with a text, and a note on the others.
 
-    Blank lines are skipped but counted. Raises ``ValueError`` when no line can be read; its message completes a
-    sentence that begins with the file's name.
+    Rows count all lines of the file from 1, also blank ones, which are skipped. Raises ``ValueError`` when no line can
+    be read; its message completes a sentence that begins with the file's name.
     """
-    lines, bad = [], []
-    for row, source in _numbered(text):
-        line = _line(row, source)
-        if line is None:
-            bad.append(row)
-        else:
-            lines.append(line)
+    numbered_lines = [(row, source) for row, source in enumerate(text.split("\n"), 1) if source.strip()]
+    found = {row: _line(row, source) for row, source in numbered_lines}
+    lines = [line for line in found.values() if line]
+    bad = [row for row, line in found.items() if line is None]
     if bad and not lines:
         raise ValueError('has no line like {"text": "…"}: write one JSON object with a text on each line')
-    if not bad:
-        return lines, ""
     verb = "is not an object" if len(bad) == 1 else "are not objects"
-    return lines, f"{numbered('line', bad)} {verb} with a text"
+    return Loaded(lines, f"{numbered('line', bad)} {verb} with a text" if bad else "")
 
 
-def _numbered(text: str) -> Iterator[tuple[int, str]]:
-    for row, source in enumerate(text.split("\n"), 1):
-        if source.strip():
-            yield row, source
-
-
-def _line(row: int, source: str) -> Line | None:
+def _line(row: int, source: str) -> Section | None:
     try:
         record = json.loads(source, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -166,13 +144,8 @@ def _line(row: int, source: str) -> Line | None:
         return None
     metadata = record.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    return Line(
-        row,
-        clean(record["text"]),
-        _page(metadata.get("page")),
-        stated_day(metadata.get("date")),
-        _extra(metadata) or None,
-    )
+    page, date = _page(metadata.get("page")), stated_day(metadata.get("date"))
+    return Section(clean(record["text"]), page, row, date, _extra(metadata) or None)
 
 
 def _no_constant(name: str) -> None:

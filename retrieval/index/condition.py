@@ -64,7 +64,3 @@ class Condition:
     def bounds(self) -> tuple[int, int]:
         """The lowest and the highest id, a close bound since the ids of one document are adjacent."""
         return (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
-
-    def __len__(self) -> int:
-        """Return the number of passages that match."""
-        return len(self.ids)

@@ -3,33 +3,23 @@
 import os
 import sqlite3
 import threading
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from core.errors import IndexBusy, IndexDamaged, IndexOutdated, RequestError
-from core.files import make_contents_private, make_private_folder
+from core.files import FILE_MODE, make_contents_private, make_private_folder, require_regular
 from core.text import shown
+from retrieval.index import schema
+from retrieval.index.document_rows import migrate
 from retrieval.index.manifest import forget_words, read_manifest, unquoted
-from retrieval.index.migration import BEFORE, migrate
 from retrieval.index.recovery import recover
-from retrieval.index.schema import (
-    FORMAT,
-    add_roots,
-    create,
-    expected_objects,
-    get_meta,
-    has_meta_table,
-    objects_of,
-    set_excluded,
-)
+from retrieval.index.schema import FORMAT
 from retrieval.index.sqlite_files import (
-    BUSY_CODES,
-    DAMAGE_CODES,
     clear_lock_holder,
-    code_of,
     connect,
     create_private,
     lock_holder,
@@ -59,7 +49,7 @@ class Database:
         self._epoch = 0  # connections of an earlier epoch are closed when returned
         self._pool_lock = threading.RLock()
         self._writer = threading.RLock()
-        self._locked = False
+        self._lock = FileLock(folder / _LOCK_NAME, mode=FILE_MODE, thread_local=False)
         self.writable = self._prepare()
         self._inode = _inode(self._path)
         try:
@@ -106,18 +96,16 @@ class Database:
         if not self._writer.acquire(timeout=seconds):
             raise _busy(self.folder)
         try:
-            if self._locked:
+            if self._lock.is_locked:
                 yield
                 return
-            lock = self._acquire_file_lock(seconds)
-            self._locked = True
+            self._acquire_lock(seconds)
             try:
                 record_lock_holder(self.folder)
                 yield
             finally:
                 clear_lock_holder(self.folder)
-                self._locked = False
-                lock.close()
+                self._lock.release()
         finally:
             self._writer.release()
 
@@ -175,7 +163,8 @@ class Database:
                 connection.execute("PRAGMA page_size = 8192")  # fits five vectors of 384 numbers; 4096 fits two
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
-                create(connection)
+                schema.create(connection)
+                # Versions before this one want a generation.
                 meta = {"format": str(FORMAT), "index": uuid.uuid4().hex, "generation": "0"}
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
                 self._restore_roots(connection)
@@ -187,13 +176,13 @@ class Database:
         manifest = read_manifest(self.folder)
         if manifest and manifest.roots:
             roots = {unquoted(path): kind for path, kind in manifest.roots.items()}
-            add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
-            set_excluded(connection, manifest.excluded)
+            schema.add_roots(connection, roots, {unquoted(path) for path in manifest.follow_links})
+            schema.set_excluded(connection, manifest.excluded)
             self.notes.append("The index had to be created again: all its documents are indexed anew.")
 
     def _migrate_if_older(self) -> None:
         """Bring a database of the format before this one up to date, in one transaction."""
-        if self._format() != str(BEFORE):
+        if self._format() != str(schema.BEFORE):
             return
         if not self.writable:
             raise RequestError(
@@ -201,23 +190,27 @@ class Database:
                 "make it writable."
             )
         with self.only_writer(_MIGRATION_WAIT):
-            if self._format() == str(BEFORE):  # else another process has done it while this one waited
+            if self._format() == str(schema.BEFORE):  # else another process has done it while this one waited
                 forget_words(self.folder)  # their checksum: a kill from here on leaves none, which is no damage
                 with self.writing() as connection:
                     migrate(connection)
 
     def _format(self) -> str:
         with self.reading() as connection:
-            return str(get_meta(connection).get("format")) if has_meta_table(objects_of(connection)) else ""
+            return (
+                str(schema.get_meta(connection).get("format"))
+                if schema.has_meta_table(schema.objects_of(connection))
+                else ""
+            )
 
     def _check(self) -> None:
         """Refuse a database of another format or with another schema."""
         with self._pool_lock:
             self._inode = _inode(self._path)
         with self.reading() as connection:
-            objects = objects_of(connection)
-            meta = get_meta(connection) if has_meta_table(objects) else {}
-        if not {"index", "generation"} <= meta.keys():
+            objects = schema.objects_of(connection)
+            meta = schema.get_meta(connection) if schema.has_meta_table(objects) else {}
+        if "index" not in meta:
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
         version = str(meta.get("format"))
         if not version.isdecimal() or len(version) > _LONGEST_FORMAT or int(version) < FORMAT:
@@ -227,7 +220,7 @@ class Database:
                 f"The index in {shown(self.folder)} was made by a newer version of this program: "
                 "update the program, or remove the folder."
             )
-        if objects != expected_objects():  # reading a foreign view or computed column would run its code
+        if objects != schema.expected_objects():  # reading a foreign view or computed column would run its code
             raise IndexDamaged(f"The index in {shown(self.folder)} is damaged.")
 
     @contextmanager
@@ -278,30 +271,16 @@ class Database:
     def _connect(self, option: str) -> sqlite3.Connection:
         return connect(self._path, option, seconds=WAIT)
 
-    def _acquire_file_lock(self, seconds: float) -> sqlite3.Connection:
+    def _acquire_lock(self, seconds: float) -> None:
         """Lock a separate file, so that readers are never blocked."""
-        deadline = time.monotonic() + seconds
+        path = self.folder / _LOCK_NAME
         with translated(self.folder):
-            create_private(self.folder / _LOCK_NAME)
-            lock = connect(self.folder / _LOCK_NAME)
+            create_private(path)  # FileLock would make a folder that was moved away, too
+            require_regular(path)
             try:
-                while True:
-                    try:
-                        lock.execute("BEGIN EXCLUSIVE")
-                        return lock
-                    except sqlite3.DatabaseError as error:
-                        if code_of(error) in DAMAGE_CODES:
-                            raise RequestError(
-                                f"{_LOCK_NAME} in the index folder {shown(self.folder)} is damaged: remove it."
-                            ) from error
-                        if code_of(error) not in BUSY_CODES:
-                            raise
-                        if time.monotonic() >= deadline:
-                            raise _busy(self.folder) from error
-                    time.sleep(0.05)
-            except BaseException:
-                lock.close()
-                raise
+                self._lock.acquire(timeout=seconds)
+            except Timeout as error:
+                raise _busy(self.folder) from error
 
     def _move_aside(self) -> Path:
         """Rename the database with its -wal and -shm files; return the new path."""

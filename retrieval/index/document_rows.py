@@ -12,7 +12,8 @@ from langchain_core.documents import Document
 
 from core.errors import damaged
 from core.words import CJK, pairs_of
-from retrieval.index.schema import Snapshot, next_generation
+from retrieval.index import schema
+from retrieval.index.schema import Snapshot
 from retrieval.index.schema import set_meta as set_meta
 from retrieval.index.vector_rows import chunks, drop_spare_vectors, put_vector, vectors_of
 from retrieval.index.vector_rows import known_vectors as known_vectors
@@ -21,7 +22,6 @@ from retrieval.passage_columns import columns_of, metadata_of
 from retrieval.searching_store import File
 from retrieval.splitter import SplitSettings
 from retrieval.store import Contents, Made, Record, SplitFile
-from retrieval.sync_report import Status
 from retrieval.unit_vectors import Vectors, text_hash
 
 AT_PATH = "path = ?"
@@ -100,7 +100,6 @@ def touch(connection: sqlite3.Connection, stamps: Iterable[tuple[bytes, int]]) -
 def remove_documents(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove documents with their passages, keywords and vectors."""
     connection.executemany("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in ids])
-    next_generation(connection)
 
 
 def clear(connection: sqlite3.Connection, embedding: str, dimension: int, settings: SplitSettings) -> None:
@@ -111,7 +110,6 @@ def clear(connection: sqlite3.Connection, embedding: str, dimension: int, settin
     drop_spare_vectors(connection)
     # A new index id: vectors in memory or in the file may have the same passage ids but another model.
     set_meta(connection, index=uuid.uuid4().hex, embedding=embedding, dimension=dimension, **asdict(settings))
-    next_generation(connection)
 
 
 def read_again(connection: sqlite3.Connection) -> None:
@@ -119,7 +117,23 @@ def read_again(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE documents SET sha256 = NULL, mtime_ns = -1 WHERE status = 'indexed'")
 
 
-def index_pairs(connection: sqlite3.Connection) -> None:
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring an index of the format before this one up to date, within the caller's transaction.
+
+    The files are read again at the next sync. Until then their passages have no titles and headings, but can be found.
+    Vectors stay, and so do ids. Raises ``IndexDamaged`` for an index that is not as it was made.
+    """
+    if schema.objects_of(connection) != schema.expected_objects(schema.BEFORE):
+        raise damaged()
+    for statement in schema.UPGRADE:
+        connection.execute(statement)
+    _index_pairs(connection)
+    connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+    read_again(connection)
+    set_meta(connection, format=schema.FORMAT)
+
+
+def _index_pairs(connection: sqlite3.Connection) -> None:
     """Add to passages in Chinese, Japanese or Korean the pairs of characters that they are found by."""
     ids = [id_ for id_, text in connection.execute("SELECT id, text FROM passages") if CJK.search(str(text))]
     for chunk in chunks(ids):
@@ -146,7 +160,6 @@ def _put_passages(
         )
         put_vector(connection, int(cursor.lastrowid or 0), hash_, vector)
     connection.execute("UPDATE documents SET passages = passages + ? WHERE id = ?", (len(passages), document))
-    next_generation(connection)
 
 
 def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Document]:
@@ -157,7 +170,7 @@ def get_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int
             _, _, text, page, row, offset, day, extra, title, heading, _ = values
             intact = isinstance(text, str) and isinstance(path, bytes)
             intact = intact and _passage_seal(*values) == seal
-            if not intact or _document_seal(path, origin, status, reason, document_day) != document_seal:
+            if not intact or _seal(path, origin, status, reason, document_day) != document_seal:
                 raise damaged()
             metadata = metadata_of(path, page, row, offset, day or document_day, extra, title, heading)
             found[id_] = Document(text, id=str(id_), metadata=metadata)
@@ -200,11 +213,7 @@ def _passage_seal(*values: object) -> int:
 
 def _record_seal(record: Record) -> int:
     """Return the checksum of a document's row, which leaves out the passage count."""
-    return _document_seal(record.path, "file", record.status, record.reason, record.date)
-
-
-def _document_seal(path: bytes, origin: str, status: Status, reason: str, date: str | None) -> int:
-    return _seal(path, origin, status, reason, date)
+    return _seal(record.path, "file", record.status, record.reason, record.date)
 
 
 def _seal(*values: object) -> int:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+import faiss
 import numpy as np
 import numpy.typing as npt
 
 from retrieval.unit_vectors import Vectors
 
-if TYPE_CHECKING:
-    import faiss
-
-    Index: TypeAlias = faiss.IndexIDMap2 | faiss.IndexIVFScalarQuantizer
+Index: TypeAlias = faiss.IndexIDMap2 | faiss.IndexIVFScalarQuantizer
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
@@ -32,8 +29,6 @@ def make(dimension: int, passages: int, sample: Callable[[int], Vectors]) -> Ind
     Lists, not an HNSW graph, because vectors can be removed from them. At the same recall a graph takes a third of
     the half millisecond per query, but four times as long to build.
     """
-    import faiss
-
     if passages <= EXACT:
         return faiss.IndexIDMap2(faiss.IndexFlatIP(dimension))
     lists = lists_for(passages)
@@ -60,8 +55,6 @@ def max_bytes(dimension: int, passages: int) -> int:
 
 def suits(index: Index, passages: int) -> bool:
     """True if the kind and the number of lists of an index still suit this number of passages."""
-    import faiss
-
     if isinstance(index, faiss.IndexIDMap2):
         return passages <= 2 * EXACT
     return passages > EXACT / 2 and lists_for(passages) / 3 <= index.nlist <= 3 * lists_for(passages)
@@ -69,8 +62,6 @@ def suits(index: Index, passages: int) -> bool:
 
 def search(index: Index, query: Vectors, count: int, only: Ids | None = None) -> list[int]:
     """Return the ids of the ``count`` nearest vectors, nearest first; ``only`` restricts the search to these ids."""
-    import faiss
-
     count = min(count, index.ntotal if only is None else len(only))
     if count < 1:
         return []
@@ -81,26 +72,17 @@ def search(index: Index, query: Vectors, count: int, only: Ids | None = None) ->
         share = 1.0 if only is None else index.ntotal / len(only)
         options.nprobe = min(index.nlist, int(max(_MIN_PROBED, _PROBED * index.nlist) * share))
     if only is not None:
-        options.sel = _selector(only)
-    with _threads(1):  # more threads gain little for one query, and wait for each other on a busy machine
+        bits = np.zeros(int(only.max()) + 1, dtype=bool)
+        bits[only] = True
+        selector: Any = faiss.IDSelectorBitmap  # its type stub has the C++ constructor
+        options.sel = selector(np.packbits(bits, bitorder="little"))
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # more gain little for one query, and wait for each other on a busy machine
+    try:
         _, ids = index.search(query, count, params=options)
+    finally:
+        faiss.omp_set_num_threads(threads)  # OpenMP keeps the limit per calling thread
     return [int(id_) for id_ in ids[0] if id_ >= 0]
-
-
-def remove(index: Index, ids: Sequence[int]) -> None:
-    """Remove vectors; ids that are not in the index are ignored."""
-    import faiss
-
-    if ids:
-        index.remove_ids(faiss.IDSelectorBatch(np.asarray(ids, dtype=np.int64)))
-
-
-def serialize(index: Index) -> npt.NDArray[np.uint8]:
-    """Return the index as bytes."""
-    import faiss
-
-    data: npt.NDArray[np.uint8] = faiss.serialize_index(index)
-    return data
 
 
 def deserialize(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
@@ -108,8 +90,6 @@ def deserialize(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
 
     FAISS's reader is not safe for untrusted bytes: verify the checksum first.
     """
-    import faiss
-
     try:
         index = faiss.deserialize_index(data)
     except RuntimeError:
@@ -121,26 +101,3 @@ def deserialize(data: npt.NDArray[np.uint8], dimension: int) -> Index | None:
     if isinstance(index, faiss.IndexIVFScalarQuantizer):
         return index
     return None
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """Limit FAISS's threads; OpenMP keeps the limit per calling thread."""
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(number)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
-
-
-def _selector(ids: Ids) -> Any:
-    """Return a FAISS selector: a bitmap over all ids up to the highest."""
-    import faiss
-
-    bits = np.zeros(int(ids.max()) + 1, dtype=bool)
-    bits[ids] = True
-    selector: Any = faiss.IDSelectorBitmap  # its type stub has the C++ constructor
-    return selector(np.packbits(bits, bitorder="little"))

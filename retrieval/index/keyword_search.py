@@ -51,7 +51,8 @@ def search_keywords(
     terms = query.split(" OR ")
     if passages * len(terms) <= _RANKED:
         return _rank_all(connection, query, count, only)
-    occurrences = [(_occurrences(connection, term), term) for term in terms]
+    count_matches = "SELECT count(*) FROM words WHERE words MATCH ?"
+    occurrences = [(int(connection.execute(count_matches, (term,)).fetchone()[0]), term) for term in terms]
     if sum(number for number, _ in occurrences) <= _RANKED:
         return _rank_all(connection, query, count, only)
     known = sorted((number, term) for number, term in occurrences if number)
@@ -82,11 +83,6 @@ def _rank_all(
         return list(rows)
     allowed = set(only.ids.tolist())
     return [row for row in rows if row[0] in allowed][:count]
-
-
-def _occurrences(connection: sqlite3.Connection, term: str) -> int:
-    (number,) = connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (term,)).fetchone()
-    return int(number)
 
 
 def _candidates(

@@ -88,9 +88,9 @@ def unquoted(text: str) -> bytes:
 def write_atomically(path: Path, data: bytes | memoryview) -> None:
     """Replace a file atomically: after a crash it is either the old one or the new.
 
-    Only for the holder of the writer lock, since ``remove_partial_files`` removes unfinished files.
+    Only for the holder of the writer lock: what a writer left that was killed is overwritten.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f"{path.name}.partial")
     try:
         partial.unlink(missing_ok=True)
         with os.fdopen(open_private(partial, os.O_WRONLY | os.O_EXCL), "wb") as file:
@@ -100,11 +100,4 @@ def write_atomically(path: Path, data: bytes | memoryview) -> None:
         partial.replace(path)
     finally:
         with suppress(OSError):
-            partial.unlink(missing_ok=True)
-
-
-def remove_partial_files(folder: Path) -> None:
-    """Remove the unfinished files of a writer that was killed."""
-    with suppress(OSError):
-        for partial in folder.glob("*.partial"):
             partial.unlink(missing_ok=True)

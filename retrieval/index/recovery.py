@@ -1,7 +1,6 @@
 """Recover what is intact in a damaged database: roots, and vectors, which cost the most."""
 
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -10,18 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import IndexDamaged
-from retrieval.index.schema import (
-    LARGEST,
-    add_roots,
-    are_plain,
-    get_excluded,
-    get_followed,
-    get_meta,
-    get_roots,
-    objects_of,
-    set_excluded,
-    set_meta,
-)
+from retrieval.index import schema
 from retrieval.index.sqlite_files import connect
 from retrieval.index.vector_rows import VECTORS, put_spare_vectors, seal
 
@@ -35,30 +23,26 @@ _SPARE_VECTORS = "SELECT rowid, hash, vector, seal FROM spare_vectors"
 def recover(damaged: Path, connection: sqlite3.Connection) -> None:
     """Copy what is intact in the database ``damaged`` into the new index of ``connection``."""
     with suppress(IndexDamaged, *_ERRORS), closing(connect(damaged, "mode=ro")) as old:
-        if not are_plain(objects_of(old)):
+        if not schema.are_plain(schema.objects_of(old)):
             return
-        meta = get_meta(old)
+        meta = schema.get_meta(old)
         if not connection.execute("SELECT 1 FROM roots").fetchone():
             _copy_roots(old, connection)
         _continue_ids(old, connection)
         embedding, dimension = str(meta["embedding"]), int(meta["dimension"])
-        if not embedding or not 0 < dimension < LARGEST:
+        if not embedding or not 0 < dimension < schema.LARGEST:
             return
-        set_meta(connection, embedding=embedding, dimension=dimension)
+        schema.set_meta(connection, embedding=embedding, dimension=dimension)
         for sql, key in ((VECTORS, "passage"), (_SPARE_VECTORS, "rowid")):
             for rows in _rows(old, sql, key):
-                intact = [row[1:3] for row in rows if _is_intact(row, dimension, str(meta.get("format")))]
+                intact = [row[1:3] for row in rows if _is_intact(row, dimension)]
                 put_spare_vectors(connection, {hash_: np.frombuffer(blob, np.float32) for hash_, blob in intact})
 
 
 def _copy_roots(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
-    """Copy the roots, which the manifest lacks; those of an older format have no checksums."""
-    try:
-        roots, followed, excluded = get_roots(old), get_followed(old), get_excluded(old)
-    except sqlite3.OperationalError:
-        roots, followed, excluded = dict(old.execute("SELECT path, kind FROM roots")), set(), set()
-    add_roots(connection, roots, followed)
-    set_excluded(connection, excluded)
+    """Copy the roots, which the manifest lacks."""
+    schema.add_roots(connection, schema.get_roots(old), schema.get_followed(old))
+    schema.set_excluded(connection, schema.get_excluded(old))
 
 
 def _continue_ids(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
@@ -87,8 +71,8 @@ def _rows(old: sqlite3.Connection, sql: str, key: str) -> Iterator[list[Any]]:
         yield rows
 
 
-def _is_intact(row: tuple[Any, ...], dimension: int, version: str) -> bool:
+def _is_intact(row: tuple[Any, ...], dimension: int) -> bool:
     _, hash_, blob, sealed = row
     if not isinstance(hash_, bytes) or not isinstance(blob, bytes) or len(blob) != 4 * dimension:
         return False
-    return bool(sealed == (zlib.crc32(blob) if version == "1" else seal(hash_, blob)))
+    return bool(sealed == seal(hash_, blob))

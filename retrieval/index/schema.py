@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from core.errors import damaged
 
 FORMAT = 3
+BEFORE = FORMAT - 1  # which is brought up to date
 
 WORDS = "text, title, heading, pairs, tokenize = 'porter unicode61'"  # of the keyword index
 
@@ -167,7 +168,7 @@ def are_plain(objects: list[Object]) -> bool:
     return all(_PLAIN.match(sql) or sql == "None" for *_, sql in objects) and len(objects) < _MAX_OBJECTS
 
 
-_META = ("format", "index", "generation", "embedding", "dimension", "chunk_size", "overlap")
+_META = ("format", "index", "embedding", "dimension", "chunk_size", "overlap")
 LARGEST = 1 << 16  # numbers in a vector
 # Prefixes of keys of meta, before bytes in hexadecimal: a root's path, whose links are followed, and a pattern of
 # files that are excluded. A column or table of their own would be another format.
@@ -194,7 +195,6 @@ class Snapshot:
 
     connection: sqlite3.Connection
     index: str
-    generation: int
     embedding: str
     dimension: int
     splitter: dict[str, int]
@@ -205,31 +205,22 @@ class Snapshot:
     def of(cls, connection: sqlite3.Connection) -> "Snapshot":
         """Read the state that a connection sees; an index without passages has no embedding model yet."""
         meta = get_meta(connection)
+        (count,) = connection.execute("SELECT coalesce(sum(passages), 0) FROM documents").fetchone()
+        last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence WHERE name IN ('passages', 'removed')"))
         try:
             if not 0 <= int(meta.get("dimension", 0)) < LARGEST:
                 raise damaged()
             return cls(
                 connection,
                 index=meta["index"],
-                generation=int(meta["generation"]),
                 embedding=meta.get("embedding", ""),
                 dimension=int(meta.get("dimension", 0)),
                 splitter={key: int(meta[key]) for key in ("chunk_size", "overlap") if key in meta},
-                passages=_count(connection),
-                reached=_reached(connection),
+                passages=int(count),
+                reached=Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0))),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise damaged() from error
-
-
-def _count(connection: sqlite3.Connection) -> int:
-    (count,) = connection.execute("SELECT coalesce(sum(passages), 0) FROM documents").fetchone()
-    return int(count)
-
-
-def _reached(connection: sqlite3.Connection) -> Reached:
-    last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence WHERE name IN ('passages', 'removed')"))
-    return Reached(passage=int(last.get("passages", 0)), removal=int(last.get("removed", 0)))
 
 
 def get_meta(connection: sqlite3.Connection) -> dict[str, str]:
@@ -242,11 +233,6 @@ def set_meta(connection: sqlite3.Connection, **values: object) -> None:
     """Set some of the index's metadata."""
     rows = [(key, str(value)) for key, value in values.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
-
-
-def next_generation(connection: sqlite3.Connection) -> None:
-    """Count a change of passages, so that what is derived from them is brought up to date."""
-    connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
 
 
 def get_roots(connection: sqlite3.Connection) -> dict[bytes, str]:

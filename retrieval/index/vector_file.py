@@ -5,34 +5,21 @@ from __future__ import annotations
 import hashlib
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import faiss
 import numpy as np
 import numpy.typing as npt
 
 from core.files import open_regular
-from retrieval.index import faiss_index
+from retrieval.index import faiss_index, vector_rows
 from retrieval.index.database import Database
+from retrieval.index.faiss_index import Ids, Index
 from retrieval.index.keyword_search import keyword_index_seal
 from retrieval.index.manifest import Manifest, Words, quoted, read_manifest, write_atomically, write_manifest
 from retrieval.index.manifest import Vectors as VectorsEntry
 from retrieval.index.schema import FORMAT, Reached, Snapshot, get_excluded, get_followed, get_roots
 from retrieval.index.sqlite_files import translated
-from retrieval.index.vector_rows import (
-    METRIC,
-    count_passages,
-    count_removed,
-    forget_removed,
-    removed_after,
-    sample_passage_ids,
-    vectors_after,
-    vectors_of,
-)
 from retrieval.unit_vectors import Vectors
-
-if TYPE_CHECKING:
-    from retrieval.index.faiss_index import Ids, Index
-
 
 NAME = "vectors.faiss"
 _LAG = 2_000  # passages by which the file may lag behind: reading them takes a tenth of a second
@@ -68,7 +55,7 @@ class VectorIndex:
             if not faiss_index.suits(self._up_to_date(snapshot), snapshot.passages):
                 self._index, self._reached = _new_index(snapshot), Reached()
             index = self._up_to_date(snapshot)
-            data = faiss_index.serialize(index)
+            data: npt.NDArray[np.uint8] = faiss.serialize_index(index)
             write_atomically(self.folder / NAME, data.data)
             self.rebuilt = False
             return VectorsEntry(
@@ -92,17 +79,15 @@ class VectorIndex:
 
     def is_intact(self, snapshot: Snapshot) -> bool:
         """True if the file has its checksum and, brought up to date, the snapshot's passages."""
-        manifest = read_manifest(self.folder)
-        entry = manifest.vectors if manifest and manifest.index == snapshot.index else None
-        index = _read(self.folder / NAME, entry, snapshot) if entry else None
-        if not index or not entry:
-            return False
-        return _catch_up(index, entry.reached, snapshot)
+        found = self._from_file(snapshot)
+        return found is not None and _catch_up(*found, snapshot)
 
     def _up_to_date(self, snapshot: Snapshot) -> Index:
         """Return the index, brought up to date with the snapshot."""
         if self._index is None or self._index.d != snapshot.dimension or self._index_id != snapshot.index:
-            self._index, self._reached = self._load_or_create(snapshot)
+            found = self._from_file(snapshot)
+            self.rebuilt = self.rebuilt or found is None
+            self._index, self._reached = found or (_new_index(snapshot), Reached())
             self._index_id = snapshot.index
         if self._reached is None or not self._reached.includes(snapshot.reached):
             reached, self._reached = self._reached, None  # stays None if the update fails half way
@@ -113,41 +98,44 @@ class VectorIndex:
             self._reached = snapshot.reached
         return self._index
 
-    def _load_or_create(self, snapshot: Snapshot) -> tuple[Index, Reached]:
-        """Return the file's index and how far it is up to date, or an empty one."""
+    def _from_file(self, snapshot: Snapshot) -> tuple[Index, Reached] | None:
+        """Return the file's index and how far it is up to date; None unless it is of this index and undamaged."""
         manifest = read_manifest(self.folder)
-        if manifest and manifest.index == snapshot.index and manifest.vectors:
-            index = _read(self.folder / NAME, manifest.vectors, snapshot)
-            if index is not None:
-                return index, manifest.vectors.reached
-        self.rebuilt = True
-        return _new_index(snapshot), Reached()
+        entry = manifest.vectors if manifest and manifest.index == snapshot.index else None
+        index = _read(self.folder / NAME, entry, snapshot) if entry else None
+        return (index, entry.reached) if index and entry else None
 
 
 def _new_index(snapshot: Snapshot) -> Index:
     """Return an empty index, with lists trained for the passages of the snapshot."""
 
     def sample(count: int) -> Vectors:
-        ids = sample_passage_ids(snapshot.connection, count)
-        return np.concatenate([vectors for _, vectors in vectors_of(snapshot.connection, ids, snapshot.dimension)])
+        ids = vector_rows.sample_passage_ids(snapshot.connection, count)
+        return np.concatenate(
+            [vectors for _, vectors in vector_rows.vectors_of(snapshot.connection, ids, snapshot.dimension)]
+        )
 
-    return faiss_index.make(snapshot.dimension, count_passages(snapshot.connection), sample)
+    # Counted row by row, not from the documents' counts.
+    (passages,) = snapshot.connection.execute("SELECT count(*) FROM passages").fetchone()
+    return faiss_index.make(snapshot.dimension, passages, sample)
 
 
 def _catch_up(index: Index, reached: Reached, snapshot: Snapshot) -> bool:
     """Apply the removals and additions since ``reached``; return whether the index now has the right size."""
-    gone = removed_after(snapshot.connection, reached.removal) if reached != Reached() else []
+    gone = vector_rows.removed_after(snapshot.connection, reached.removal) if reached != Reached() else []
     if gone is None or reached.passage > snapshot.reached.passage:
         return False
-    faiss_index.remove(index, gone)
-    for ids, vectors in vectors_after(snapshot.connection, reached.passage, snapshot.dimension):
+    if gone:
+        index.remove_ids(faiss.IDSelectorBatch(np.array(gone, dtype=np.int64)))
+    for ids, vectors in vector_rows.vectors_after(snapshot.connection, reached.passage, snapshot.dimension):
         index.add_with_ids(vectors, np.array(ids, dtype=np.int64))
     return bool(index.ntotal == snapshot.passages)
 
 
 def _read(path: Path, expected: VectorsEntry, snapshot: Snapshot) -> Index | None:
     """Load the file if its checksum is as expected; one larger than the vectors can need is not read."""
-    held = count_passages(snapshot.connection) + count_removed(snapshot.connection)
+    counted = snapshot.connection.execute("SELECT (SELECT count(*) FROM passages) + (SELECT count(*) FROM removed)")
+    (held,) = counted.fetchone()  # a derived index may still have the vectors of what was removed
     try:
         with open_regular(path, faiss_index.max_bytes(snapshot.dimension, held)) as file:
             data: npt.NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r")
@@ -169,50 +157,36 @@ def save_derived(database: Database, vectors: VectorIndex, *, keywords_changed: 
         kept = entry = old.vectors if old else None
         if snapshot.dimension and not (entry and vectors.is_current(snapshot, entry)):
             entry = vectors.save(snapshot)
-        known = old.words if old and not keywords_changed and _is_of(old.words, snapshot) else None
-        manifest = _manifest(snapshot, vectors=entry, words=known or _keyword_entry(snapshot))
+        words = old.words if old and not keywords_changed else None
+        if words is None or words.reached != snapshot.reached:
+            words = _keyword_entry(snapshot)
+        manifest = _manifest(snapshot, entry, words)
         if manifest != old:
             write_manifest(database.folder, manifest)
     if entry and entry != kept:
         with database.writing() as connection:
-            forget_removed(connection, entry.reached.removal)
+            # The file has lost these.
+            connection.execute("DELETE FROM removed WHERE number <= ?", (entry.reached.removal,))
 
 
 def keyword_index_is_intact(folder: Path, snapshot: Snapshot) -> bool:
     """False if the keyword index differs from its checksum; True if that is out of date, as during a write."""
     manifest = read_manifest(folder)
-    if not manifest or manifest.index != snapshot.index or not _is_of(manifest.words, snapshot):
-        return True
-    return manifest.words == _keyword_entry(snapshot)
-
-
-def _is_of(words: Words | None, snapshot: Snapshot) -> bool:
-    return words is not None and words.reached == snapshot.reached
+    words = manifest.words if manifest and manifest.index == snapshot.index else None
+    return words is None or words.reached != snapshot.reached or words == _keyword_entry(snapshot)
 
 
 def _keyword_entry(snapshot: Snapshot) -> Words:
     return Words(seal=keyword_index_seal(snapshot.connection), reached=snapshot.reached)
 
 
-def save_roots(database: Database) -> None:
-    """Write the roots to the manifest, so that they survive damage to the database."""
-    with translated(database.folder), database.reading() as connection:
-        snapshot = Snapshot.of(connection)
-        old = read_manifest(database.folder)
-        manifest = _manifest(snapshot)
-        if old and old.index == snapshot.index:  # the rest describes files that are unchanged
-            copied = manifest.model_dump(include={"roots", "follow_links", "excluded"})
-            manifest = old.model_copy(update=copied)
-        write_manifest(database.folder, manifest)
-
-
-def _manifest(snapshot: Snapshot, *, vectors: VectorsEntry | None = None, words: Words | None = None) -> Manifest:
+def _manifest(snapshot: Snapshot, vectors: VectorsEntry | None, words: Words) -> Manifest:
     return Manifest(
         format=FORMAT,
         index=snapshot.index,
         embedding=snapshot.embedding,
         dimension=snapshot.dimension,
-        metric=METRIC,
+        metric=vector_rows.METRIC,
         splitter=snapshot.splitter,
         roots={quoted(path): kind for path, kind in get_roots(snapshot.connection).items()},
         follow_links=sorted(map(quoted, get_followed(snapshot.connection))),

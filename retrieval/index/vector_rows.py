@@ -37,11 +37,6 @@ def seal(hash_: bytes, blob: bytes) -> int:
     return zlib.crc32(blob, zlib.crc32(hash_))
 
 
-def has_spare_vectors(connection: sqlite3.Connection) -> bool:
-    """True if there are spare vectors, left from a file that has been written or is gone."""
-    return connection.execute("SELECT 1 FROM spare_vectors LIMIT 1").fetchone() is not None
-
-
 def drop_spare_vectors(connection: sqlite3.Connection) -> None:
     """Remove the vectors saved for files not yet written."""
     connection.execute("DELETE FROM spare_vectors")
@@ -89,15 +84,6 @@ def sample_passage_ids(connection: sqlite3.Connection, count: int) -> list[int]:
     return found
 
 
-def hashes_of(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, bytes]:
-    """Return the stored hash of each passage's text."""
-    found: dict[int, bytes] = {}
-    for chunk in chunks(ids):
-        marks = ",".join("?" * len(chunk))
-        found |= dict(connection.execute(f"SELECT id, hash FROM passages WHERE id IN ({marks})", chunk))  # noqa: S608
-    return found
-
-
 def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | None:
     """Return the passages removed after this number, or ``None`` if older removals have been pruned."""
     (first,) = connection.execute("SELECT coalesce(min(number), 0) FROM removed").fetchone()
@@ -105,21 +91,6 @@ def removed_after(connection: sqlite3.Connection, number: int) -> list[int] | No
     if number < last and (not first or first > number + 1):
         return None
     return [id_ for (id_,) in connection.execute("SELECT passage FROM removed WHERE number > ?", (number,))]
-
-
-def count_passages(connection: sqlite3.Connection) -> int:
-    """Return the number of passages, counted row by row, not from the documents' counts."""
-    return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
-
-
-def count_removed(connection: sqlite3.Connection) -> int:
-    """Return the number of recorded removals, whose vectors a derived index may still have."""
-    return int(connection.execute("SELECT count(*) FROM removed").fetchone()[0])
-
-
-def forget_removed(connection: sqlite3.Connection, number: int) -> None:
-    """Prune the recorded removals up to this number, which the derived index has applied."""
-    connection.execute("DELETE FROM removed WHERE number <= ?", (number,))
 
 
 def _stacked(rows: Sequence[tuple[int, bytes, bytes, int]], dimension: int) -> tuple[list[int], Vectors]:

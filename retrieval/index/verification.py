@@ -12,7 +12,7 @@ from retrieval.index.document_rows import get_passages, get_records
 from retrieval.index.schema import Snapshot
 from retrieval.index.sqlite_files import translated
 from retrieval.index.vector_file import VectorIndex, save_derived
-from retrieval.index.vector_rows import hashes_of, vectors_after
+from retrieval.index.vector_rows import vectors_after
 from retrieval.sync_report import Advance, Progress, SyncReport, VerifyReport
 from retrieval.unit_vectors import text_hash
 
@@ -68,17 +68,17 @@ def _check_rows(connection: sqlite3.Connection, folder: Path, progress: Progress
                 raise damaged()
     get_records(connection)
     snapshot = Snapshot.of(connection)
-    ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages")]
+    ids = [id_ for (id_,) in connection.execute("SELECT id FROM passages ORDER BY id")]
     for start in range(0, len(ids), _MANY):
         if progress:
             seconds = time.monotonic() - begun
             left = seconds * (len(ids) - start) / start if start else None
             progress(Advance(start, len(ids), start, seconds, folder, left))
-        texts = {
-            id_: passage.page_content for id_, passage in get_passages(connection, ids[start : start + _MANY]).items()
-        }
-        hashes = hashes_of(connection, list(texts))
-        if any(hashes.get(id_) != text_hash(text) for id_, text in texts.items()):
+        some = ids[start : start + _MANY]
+        of_some = "SELECT id, hash FROM passages WHERE id BETWEEN ? AND ?"
+        hashes = dict(connection.execute(of_some, (some[0], some[-1])).fetchall())
+        passages = get_passages(connection, some)
+        if any(hashes.get(id_) != text_hash(passage.page_content) for id_, passage in passages.items()):
             raise damaged()
     for _ in vectors_after(connection, 0, snapshot.dimension):
         pass

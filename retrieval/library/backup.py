@@ -9,9 +9,9 @@ import json
 import os
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from langchain_core.documents import Document
@@ -30,6 +30,7 @@ EXTRA = "threads.jsonl"
 RECORD = TypeAdapter(Record)
 LARGEST_MANIFEST = 500_000_000  # bytes
 Members = dict[str, dict[str, Any]]
+Place = tuple[int, int, int]  # of a document's passages: the part, the line of it, and the first of their vectors
 
 
 def write_backup(source: Source, file: Path, extra: Sequence[str], progress: Progress | None = None) -> int:
@@ -111,32 +112,6 @@ def _add(archive: zipfile.ZipFile, members: Members, name: str, data: bytes) -> 
     archive.writestr(name, data)
 
 
-@dataclass
-class _Place:
-    """Where a document's passages are: in which part, which line of it, and from which vector on."""
-
-    part: int
-    line: int
-    first: int
-
-
-@dataclass
-class SavedUploads:
-    """The uploads in a backup, by path, and the members that have their bytes."""
-
-    archive: zipfile.ZipFile
-    uploads: dict[bytes, Upload]
-    members: dict[bytes, str]
-
-    def stored(self) -> dict[bytes, Upload]:
-        """As `KeptFiles.stored`."""
-        return self.uploads
-
-    def content(self, path: bytes) -> bytes | None:
-        """As `KeptFiles.content`."""
-        return self.archive.read(self.members[path]) if path in self.members else None
-
-
 class Backup:
     """A backup that was checked whole, as something to copy a library from; use it as a context manager."""
 
@@ -152,7 +127,7 @@ class Backup:
         try:
             self._manifest = self._checked()
             self._records, self._places = self._listed()
-            self.uploads = self._saved_uploads()
+            self._uploads = self._saved_uploads()
         except BaseException as error:
             self._archive.close()
             if isinstance(
@@ -168,34 +143,39 @@ class Backup:
         self._archive.close()
 
     def made(self) -> Made:
-        """As `Store.made`."""
         return Made(**self._manifest["made"])
 
     def roots(self) -> Roots:
-        """As `Store.roots`."""
         kinds = {_path(name): str(kind) for name, kind in self._manifest["roots"].items()}
         excluded = set(self._manifest.get("excluded", ()))
         return Roots(kinds, {_path(name) for name in self._manifest["followed"]}, excluded=excluded)
 
     def records(self) -> dict[bytes, Record]:
-        """As `Store.records`."""
         return self._records
 
     def contents(self, documents: Collection[int]) -> dict[int, Contents]:
-        """As `Store.contents`."""
         found: dict[int, Contents] = {}
         wanted: dict[int, list[int]] = {}
         for id_ in documents:
-            wanted.setdefault(self._places[id_].part, []).append(id_)
+            wanted.setdefault(self._places[id_][0], []).append(id_)
         for part, ids in wanted.items():
             lines = self._archive.read(f"documents-{part:06}.jsonl").splitlines()
             vectors = self._vectors(part)
             for id_ in ids:
-                place = self._places[id_]
-                texts = json.loads(lines[place.line])["texts"]
-                if texts:
-                    found[id_] = _passages(texts), vectors[place.first : place.first + len(texts)]
+                _, line, first = self._places[id_]
+                if texts := json.loads(lines[line])["texts"]:
+                    found[id_] = _passages(texts), vectors[first : first + len(texts)]
         return found
+
+    @property
+    def uploads(self) -> Self:
+        return self
+
+    def stored(self) -> dict[bytes, Upload]:
+        return {path: upload for path, (upload, _) in self._uploads.items()}
+
+    def content(self, path: bytes) -> bytes | None:
+        return self._archive.read(self._uploads[path][1]) if path in self._uploads else None
 
     def extra(self) -> Iterator[dict[str, Any]]:
         """Yield the lines that were saved beside the library."""
@@ -219,15 +199,12 @@ class Backup:
         return dict(manifest)
 
     def _hash(self, name: str) -> str:
-        found = hashlib.sha256()
         with self._archive.open(name) as member:
-            while block := member.read(1 << 20):
-                found.update(block)
-        return found.hexdigest()
+            return hashlib.file_digest(cast(io.BufferedIOBase, member), "sha256").hexdigest()
 
-    def _listed(self) -> tuple[dict[bytes, Record], dict[int, _Place]]:
+    def _listed(self) -> tuple[dict[bytes, Record], dict[int, Place]]:
         records: dict[bytes, Record] = {}
-        places: dict[int, _Place] = {}
+        places: dict[int, Place] = {}
         parts = sum(name.startswith("documents-") for name in self._manifest["members"])
         for part in range(parts):
             first = 0
@@ -238,7 +215,7 @@ class Backup:
                 if len(passages) != record.passages:
                     raise ValueError("passages")
                 records[record.path] = record
-                places[record.id] = _Place(part, number, first)
+                places[record.id] = part, number, first
                 first += len(passages)
             vectors = self._vectors(part)
             if vectors.dtype != np.float32 or len(vectors) != first or not np.isfinite(vectors).all():
@@ -247,15 +224,15 @@ class Backup:
                 raise ValueError("dimension")
         return records, places
 
-    def _saved_uploads(self) -> SavedUploads:
-        saved = SavedUploads(self._archive, {}, {})
+    def _saved_uploads(self) -> dict[bytes, tuple[Upload, str]]:
+        """Return each upload by path, with the name of the member that has its bytes."""
+        saved = {}
         for row in self._manifest.get("uploads", []):
             told = self._manifest["members"][row["member"]]
             path = _path(row["path"])
             if not is_below(path, UPLOADS):
                 raise ValueError("path")
-            saved.uploads[path] = Upload(told["sha256"], int(told["size"]), int(row["mtime_ns"]))
-            saved.members[path] = row["member"]
+            saved[path] = Upload(told["sha256"], int(told["size"]), int(row["mtime_ns"])), row["member"]
         return saved
 
     def _vectors(self, part: int) -> Any:

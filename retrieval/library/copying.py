@@ -25,23 +25,14 @@ MOST_PASSAGES = 2_000  # at a time, or one document
 
 
 class Source(Protocol):
-    """What is copied from: a store, or a backup."""
+    """What is copied from: a store, or a backup; see `Store`."""
 
     @property
-    def uploads(self) -> KeptFiles | None:
-        """As `Store.uploads`."""
-
-    def made(self) -> Made:
-        """As `Store.made`."""
-
-    def roots(self) -> Roots:
-        """As `Store.roots`."""
-
-    def records(self) -> dict[bytes, Record]:
-        """As `Store.records`."""
-
-    def contents(self, documents: Collection[int]) -> dict[int, Contents]:
-        """As `Store.contents`."""
+    def uploads(self) -> KeptFiles | None: ...
+    def made(self) -> Made: ...
+    def roots(self) -> Roots: ...
+    def records(self) -> dict[bytes, Record]: ...
+    def contents(self, documents: Collection[int]) -> dict[int, Contents]: ...
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,6 @@ from retrieval.sync_report import Progress, Skipped, Source, SyncReport, VerifyR
 from retrieval.unit_vectors import OtherDimensionError
 
 
-def folder_for(home: Path, paths: Iterable[str | Path]) -> Path:
-    """Return the index folder below ``home`` for these documents; the same paths give the same folder."""
-    return home / library_name(paths)
-
-
 def library_name(paths: Iterable[str | Path]) -> str:
     """Return the name of the library of these documents; the same paths give the same name."""
     resolved = sorted({os.fsencode(os.path.realpath(path)) for path in paths})
@@ -264,21 +259,16 @@ class Library:
         """
         sources = self.sources()
         if any(source.passages for source in sources):
-            if filter:
-                self._require_fitting(filter, visible)
+            if filter and not self.store.has_fitting(filter, visible):
+                raise RequestError(
+                    f"No passage of the library fits {filter.as_options()}: ask without it, or look at index --list."
+                )
             return
         if not sources:
             raise RequestError("There are no documents to ask: name files or folders that hold some.")
         if len(sources) == 1:
             raise RequestError(sources[0].reason)
         raise RequestError(f"None of the {len(sources)} documents can be read; the first: {sources[0].reason}")
-
-    def _require_fitting(self, filter_: Filter, visible: Visible | None) -> None:
-        if self.store.has_fitting(filter_, visible):
-            return
-        raise RequestError(
-            f"No passage of the library fits {filter_.as_options()}: ask without it, or look at index --list."
-        )
 
     def _sync(self, progress: Progress | None, seconds: float) -> SyncReport:
         store = self.store

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -34,43 +34,30 @@ PAUSE = 1.0  # seconds until a database that cannot be reached is tried again
 T = TypeVar("T")
 
 
+@dataclass
 class Worker:
     """Takes files of a queue, reads, splits, embeds and writes them; use it as a context manager.
 
-    It counts the ``passages`` that it wrote, and names the ``last`` file.
+    It reads this machine's files, or ``everywhere`` other machines' too, whose bytes were sent. ``unreachable`` is
+    called when the database cannot be reached; what was read waits until it can, ``patience`` seconds at most.
+    ``passages`` counts those that it wrote, and ``last`` is the last file.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        queue: FileQueue,
-        settings: SplitSettings,
-        name: str,
-        *,
-        everywhere: bool = True,
-        lease: float = LEASE,
-        patience: float = math.inf,
-        unreachable: Callable[[RequestError], None] = lambda error: None,
-    ) -> None:
-        """Read this machine's files, or with ``everywhere`` other machines' too, whose bytes were sent.
-
-        ``unreachable`` is called when the database cannot be reached; what was read waits until it can, ``patience``
-        seconds at most.
-        """
-        self._store = store
-        self._queue = queue
-        self._settled = time.monotonic()
-        self._settings = settings
-        self._name = name
-        self._everywhere = everywhere
-        self._lease = lease
-        self._patience = patience
-        self._unreachable = unreachable
-        self._taken: list[Job] = []
-        self._unsettled = False
-        self.passages = 0
-        self.last = Path()
-        self._readers = Readers()
+    store: Store
+    queue: FileQueue
+    settings: SplitSettings
+    name: str
+    _: KW_ONLY
+    everywhere: bool = True
+    lease: float = LEASE
+    patience: float = math.inf
+    unreachable: Callable[[RequestError], None] = lambda error: None
+    passages: int = field(default=0, init=False)
+    last: Path = field(default=Path(), init=False)
+    _taken: list[Job] = field(default_factory=list, init=False)
+    _unsettled: bool = field(default=False, init=False)
+    _settled: float = field(default_factory=time.monotonic, init=False)
+    _readers: Readers = field(default_factory=Readers, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +65,7 @@ class Worker:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._readers.__exit__(kind, error, at)
         with suppress(RequestError):
-            self._queue.give_back(self._taken)
+            self.queue.give_back(self._taken)
 
     @property
     def note(self) -> str:
@@ -87,12 +74,12 @@ class Worker:
 
     def step(self) -> int:
         """Read the files that are free, a few at most, and return how many were taken; 0 if none is free."""
-        jobs = self._persist(lambda: self._queue.take(self._name, MOST, self._lease, everywhere=self._everywhere))
+        jobs = self._persist(lambda: self.queue.take(self.name, MOST, self.lease, everywhere=self.everywhere))
         if not jobs or time.monotonic() > self._settled + SETTLED:
             self._settle()
         jobs, others = _together(jobs)
         if others:
-            self._persist(lambda: self._queue.give_back(others))
+            self._persist(lambda: self.queue.give_back(others))
         self._taken = jobs
         with self._renewing(), tempfile.TemporaryDirectory() as folder:
             pending: dict[Job, SplitFile] = {}
@@ -112,14 +99,14 @@ class Worker:
         jobs = [job for job in jobs if job.deaths < MOST_DEATHS]
         paths = [self._readable(job, folder) for job in jobs]
         for job, reading in zip(jobs, self._readers.read(paths), strict=True):
-            yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self._settings)
+            yield job, split_file(_under_its_name(reading, job), Stamp(job.size, job.mtime_ns), self.settings)
 
     def _readable(self, job: Job, folder: Path) -> bytes:
         """Return where a file can be read: itself, or a copy of one that was sent or uploaded.
 
         The copy's kind is in the name's ending. One of an upload that was removed meanwhile is empty.
         """
-        content, uploads = job.content, self._store.uploads
+        content, uploads = job.content, self.store.uploads
         if uploads and is_below(job.path, UPLOADS):
             content = self._persist(lambda: uploads.content(job.path)) or b""
         if content is None:
@@ -130,7 +117,7 @@ class Worker:
 
     def _finish(self, files: dict[Job, SplitFile]) -> None:
         if files:
-            for job in self._persist(lambda: self._queue.finish(files, self._settings)):
+            for job in self._persist(lambda: self.queue.finish(files, self.settings)):
                 self.passages += len(files[job].passages)
                 self.last = Path(os.fsdecode(job.path))
             self._taken = [job for job in self._taken if job not in files]
@@ -139,21 +126,21 @@ class Worker:
     def _settle(self) -> None:
         """Bring up to date what is derived from the documents, unless another does so, or nothing was read."""
         if self._unsettled:
-            with suppress(RequestError), self._store.only_writer(seconds=0):
-                self._store.settle()
+            with suppress(RequestError), self.store.only_writer(seconds=0):
+                self.store.settle()
                 self._unsettled = False
         self._settled = time.monotonic()
 
     def _persist(self, act: Callable[[], T]) -> T:
         """Act on the queue, again and again while its database cannot be reached or is being changed."""
-        ends = time.monotonic() + self._patience
+        ends = time.monotonic() + self.patience
         while True:
             try:
                 return act()
             except (StoreUnavailable, IndexBusy) as error:
                 if isinstance(error, StoreUnavailable) and time.monotonic() >= ends:
                     raise
-                self._unreachable(error)
+                self.unreachable(error)
                 time.sleep(PAUSE)
 
     @contextmanager
@@ -162,9 +149,9 @@ class Worker:
         ended = threading.Event()
 
         def renew() -> None:
-            while not ended.wait(self._lease / 3):
+            while not ended.wait(self.lease / 3):
                 with suppress(RequestError):  # tried again soon; a lease that ends meanwhile costs only time
-                    self._queue.renew(self._name, self._taken, self._lease)
+                    self.queue.renew(self.name, self._taken, self.lease)
 
         thread = threading.Thread(target=renew, daemon=True)
         thread.start()

@@ -120,11 +120,9 @@ class Found:
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
 
     def passages(self, ids: Sequence[int]) -> dict[int, Document]:
-        """Return passages by id."""
         return get_passages(self._connection, ids)
 
     def similarities(self, ids: Sequence[int]) -> dict[int, float]:
-        """Return the cosine of passages with the question."""
         query = "SELECT id, -(vector <#> %s::halfvec) FROM passages WHERE id = ANY(%s)"
         return dict(self._connection.execute(query, (self._vector, list(ids))).fetchall())
 

@@ -72,9 +72,8 @@ class Database:
         self._schema = schema_name(library)
         with translated(self.place):
             with self._connect() as connection:
-                prepared = prepare(connection, self._schema, self.place)
-            self.writable = prepared.writable
-            names = sql.Identifier(self._schema), sql.Identifier(prepared.extensions)
+                self.writable, extensions = prepare(connection, self._schema, self.place)
+            names = sql.Identifier(self._schema), sql.Identifier(extensions)
             self._reading, self._writing = _READING.format(*names), _WRITING.format(*names)
             self._pool = pool_of(self._parameters)
         self._writer = threading.RLock()

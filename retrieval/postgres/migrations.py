@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -108,13 +108,6 @@ CREATE TABLE uploads (
 MIGRATIONS: Sequence[Sequence[str]] = (_VERSION_1, _VERSION_2, _VERSION_3)
 
 
-class Prepared(NamedTuple):
-    """Whether this role may write, and the schema that pgvector's types are in."""
-
-    writable: bool
-    extensions: str
-
-
 def schema_name(library: str) -> str:
     """Return the name of a library's schema. Raises ``RequestError`` for a name that PostgreSQL would cut."""
     name = _PREFIX + library
@@ -123,8 +116,10 @@ def schema_name(library: str) -> str:
     return name
 
 
-def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> Prepared:
+def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> tuple[bool, str]:
     """Check the server, and make or migrate the schema in one transaction.
+
+    Return whether this role may write, and the schema that pgvector's types are in.
 
     Raises ``RequestError`` where the server, its pgvector or the schema will not do.
     """
@@ -140,7 +135,7 @@ def prepare(connection: psycopg.Connection[Any], schema: str, place: str) -> Pre
         "WHERE relnamespace = %s::regnamespace AND relname = 'documents'",
         (sql.Identifier(schema).as_string(connection),),
     ).fetchone()
-    return Prepared(bool(row and row[0]), extensions)
+    return bool(row and row[0]), extensions
 
 
 def _vectors(connection: psycopg.Connection[Any], place: str) -> str:

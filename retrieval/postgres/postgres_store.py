@@ -4,22 +4,18 @@ import json
 import platform
 from collections.abc import Callable, Collection, Mapping
 
-from langchain_core.documents import Document
-
 from core.errors import RequestError
 from retrieval.filters import Filter, Visible
 from retrieval.postgres import rows
 from retrieval.postgres.candidates import Condition, Found
 from retrieval.postgres.consistency import verify
-from retrieval.postgres.database import Database
+from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.queue import PostgresQueue, owner
 from retrieval.postgres.uploads import PostgresUploads
-from retrieval.ranking import best_passages
 from retrieval.searching_store import Store
-from retrieval.settings_changes import other_model
 from retrieval.store import Machine, Model, Roots, Search
 from retrieval.sync_report import Progress, SyncReport, VerifyReport
-from retrieval.unit_vectors import embed_query
+from retrieval.unit_vectors import Vectors
 
 _ADD_ROOT = """
 INSERT INTO roots (path, kind, followed, machine) VALUES (%s, %s, %s, %s)
@@ -57,7 +53,6 @@ class PostgresStore(Store):
         self.uploads = PostgresUploads(self, self.database)
 
     def roots(self) -> Roots:
-        """Return the files and folders that were added."""
         with self.database.reading() as connection:
             found = rows.get_roots(connection)
             excluded = rows.get_excluded(connection)
@@ -70,13 +65,11 @@ class PostgresStore(Store):
         )
 
     def add_roots(self, roots: Mapping[bytes, str], followed: Collection[bytes]) -> None:
-        """Add or replace roots."""
         with self.database.writing() as connection:
             for path, kind in roots.items():
                 connection.execute(_ADD_ROOT, (path, kind, path in followed, owner(path, self.queue.machine)))
 
     def remove_root(self, root: bytes, documents: Collection[int]) -> None:
-        """Remove a root, and documents by id."""
         with self.database.writing() as connection:
             connection.execute("DELETE FROM roots WHERE path = %s", (root,))
             self.queue.drop_below(connection, root)
@@ -84,14 +77,12 @@ class PostgresStore(Store):
             rows.fold_frequencies(connection)
 
     def set_excluded(self, patterns: Collection[str], documents: Collection[int]) -> None:
-        """Replace the patterns of files that are left out, and remove documents by id."""
         with self.database.writing() as connection:
             rows.set_meta(connection, excluded=json.dumps(sorted(patterns)))
             rows.remove_documents(connection, documents)
             rows.fold_frequencies(connection)
 
     def writer(self) -> str:
-        """Name the process that writes, as the beginning of a sentence."""
         return self.database.holder()
 
     def settle(self) -> None:
@@ -121,27 +112,13 @@ class PostgresStore(Store):
         )
 
     def verify(self, sync: Callable[[Progress | None], SyncReport], progress: Progress | None) -> VerifyReport:
-        """Check all passages and frequencies; what is wrong is read again."""
         return verify(self.database, sync, progress)
 
-    def _search(
-        self, query: str, k: int, search: Search, only: Filter | None, visible: Visible | None
-    ) -> list[tuple[Document, float]]:
-        if k < 1:
-            return []
-        vector = embed_query(self.embeddings, query, self.model.name)
-        with self.database.reading() as connection:
-            made = rows.made_with(connection)
-            if made.embedding and made.embedding != self.model.name:
-                raise RequestError(other_model(self.database.place, made.embedding, self.model.name))
-            if made.dimension == vector.shape[1]:
-                found = Found(connection, query, vector, Condition(connection, only, visible))
-                return best_passages(found, query, k, search)
-        if made.dimension:
-            self._check_dimension(vector, made.dimension)
-        return []
+    def _candidates(
+        self, connection: Connection, query: str, vector: Vectors, only: Filter | None, visible: Visible | None
+    ) -> Found:
+        return Found(connection, query, vector, Condition(connection, only, visible))
 
     def has_fitting(self, filter: Filter, visible: Visible | None = None) -> bool:  # noqa: A002 - the stores' name
-        """Return True if a passage fits the filter and is of a ``visible`` path."""
         with self.database.reading() as connection:
             return Condition(connection, filter, visible).count(connection, 1) > 0

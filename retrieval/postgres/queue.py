@@ -11,9 +11,8 @@ from retrieval.postgres import rows
 from retrieval.postgres.database import Connection, Database
 from retrieval.postgres.uploads import UNREAD
 from retrieval.searching_store import Store
-from retrieval.settings_changes import changes
 from retrieval.splitter import SplitSettings
-from retrieval.store import UPLOADS, Job, Machine, SplitFile
+from retrieval.store import UPLOADS, Job, Machine, SplitFile, changes
 from retrieval.unit_vectors import Vectors, text_hash
 
 _ALIVE = 60.0  # seconds after which a worker that said nothing counts as gone

@@ -65,13 +65,11 @@ class PostgresUploads:
         return bool(found)
 
     def stored(self) -> dict[bytes, Upload]:
-        """Return what is known of every upload, by path."""
         with self._database.reading() as connection:
             found = connection.execute("SELECT path, sha256, size, mtime_ns FROM uploads ORDER BY path").fetchall()
         return {path: Upload(*known) for path, *known in found}
 
     def content(self, path: bytes) -> bytes | None:
-        """Return the bytes of an upload."""
         with self._database.reading() as connection:
             row = connection.execute("SELECT content FROM uploads WHERE sha256(path) = sha256(%s)", (path,)).fetchone()
         return bytes(row[0]) if row else None

@@ -26,7 +26,8 @@ from typing import IO, Any, Literal, NamedTuple
 
 from core.errors import EmptyDocument, UnreadableDocument
 from core.text import shown
-from retrieval.documents.load import Loaded, Section, parse, read, read_opened
+from retrieval.documents.load import parse, read, read_opened
+from retrieval.documents.loaded import Loaded, Section
 from retrieval.sandbox.confinement import confine
 
 try:
@@ -84,15 +85,7 @@ _TASKS = {kind.__name__: kind for kind in (PlaceQuote, DrawPage)}
 
 def as_request(path: bytes, task: Task | None) -> bytes:
     """Return the frame that asks for a file's sections or, with a task, for that; the path must be absolute."""
-    return path if task is None else json.dumps([type(task).__name__, task]).encode() + b"\0" + path
-
-
-def _parts_of(request: bytes) -> tuple[bytes, Task | None]:
-    if not request.startswith(b"["):  # which no absolute path does
-        return request, None
-    described, _, path = request.partition(b"\0")  # JSON has no zero byte
-    name, values = json.loads(described)
-    return path, _TASKS[name](*values)
+    return json.dumps([os.fsdecode(path), type(task).__name__, task]).encode()
 
 
 def send(stream: IO[bytes], payload: bytes) -> None:
@@ -102,14 +95,12 @@ def send(stream: IO[bytes], payload: bytes) -> None:
     stream.flush()
 
 
-def receive(stream: IO[bytes], longest: int) -> bytes | None:
-    """Return the next frame, or None at the end of the stream.
+def receive(stream: IO[bytes], longest: int = FRAME) -> bytes:
+    """Return the next frame.
 
-    Raises ``EOFError`` when the stream ends within a frame, and ``ValueError`` for one longer than ``longest`` bytes.
+    Raises ``EOFError`` when the stream ends, and ``ValueError`` for a frame longer than ``longest`` bytes.
     """
     head = stream.read(_LENGTH.size)
-    if not head:
-        return None
     if len(head) < _LENGTH.size:
         raise EOFError
     length: int = _LENGTH.unpack(head)[0]
@@ -134,7 +125,7 @@ def main() -> None:
 
 def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Apply the rules that come first, then read one file per request."""
-    rules = Rules(**json.loads(receive(requests, FRAME) or b"{}"))
+    rules = Rules(**json.loads(receive(requests)))
     sys.path += rules.path
     files = None if rules.files is None else socket.socket(fileno=rules.files)
     memory = _Memory()
@@ -144,19 +135,15 @@ def _serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     confined = confine(base64.b64decode(rules.system_calls))
     _reply(replies, {"ready": True, **confined})
     initial = memory.resident
-    while request := receive(requests, FRAME):
-        descriptor = None if files is None else _receive_file(files)
+    while True:
+        request = receive(requests)
+        descriptors = [None] if files is None else socket.recv_fds(files, 1, 1)[1]
+        if not descriptors:  # the parent is gone
+            return
         _limit_time(rules)
         with _dying_with_parent(requests):
-            outcome = _read_and_reply(request, descriptor, rules, replies)
+            outcome = _read_and_reply(request, descriptors[0], rules, replies)
         _reply(replies, {"worn": memory.resident - initial > _WORN, **outcome})
-
-
-def _receive_file(files: socket.socket) -> int:
-    _, descriptors, _, _ = socket.recv_fds(files, 1, 1)
-    if not descriptors:
-        raise EOFError
-    return descriptors[0]
 
 
 def _reply(replies: IO[bytes], message: Mapping[str, Any]) -> None:
@@ -186,20 +173,17 @@ def _limit(rules: Rules, addressed: int) -> None:
     _lower(resource.RLIMIT_NPROC, 0)  # neither processes nor threads
 
 
-def _lower(limit: int, amount: int) -> None:
+def _lower(limit: int, amount: int, *, for_good: bool = True) -> None:
     hard = resource.getrlimit(limit)[1]
     amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
     with suppress(OSError, ValueError):  # macOS defines some limits that it does not support
-        resource.setrlimit(limit, (amount, amount))
+        resource.setrlimit(limit, (amount, amount if for_good else hard))
 
 
 def _limit_time(rules: Rules) -> None:
     """Limit processor time from now on, so that the system ends this process if the parent does not."""
     if resource is not None:
-        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        amount = math.ceil(time.process_time() + rules.seconds) + _GRACE
-        amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-        resource.setrlimit(resource.RLIMIT_CPU, (amount, hard))
+        _lower(resource.RLIMIT_CPU, math.ceil(time.process_time() + rules.seconds) + _GRACE, for_good=False)
 
 
 @contextmanager
@@ -224,8 +208,8 @@ def _dying_with_parent(requests: IO[bytes]) -> Iterator[None]:
 
 def _read_and_reply(request: bytes, descriptor: int | None, rules: Rules, replies: IO[bytes]) -> dict[str, Any]:
     """Send the hash of a file and its sections, or what is asked of a page, and return the outcome."""
-    location, task = _parts_of(request)
-    path = Path(os.fsdecode(location))
+    location, kind, values = json.loads(request)
+    path, task = Path(location), _TASKS[kind](*values) if values else None
     name = shown(path.name)
     try:
         data = read(path) if descriptor is None else read_opened(descriptor, path)

@@ -84,18 +84,6 @@ _TCP, _TCP_SINCE = 0b11, 4
 _SCOPES, _SCOPES_SINCE = 0b11, 6  # abstract Unix sockets, and signals
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
-
-
-class _Beneath(ctypes.Structure):
-    _fields_ = (("rights", ctypes.c_uint64), ("folder", ctypes.c_int32))
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
-
-
 def confine(system_calls: bytes) -> dict[str, bool]:
     """Confine this process; return which of ``landlock`` and ``seccomp`` are in force.
 
@@ -132,19 +120,20 @@ def _restrict_files(libc: ctypes.CDLL, readable: Iterable[str]) -> bool:
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)
     if version < 1:
         return False
-    rules = _Ruleset(
+    rules = struct.pack(
+        "=QQQ",  # files, network, scopes
         sum(rights for since, rights in _FILE_RIGHTS if version >= since),
         _TCP if version >= _TCP_SINCE else 0,
         _SCOPES if version >= _SCOPES_SINCE else 0,
     )
-    ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0)
+    ruleset = libc.syscall(_CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), 0)
     if ruleset < 0:
         return False
     for path in readable:
         with suppress(OSError):
             rights = _READ_FILE | (_READ_FOLDER if os.path.isdir(path) else 0)  # noqa: PTH112
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(_Beneath(rights, descriptor)), 0)
+            libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
             os.close(descriptor)
     failed = libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
@@ -152,5 +141,6 @@ def _restrict_files(libc: ctypes.CDLL, readable: Iterable[str]) -> bool:
 
 
 def _filter_calls(libc: ctypes.CDLL, code: bytes) -> bool:
-    program = _Program(len(code) // struct.calcsize("HBBI"), code)
-    return not libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
+    instructions = ctypes.create_string_buffer(code)
+    program = struct.pack("HP", len(code) // struct.calcsize("HBBI"), ctypes.addressof(instructions))
+    return not libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0)

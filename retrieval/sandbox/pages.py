@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Self
 
 from core.files import is_below, write_private
-from retrieval.documents.page_views import PagePicture, PageQuote
+from retrieval.documents.loaded import PagePicture, PageQuote
 from retrieval.sandbox.child import DrawPage, PlaceQuote
 from retrieval.sandbox.process import ReaderProcess
 from retrieval.sandbox.replies import ReadLimits

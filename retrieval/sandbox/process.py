@@ -7,12 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock, Thread, Timer
+from threading import Event, RLock, Thread, Timer
 from typing import IO, NoReturn, cast
 
 from core.errors import RequestError, UnreadableDocument
@@ -20,7 +20,7 @@ from core.text import shown
 from retrieval.documents.load import open_document
 from retrieval.sandbox.child import NO_MEMORY, Rules, Task, as_request, needs_memory, not_opened, send
 from retrieval.sandbox.confinement import reading_calls
-from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_page, read_start
+from retrieval.sandbox.replies import Reading, ReadLimits, read_file, read_page, read_ready, read_start
 
 _PACKAGE = __name__.rpartition(".")[0]  # installed it is one of selfrag's
 _ROOT = str(Path(__file__).resolve().parents[_PACKAGE.count(".") + 1])
@@ -127,29 +127,28 @@ class ReaderProcess:
         requests, replies = _pipes(process)
         self._files += 1
         reading, worn = Reading(path, "failed"), True
-        timeout = _Timeout(process, self._limits.seconds)
+        expired = Event()
         try:
-            with timeout:
+            with _timeout(process, self._limits.seconds) as expired:
                 send(requests, as_request(_absolute(path), task))
                 # Last, as a write to the pipe may still signal a reader that has been answered: see _dying_with_parent.
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
-                first = read_message(replies)
-                reading = read_start(reading, first)
+                reading, last = read_start(reading, replies)
                 if task is None:
-                    reading, worn = read_outcome(reading, first, replies, self._limits)
+                    reading, worn = read_file(reading, last, replies, self._limits)
                 else:
-                    reading, worn = read_page(reading, first, replies)
+                    reading, worn = read_page(reading, last, replies)
         except (OSError, EOFError):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_EXIT)
             self.close()
-            return self._explain(reading, process.returncode, timeout.expired)
-        except (ValueError, RecursionError):
+            return self._explain(reading, process.returncode, expired.is_set())
+        except ValueError:
             reason = f"{_name(path)} made its reader answer nonsense: leave it out."
             reading = replace(reading, status="failed", reason=reason)
         finally:
-            if worn or timeout.expired or self._files >= _FILES:
+            if worn or expired.is_set() or self._files >= _FILES:
                 self.close()
         return reading
 
@@ -179,73 +178,68 @@ class ReaderProcess:
         calls = base64.b64encode(reading_calls(process.pid)).decode()
         rules = Rules(self._limits.seconds, self._limits.memory, self._limits.text, path, calls, files)
         try:
-            with _Timeout(process, _START):
+            with _timeout(process, _START):
                 send(requests, json.dumps(rules._asdict()).encode())
-                ready = read_message(replies)
-        except (OSError, EOFError, ValueError, RecursionError):
-            ready = {}
-        if "ready" not in ready:
+                ready = read_ready(replies)
+        except (OSError, EOFError, ValueError):
             self.close()
             _fail_to_start("it ended at once")
-        risk = _UNCONFINED.get((ready.get("landlock") is True, ready.get("seccomp") is True))
+        risk = _UNCONFINED.get((ready.landlock, ready.seccomp))
         self.note = f"A document that takes over the process that reads it could {risk}." if risk else ""
         return process
 
 
-class _Timeout:
-    """Kill a process that takes too long, and set ``expired``."""
+@contextmanager
+def _timeout(process: subprocess.Popen[bytes], seconds: float) -> Iterator[Event]:
+    """Kill a process that takes too long, and set the event."""
+    expired = Event()
 
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self.expired = False
-        self._process = process
-        self._timer = Timer(seconds, self._expire)
-        self._timer.daemon = True
+    def expire() -> None:
+        expired.set()
+        _kill(process)
 
-    def _expire(self) -> None:
-        self.expired = True
-        _kill(self._process)
-
-    def __enter__(self) -> None:
-        try:
-            self._timer.start()
-        except RuntimeError as error:
-            _fail_to_start("no thread is left", error)
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._timer.join()
+    timer = Timer(seconds, expire)
+    timer.daemon = True
+    try:
+        timer.start()
+    except RuntimeError as error:
+        _fail_to_start("no thread is left", error)
+    try:
+        yield expired
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket | None, int | None]:
-    """Start a process; return it with a socket to send it open files, and the descriptor of the socket's other end."""
-    try:
-        if not _PASSES_DESCRIPTORS:
-            return _new_process(command, ()), None, None
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                return _new_process(command, [theirs.fileno()]), ours, theirs.fileno()
-            except OSError:
-                ours.close()
-                raise
-    except OSError as error:
-        _fail_to_start(error.strerror or str(error), error)
+    """Start a process without this one's terminal and environment, which may hold secrets.
 
-
-def _new_process(command: Sequence[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Start a process without this one's terminal and environment, which may hold secrets."""
+    Return it with a socket to send it open files, and the descriptor of the socket's other end.
+    """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-        creationflags=flags,
-        pass_fds=inherited,
-    )
+    ours = theirs = None
+    try:
+        if _PASSES_DESCRIPTORS:
+            ours, theirs = socket.socketpair()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+            creationflags=flags,
+            pass_fds=[theirs.fileno()] if theirs else [],
+        )
+        return process, ours, theirs.fileno() if theirs else None
+    except OSError as error:
+        if ours:
+            ours.close()
+        _fail_to_start(error.strerror or str(error), error)
+    finally:
+        if theirs:
+            theirs.close()
 
 
 def _open(path: Path, opening: "Future[int]") -> None:

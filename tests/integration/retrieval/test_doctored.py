@@ -78,15 +78,12 @@ def test_a_folder_in_the_place_of_a_file_is_named(indexed: Path, open_library: O
         open_library().sync()
 
 
-def test_a_lock_that_is_none_is_named(indexed: Path, open_library: Opener, docs: Path) -> None:
+def test_a_lock_locks_whatever_is_written_in_it(indexed: Path, open_library: Opener, docs: Path) -> None:
     (indexed / "writer.lock").write_bytes(b"no database " * 500)
     (docs / "new.txt").write_text("Something new.")
     library = open_library()
-    with pytest.raises(RequestError, match=r"^writer.lock in the index folder .* is damaged: remove it\.$"):
-        library.sync()
-    assert best(library) == ANSWER
-    (indexed / "writer.lock").unlink()
     assert len(library.sync().added) == 1
+    assert best(library) == ANSWER
 
 
 DOCTORED = {
@@ -162,7 +159,7 @@ def test_a_count_of_passages_that_is_made_up_takes_no_memory(indexed: Path, open
     ("key", "value"),
     [
         *(("dimension", "-1"), ("dimension", str(1 << 40)), ("dimension", str(1 << 70))),
-        *(("format", "9" * 5_000), ("generation", "9" * 5_000)),
+        ("format", "9" * 5_000),
     ],
 )
 def test_a_number_that_is_made_up_is_damage(indexed: Path, open_library: Opener, key: str, value: str) -> None:

@@ -16,7 +16,7 @@ from app.terminal.screen import Screen
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
 from retrieval.index import database
-from retrieval.library.library import Library, folder_for
+from retrieval.library.library import Library, library_name
 from retrieval.sync_report import Failure, SyncReport
 from tests.unit.retrieval.fakes import BagOfWords
 
@@ -252,7 +252,7 @@ def test_a_question_does_not_wait_for_a_writer(
 ) -> None:
     writer(settings.libraries_folder / "library")
     (docs / "new.txt").write_text("Delta is a letter.")
-    monkeypatch.setattr(database.time, "sleep", refuse_to_wait)
+    monkeypatch.setattr("time.sleep", refuse_to_wait)
     assert asked() == ["a.txt"]
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(
@@ -264,7 +264,7 @@ def test_an_evaluation_does_not_ask_what_another_process_is_filling(
     settings: Settings, asked: Asked, docs: Path, writer: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert asked(docs) == ["a.txt"]
-    writer(folder_for(settings.libraries_folder, [docs]))
+    writer(settings.libraries_folder / library_name([docs]))
     (docs / "new.txt").write_text("Delta is a letter.")
     monkeypatch.setattr(database, "WAIT", 0.2)
     with pytest.raises(IndexBusy, match="is writing"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from retrieval.sections import section_shares
+from retrieval.ranking import section_shares
 from tests.unit.retrieval.fakes import store_of
 
 TEXTS = [

@@ -22,7 +22,8 @@ wraps.</p><p>Second.<br>Next line.</p><h2>Costs</h2><p>They are high.</p>
 
 
 def text_of(page: str) -> str:
-    return read_page(page).text
+    (section,) = read_page(page).sections
+    return section.text
 
 
 def test_a_page_is_laid_out_as_text() -> None:
@@ -170,7 +171,8 @@ def test_a_few_tags_and_comments_without_an_end_are_text() -> None:
 
 def headings(page: str) -> tuple[str, list[tuple[str, int]]]:
     found = read_page(page)
-    return found.title, [(found.text[one.start : one.end], one.level) for one in found.headings]
+    (section,) = found.sections
+    return found.title, [(section.text[one.start : one.end], one.level) for one in section.headings]
 
 
 def test_headings_are_found_where_they_stand_in_the_text() -> None:

@@ -12,7 +12,7 @@ from pypdfium2 import PdfiumError
 
 from grounding.sentences import sentences
 from retrieval.documents.load import parse
-from retrieval.documents.page_views import MOST_PIXELS, PageQuote, Rectangle
+from retrieval.documents.loaded import MOST_PIXELS, PageQuote, Rectangle
 from retrieval.documents.quote_places import draw_page, place_quote
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
 

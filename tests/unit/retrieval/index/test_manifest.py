@@ -9,7 +9,6 @@ from retrieval.index.manifest import (
     Manifest,
     quoted,
     read_manifest,
-    remove_partial_files,
     unquoted,
     write_atomically,
     write_manifest,
@@ -46,10 +45,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "vectors.faiss.123.partial").write_bytes(b"half")
-    remove_partial_files(tmp_path)
-    assert list(tmp_path.iterdir()) == []
+def test_what_a_killed_writer_left_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "file.partial").write_bytes(b"half a file")
+    write_atomically(tmp_path / "file", b"new")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"new"]
 
 
 @pytest.mark.parametrize("path", [b"/plain name.txt", "/naïve/日本.md".encode(), b"/bad\xff\n%41", b"C:\\x"])

@@ -12,7 +12,7 @@ def test_frames_come_back_as_they_were_sent() -> None:
     for frame in (b"one", b"", b"\x00" * 70_000):
         send(stream, frame)
     stream.seek(0)
-    assert [receive(stream, 70_000) for _ in range(4)] == [b"one", b"", b"\x00" * 70_000, None]
+    assert [receive(stream, 70_000) for _ in range(3)] == [b"one", b"", b"\x00" * 70_000]
 
 
 def test_a_frame_longer_than_allowed_is_refused_before_it_is_read() -> None:
@@ -21,7 +21,7 @@ def test_a_frame_longer_than_allowed_is_refused_before_it_is_read() -> None:
         receive(stream, 1_000)
 
 
-@pytest.mark.parametrize("cut", [1, 3, 4, 6])
+@pytest.mark.parametrize("cut", [0, 1, 3, 4, 6])
 def test_a_frame_that_breaks_off_is_no_frame(cut: int) -> None:
     stream = io.BytesIO()
     send(stream, b"one")

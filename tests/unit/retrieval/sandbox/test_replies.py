@@ -8,9 +8,9 @@ import pytest
 
 from retrieval.documents.headings import Heading
 from retrieval.documents.load import Loaded, Section
-from retrieval.documents.page_views import MOST_PIXELS, PagePicture, PageQuote, Rectangle
+from retrieval.documents.loaded import MOST_PIXELS, PagePicture, PageQuote, Rectangle
 from retrieval.sandbox.child import send
-from retrieval.sandbox.replies import Reading, ReadLimits, read_message, read_outcome, read_page, read_start
+from retrieval.sandbox.replies import Reading, ReadLimits, read_file, read_page, read_start
 
 HASH = "0" * 64
 START = {"sha256": HASH, "size": 5}
@@ -29,8 +29,7 @@ def stream(*frames: Any) -> io.BytesIO:
 
 def take(*frames: Any, text: int = 10_000) -> tuple[Reading, bool]:
     replies = stream(*frames)
-    first = read_message(replies)
-    return read_outcome(read_start(FIRST, first), first, replies, ReadLimits(text=text))
+    return read_file(*read_start(FIRST, replies), replies, ReadLimits(text=text))
 
 
 def sections(*known: Any) -> dict[str, Any]:
@@ -168,8 +167,7 @@ DONE = {"status": "read", "worn": False}
 
 def take_page(*frames: Any) -> tuple[Reading, bool]:
     replies = stream(*frames)
-    first = read_message(replies)
-    return read_page(read_start(FIRST, first), first, replies)
+    return read_page(*read_start(FIRST, replies), replies)
 
 
 def quoted(*rectangles: Any, page: Any = (600.0, 800.0)) -> dict[str, Any]:
@@ -200,10 +198,10 @@ BOX = [0.1, 0.1, 0.2, 0.2]
         ({"status": "empty"},),
         (quoted(), DONE),
         (quoted(*[BOX] * 1_001), DONE),
-        *((quoted(box), DONE) for box in (None, "abcd", [0.1] * 3, [0.1, 0.1, 0.2, "1"], [0, 0.1, 0.2, 0.2])),
+        *((quoted(box), DONE) for box in (None, "abcd", [0.1] * 3, [0.1, 0.1, 0.2, "1"])),
         *((quoted(box), DONE) for box in ([-0.1, 0.1, 0.2, 0.2], [0.1, 0.1, 0.1, 0.2], [0.1, 0.2, 0.2, 0.1])),
         (quoted([0.1, 0.1, 1.1, 0.2]), DONE),
-        *((quoted(BOX, page=page), DONE) for page in (None, [600.0], [600, 800], [0.0, 800.0], [1e300, 800.0])),
+        *((quoted(BOX, page=page), DONE) for page in (None, [600.0], [0.0, 800.0], [1e300, 800.0])),
         (b'{"page": [600.0, 800.0], "rectangles": [[0.1, 0.1, NaN, 0.2]]}', DONE),
         (b'{"page": [600.0, 800.0], "rectangles": [[0.1, 0.1, 1e999, 0.2]]}', DONE),
         *(({"pixels": size}, b"rgb", DONE) for size in (None, [1], [1, 2], [0, 1], [-1, -1], [1.0, 1], [True, 1])),
