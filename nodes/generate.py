@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,6 @@ from grounding.claims import with_lead_in
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
-from nodes.draft_changes import draft_changes
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -23,6 +23,7 @@ from run.candidates import best_of, round_of
 from run.context import Context, Services
 from run.state import SelfRAGState, standalone_question
 
+MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 
 
@@ -130,3 +131,13 @@ def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | No
 def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
     """Return what the generator reads, and the critic after it, unabridged."""
     return {"question": as_data(standalone_question(state)), "passages": numbered(passages)}
+
+
+def draft_changes(before: str, after: str) -> list[dict[str, str]]:
+    """Return the runs of words that differ, each ``{"removed": str, "added": str}``, of which one may be empty."""
+    old, new = before.split()[:MOST_WORDS], after.split()[:MOST_WORDS]
+    return [
+        {"removed": " ".join(old[begin:end]), "added": " ".join(new[new_begin:new_end])}
+        for tag, begin, end, new_begin, new_end in SequenceMatcher(None, old, new).get_opcodes()
+        if tag != "equal"
+    ]

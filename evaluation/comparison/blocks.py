@@ -12,7 +12,7 @@ from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Compari
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.comparison.overall import cost_lines, sections
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.records import Record
 from evaluation.reporting.routes import path_line
 

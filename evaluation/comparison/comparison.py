@@ -9,7 +9,7 @@ from typing import Any
 from core.passages import section_of
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.measures.scores import abstained, read_by
 from evaluation.records import BASELINE, OURS, Example, Record, Seen
 from evaluation.reporting.routes import path_line

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from evaluation.comparison.comparison import NOT_JUDGED, Comparison, later_passages, shared
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
-from evaluation.judgements import Judgements
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.measures.metrics import costs_of
 from evaluation.measures.scores import abstained
-from evaluation.records import BASELINE, OURS, Record
+from evaluation.records import BASELINE, OURS, Judgements, Record
 from evaluation.reporting.analysis import MIN_QUESTIONS, Analysis, Group, analysis, kinds_of
 
 CHECKS = ("grade_documents", "hallucination_check", "answer_check")

@@ -20,7 +20,7 @@ from evaluation.comparison.blocks import (
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison, later_passages
 from evaluation.comparison.criteria import CRITERIA
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")

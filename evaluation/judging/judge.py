@@ -14,12 +14,11 @@ from typing import Any
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
-from evaluation.judgements import Judgements, Pair
 from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.saved_replies import Replies, key_of, model_name
-from evaluation.measures.agreement import agreement_of
+from evaluation.measures.joined_rows import agreement_of
 from evaluation.measures.scores import abstained, answer_of, read_by
-from evaluation.records import OURS, Example, Record
+from evaluation.records import OURS, Example, Judgements, Pair, Record
 from grounding.claims import split_claims
 from models.usage import unlimited
 from nodes.concurrency import gather_bounded

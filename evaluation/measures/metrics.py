@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from evaluation.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
-from evaluation.measures.scores import gold_labels, precision_over_ranks, read_by
+from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
 from evaluation.measures.statistics import (
     NOTHING,
     Estimate,
@@ -34,9 +33,7 @@ from evaluation.measures.summary import (
     SystemSummary,
 )
 from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
-from evaluation.records import Example, Record
-
-__all__ = ["Summary", "summarise"]
+from evaluation.records import Example, Judgements, Pair, Record
 
 
 def summarise(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> Summary:
@@ -129,24 +126,11 @@ def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
     return float(plain.scores.right and row.scores.right), float(plain.scores.right)
 
 
-def seconds(row: Row) -> tuple[float, float]:
-    """Terms of the mean wall-clock time per example."""
-    return row.record["cost"]["seconds"], 1.0
-
-
-def right(row: Row) -> tuple[float, float] | None:
-    """Terms of: answered rightly / examples that could be answered."""
-    return None if row.example.answerable is False else mean_term(row.scores.right)
-
-
-def right_answered(row: Row) -> tuple[float, float] | None:
-    """Terms of: right answers / answers."""
-    return None if row.scores.right is None else (float(row.scores.right), float(not row.scores.abstained))
-
-
-def coverage(row: Row) -> tuple[float, float] | None:
-    """Terms of: answered / examples whose answer can be judged."""
-    return None if row.scores.right is None else (float(not row.scores.abstained), 1.0)
+def of_answers(above: Callable[[Scores], object], below: Callable[[Scores], object]) -> Terms:
+    """Return terms of a ratio of counts of the answers and abstentions that can be judged."""
+    return lambda row: (
+        None if row.scores.right is None else (float(bool(above(row.scores))), float(bool(below(row.scores))))
+    )
 
 
 def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
@@ -171,13 +155,13 @@ TERMS: dict[str, Terms] = {
     **{key: mean_of(key) for key in ("recall_at_k", "context_precision")},
     "routing_accuracy": mean_of("route_right"),
     "supported": mean_of("supported_share"),
-    "right": right,
+    "right": lambda row: None if row.example.answerable is False else mean_term(row.scores.right),
     "abstention_precision": abstention(1, 1, 0),
     "abstention_recall": abstention(1, 0, 1),
     "abstention_f1": abstention(2, 1, 1),
-    "right_answered": right_answered,
-    "coverage": coverage,
-    "seconds": seconds,
+    "right_answered": of_answers(lambda one: one.right, lambda one: not one.abstained),
+    "coverage": of_answers(lambda one: not one.abstained, lambda one: True),
+    "seconds": lambda row: mean_term(row.record["cost"]["seconds"]),
 }
 
 

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evaluation.judgements import Judgements, Pair
-from evaluation.measures.agreement import correct, labelled_pairs
+from evaluation.measures.joined_rows import correct, labelled_pairs
 from evaluation.measures.statistics import Estimate, exact_share
-from evaluation.records import BASELINE, OURS, Example, Record
+from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
 from evaluation.reporting.tables import with_bounds
 
 SHORT_QUESTION, LONG_QUESTION = 7, 13

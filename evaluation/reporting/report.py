@@ -9,9 +9,8 @@ from pathlib import Path
 from core.files import FOLDER_MODE, replace_private
 from core.markup import Html, joined, tag
 from core.text import as_json
-from evaluation.judgements import Judgements
 from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
-from evaluation.records import Dataset, Example, Record
+from evaluation.records import Dataset, Example, Judgements, Record
 from evaluation.reporting import charts as pictures
 from evaluation.reporting.analysis import analysis
 from evaluation.reporting.failure_page import failures

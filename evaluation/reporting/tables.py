@@ -7,13 +7,12 @@ import io
 from collections.abc import Iterable, Sequence
 
 from core.text import as_json, clean
-from evaluation.judgements import Judgements
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
 from evaluation.measures.scores import read_by
 from evaluation.measures.statistics import Difference, Estimate
 from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PLAIN, RAG, RATIOS, Summary, Unit
-from evaluation.records import Example, Record
+from evaluation.records import Example, Judgements, Record
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")

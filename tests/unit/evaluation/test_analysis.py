@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.judgements import Judgements, Pair
-from evaluation.records import Example, Record
+from evaluation.records import Example, Judgements, Pair, Record
 from evaluation.reporting.analysis import Group, analysis
 from tests.unit.evaluation.sample_records import answered, seen
 

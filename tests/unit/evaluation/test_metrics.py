@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.judgements import Judgements, Pair
 from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import METRICS, PAIRED, RAG, RATIOS
-from evaluation.records import Example, Gold, Record
+from evaluation.records import Example, Gold, Judgements, Pair, Record
 from tests.unit.evaluation.sample_records import cost, example, record, said, seen
 
 GOLD = (Gold(source="a.md", text="Turing"),)
