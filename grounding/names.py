@@ -19,24 +19,10 @@ DAILY = re.compile(r"\b(?:weekdays?|weekends?|daily|days?|\d{4}-\d\d-\d\d)\b", r
 ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
 ALIASES = tuple(
     frozenset(group.split())
-    for group in (
-        "france french frenchman",
-        "netherlands dutch holland",
-        "britain british uk kingdom england english",
-        "america american americans us usa states",
-        "spain spanish spaniard",
-        "wales welsh",
-        "switzerland swiss",
-        "denmark danish danes",
-        "poland polish poles",
-        "ireland irish",
-        "finland finnish finns",
-        "greece greek greeks",
-        "turkey turkish turks",
-        "germany german germans",
-        "soviet ussr russia russian",
-        "christmas december",
-    )
+    for group in """france french frenchman, netherlands dutch holland, britain british uk kingdom england english,
+    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss,
+    denmark danish danes, poland polish poles, ireland irish, finland finnish finns, greece greek greeks,
+    turkey turkish turks, germany german germans, soviet ussr russia russian, christmas december""".split(",")
 )
 # With these the passage may refer to a thing that is named elsewhere in the document.
 PRONOUNS = "he she his her hers him they their them it its this these those such we our us you your my".split()

@@ -10,28 +10,12 @@ from itertools import groupby, islice
 from core.words import CJK, STOP_WORDS
 
 # The languages, besides English, whose words are reduced to a stem.
-SNOWBALL = {
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "es": "spanish",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
+SNOWBALL = dict(
+    pair.split(":")
+    for pair in """ca:catalan cs:czech da:danish de:german el:greek es:spanish et:estonian
+    fi:finnish fr:french hu:hungarian it:italian lt:lithuanian nl:dutch no:norwegian
+    pl:polish pt:portuguese ro:romanian ru:russian sv:swedish tr:turkish""".split()
+)
 WORD = re.compile(r"[^\W_]+(?:[.,'’][^\W_]+)*", re.UNICODE)
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ness|edly|ally|ies|ied|ion|ive|ous|es|ed|ly|al|s|e|y)$")
 UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen

@@ -37,15 +37,7 @@ EXAMPLES = (
 
 RETRIEVE = Choice(
     name="retrieve",
-    replies={
-        "search": "retrieve",
-        "math": "direct",
-        "chat": "direct",
-        "write": "direct",
-        "code": "direct",
-        "edit": "direct",
-        "now": "direct",
-    },
+    replies={"search": "retrieve", **dict.fromkeys(("math", "chat", "write", "code", "edit", "now"), "direct")},
     weights={"retrieve": 1.0, "direct": 0.0},
     cautious="retrieve",
     positive="retrieve",

@@ -216,7 +216,7 @@ def thresholds(
 
 
 def store(
-    model: Calibration, path: Path, fits: Mapping[str, Fit], thresholds: Mapping[str, float], told: Mapping[str, str]
+    model: Calibration, path: Path, fits: dict[str, Fit], thresholds: dict[str, float], told: dict[str, str]
 ) -> None:
     """Replace what was fitted of a model's calibration, with ``told``, where it comes from."""
     update = {

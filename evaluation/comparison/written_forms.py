@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from core.markup import Html, joined, tag
 from core.text import clean, one_line
@@ -24,6 +24,7 @@ from evaluation.measures.joined_rows import correct
 from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "seconds", "error")
 LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
 
 
@@ -120,19 +121,12 @@ def _row(one: Comparison) -> dict[str, object]:
         "references": " | ".join(one.example.references),
     }
     for record in one.records:
-        cost = record["cost"]
+        told: Mapping[str, object] = {**record, **record["cost"]}
         side = {
-            "answer": record["answer"],
-            "outcome": record["outcome"],
-            "stop_reason": record["stop_reason"],
+            **{key: told[key] for key in ("answer", "outcome", "stop_reason")},
             "right": correct(one.example, record),
             "contexts": "\n\n".join([*(seen["text"] for seen in record["seen"]), *later_passages(record)]),
-            "model_calls": cost["model_calls"],
-            "input_tokens": cost["input_tokens"],
-            "cached_input_tokens": cost["cached_input_tokens"],
-            "output_tokens": cost["output_tokens"],
-            "seconds": cost["seconds"],
-            "error": record["error"],
+            **{key: told[key] for key in SPENT},
         }
         cells |= {f"{record['system']}_{name}".replace("-", "_"): value for name, value in side.items()}
     criteria = {name: one.judged.criterion(name) if one.judged else None for name in CRITERIA}

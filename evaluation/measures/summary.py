@@ -125,24 +125,12 @@ METRICS = (
 )
 # fmt: on
 BY_KEY = {metric.key: metric for metric in METRICS}
-MAIN_METRICS = (
-    "routing_accuracy",
-    "recall_at_k",
-    "grader_auc",
-    "support_auc",
-    "f1",
-    "squad_f1",
-    "abstention_f1",
-    "right_answered",
-    "coverage",
-    "kept",
-    "citation_gold",
-    "uncached_tokens",
-    "seconds",
+MAIN_METRICS = tuple(
+    """routing_accuracy recall_at_k grader_auc support_auc f1 squad_f1 abstention_f1 right_answered
+    coverage kept citation_gold uncached_tokens seconds""".split()
 )
-RAG = (
-    *("read_precision", "read_precision_judge", "read_gold", "read_recall", "read_recall_judge"),
-    *("faithfulness", "relevancy"),
+RAG = tuple(
+    "read_precision read_precision_judge read_gold read_recall read_recall_judge faithfulness relevancy".split()
 )
 PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds", *RAG)
 RATIOS = ("model_calls", "input_tokens", "uncached_tokens", "output_tokens", "seconds")

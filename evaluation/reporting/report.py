@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from core.files import FOLDER_MODE, replace_private
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from core.text import as_json
 from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
 from evaluation.records import Dataset, Example, Judgements, Record
@@ -169,10 +169,8 @@ def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """Return a table with names above its columns; a row begins with its own name."""
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
-    body = tag("tbody", *(_row(name, cells) for name, *cells in rows))
-    return tag("div", tag("table", head, body), class_="wide")
+    """Return a table whose rows begin with their own name."""
+    return table(names, tag("tbody", *(_row(name, cells) for name, *cells in rows)))
 
 
 def _row(name: object, numbers: Iterable[object], *more: Html) -> Html:
@@ -188,12 +186,11 @@ def _differences(summary: Summary) -> list[Html]:
     for system, found in groupby(known, key=lambda one: one.system):
         title = tag("th", f"{system} − {summary.baseline}", colspan=len(names), scope="rowgroup")
         body.append(tag("tbody", tag("tr", title, class_="group"), *map(_difference, found)))
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
     note = (
         "Over the examples that both were asked. p is from a permutation test that exchanges the two systems example "
         "by example; it is not corrected for the number of comparisons."
     )
-    return [tag("p", note, class_="muted"), tag("div", tag("table", head, *body, class_="differences"), class_="wide")]
+    return [tag("p", note, class_="muted"), table(names, *body, class_="differences")]
 
 
 def _difference(one: Compared) -> Html:

@@ -94,19 +94,16 @@ def _support(labels: Sequence[str]) -> str | None:
 
 def route_lists(examples: Sequence[Example], records: Sequence[Record]) -> list[Html]:
     """Return a table for each system that decides a route."""
-    return [_table(name, lines) for name, lines in routed(examples, records).items()]
-
-
-def _table(name: str, lines: Sequence[Routed]) -> Html:
-    rows = (
-        tag(
-            "tr",
-            tag("td", line.mark, class_="number"),
-            tag("td", line.question, class_="said"),
-            tag("td", tag("code", line.path)),
+    found = []
+    for name, lines in routed(examples, records).items():
+        rows = (
+            (
+                tag("td", one.mark, class_="number"),
+                tag("td", one.question, class_="said"),
+                tag("td", tag("code", one.path)),
+            )
+            for one in lines
         )
-        for line in lines
-    )
-    return joined(
-        tag("h3", count_line(name, lines)), tag("div", tag("table", tag("tbody", *rows)), class_="wide", tabindex="0")
-    )
+        shown = tag("table", tag("tbody", *(tag("tr", *cells) for cells in rows)))
+        found.append(joined(tag("h3", count_line(name, lines)), tag("div", shown, class_="wide", tabindex="0")))
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.text import as_json, clean
 from evaluation.measures.joined_rows import Row, rows_of
@@ -122,6 +122,7 @@ def records_csv(examples: Sequence[Example], records: Sequence[Record], judgemen
 
 def _cells(row: Row) -> dict[str, object]:
     example, record, scores, cost = row.example, row.record, row.scores, row.record["cost"]
+    told: Mapping[str, object] = {**record}
     relevance = [seen["relevance"] for seen in record["seen"] if seen["relevance"] is not None]
     support = [said["score"] for said in record["said"] if said["score"] is not None]
     return {
@@ -131,12 +132,7 @@ def _cells(row: Row) -> dict[str, object]:
         "references": " | ".join(example.references),
         "answerable": example.answerable,
         "route_expected": example.route,
-        "route": record["route"],
-        "route_score": record["route_score"],
-        "outcome": record["outcome"],
-        "stop_reason": record["stop_reason"],
-        "answer": record["answer"],
-        "confidence": record["confidence"],
+        **{key: told[key] for key in ("route", "route_score", "outcome", "stop_reason", "answer", "confidence")},
         **vars(scores),
         "passages": len(record["seen"]),
         "relevance_max": max(relevance, default=None),
