@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from core.fingerprint import fingerprint
-from core.types import UNKNOWN, Candidate, Citation, Conflict, Passage, Verdict
+from core.types import UNKNOWN, Candidate, Passage, Verdict
 from evaluation.records import Cited, Cost, Disagreement, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
 from prompts.choice import Choice
@@ -81,7 +81,13 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         read=_seen(best["draft"]["passages"] if best else [], state["verdicts"]),
         said=_said(best) if best else [],
         citations=[cast("Cited", dict(citation)) for citation in state["citations"]],
-        conflicts=[_disagreement(one, state["citations"]) for one in state.get("conflicts", [])],
+        conflicts=[
+            Disagreement(
+                answer=conflict["answer"],
+                sources=[one["source"] for one in state["citations"] if one["id"] in conflict["citations"]],
+            )
+            for conflict in state.get("conflicts", [])
+        ],
         usefulness=best["usefulness"] if best and best["use"] else None,
         cost=Cost(**state["usage"], seconds=state["seconds"]),
         decisions=_decisions(state, searches),
@@ -125,11 +131,6 @@ def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[
         relevant = None if verdict is None else RELEVANCE.is_positive(verdict)
         found.append(seen_of(passage, _score(RELEVANCE, verdict), relevant))
     return found
-
-
-def _disagreement(conflict: Conflict, citations: Sequence[Citation]) -> Disagreement:
-    sources = [one["source"] for one in citations if one["id"] in conflict["citations"]]
-    return Disagreement(answer=conflict["answer"], sources=sources)
 
 
 def _said(best: Candidate) -> list[Said]:

@@ -79,17 +79,13 @@ def stemmed(text: str, language: str = "en") -> frozenset[str]:
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
         elif language in SNOWBALL:
-            found.update(_stem_words(re.split("['’]", word), language))  # l'eau, dell'acqua
+            from snowballstemmer import stemmer
+
+            reduce = stemmer(SNOWBALL[language])  # a new one: it keeps its word, and threads share us
+            found.update(reduce.stemWords(re.split("['’]", word)))  # l'eau, dell'acqua
         elif word not in STOP_WORDS:
             found.add(NUMBERS.get(word) or stem(word))
     return frozenset(found)
-
-
-def _stem_words(words: list[str], language: str) -> list[str]:
-    """Return the words' Snowball stems."""
-    from snowballstemmer import stemmer
-
-    return list(stemmer(SNOWBALL[language]).stemWords(words))  # a new one: it keeps its word, and threads share us
 
 
 def plain_figure(figure: str) -> str:

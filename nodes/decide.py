@@ -50,7 +50,8 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     if await off_loop(len(said), brings_premises, said):
         return _decided(Verdict(label="direct", probabilities=None, reason=PREMISES))
     features = await _search_features(state, services, context)
-    if features and is_near(said, features["similarity"], context):
+    short = len(said) <= LONGEST_NEAR and not TEXT_IN_IT.search(said)
+    if features and short and features["similarity"] >= context.effective_thresholds.near:
         near = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
         return _decided(Verdict(label="retrieve", probabilities=None, reason=near))
     asked = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
@@ -69,13 +70,6 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
 def _decided(verdict: Verdict) -> dict[str, Any]:
     route = RETRIEVE.leaning(verdict)
     return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
-
-
-def is_near(question: str, similarity: float, context: Context) -> bool:
-    """Return True if the best passage is so near that a short question, which brings no text, is to be searched for."""
-    if len(question) > LONGEST_NEAR or TEXT_IN_IT.search(question):
-        return False
-    return similarity >= context.effective_thresholds.near
 
 
 async def _search_features(state: SelfRAGState, services: Services, context: Context) -> dict[str, float] | None:

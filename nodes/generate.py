@@ -34,7 +34,8 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     only fallback ``passages`` allows, the best of all are drafted from. If some of several drafts fail they are left
     out; if all fail, the first failure is raised.
     """
-    last, failed = _last_of_this_query(state, runtime.context), 0
+    # The best of the last round is revised: while the best of all rounds stayed, every redraft would be told the same.
+    last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     write = partial(_write, state, services, runtime.context)
     drafted = state["drafted"]
     if last:
@@ -104,7 +105,8 @@ async def _write(
         messages,
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
-        **inputs_of(state, passages),
+        question=as_data(standalone_question(state)),
+        passages=numbered(passages),
         **inputs,
     )
     declined = await off_loop(len(text), declines, text)
@@ -118,19 +120,6 @@ def _ids(passages: list[Passage]) -> list[str]:
 
 def _remembered(draft: Draft) -> Drafted:
     return Drafted(passages=_ids(draft["passages"]), text=draft["text"])
-
-
-def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | None:
-    """Return the best of the last round's drafts, the one to revise; None before a query's first draft.
-
-    The best of all rounds would do worse: while it stays the best, every redraft would get the same instructions.
-    """
-    return best_of(round_of(state, context), context.constraints)
-
-
-def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
-    """Return what the generator reads, and the critic after it, unabridged."""
-    return {"question": as_data(standalone_question(state)), "passages": numbered(passages)}
 
 
 def draft_changes(before: str, after: str) -> list[dict[str, str]]:

@@ -32,12 +32,10 @@ def round_of(state: SelfRAGState, context: Context) -> list[Candidate]:
 def candidate(
     draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights, scoring: Scoring = "paper"
 ) -> Candidate:
-    """Score a draft as the paper does: f = w_rel · ISREL + w_sup · ISSUP + w_use · ISUSE.
+    """Score a draft as docs/architecture.md says: by the paper's sum, or by support first.
 
     ISREL is the mean over the draft's passages, ISSUP over its claims, and 0 where there are none. Each is
-    Σ weight · probability over the labels of its verdict; none is a log-probability. With scoring ``support-first``
-    f = 5 · support + rating: 3 if every claim is fully supported, 1 if the lowest is partially, else 0; and the label
-    of ISUSE, or 0 where there is none.
+    Σ weight · probability over the labels of its verdict; none is a log-probability.
     """
     scores = [SUPPORT.score(claim["verdict"]) for claim in claims]
     support = sum(scores) / len(scores) if scores else 0.0

@@ -39,24 +39,10 @@ class Asked(TypedDict, total=False):
 
 
 class SelfRAGState(TypedDict, total=False):
-    """The state of one question. A caller gives ``question``; the first node resets all keys that are no input.
+    """The state of one question, whose keys docs/architecture.md explains; the first node resets all that are no input.
 
-    A question that follows others comes with ``conversation``, the earlier turns, oldest first, and perhaps with
-    ``given_standalone``, a person's correction of what it means; `finish` empties both. ``question`` is never
-    rewritten, and what the program says is in its language. ``standalone`` is what is judged and drafted for: the
-    question with what it leans on, ``rewritten`` if a person or the model wrote it.
-
-    ``queries`` are what was searched for, first the question, or ``standalone`` if it was rewritten; the last one now,
-    ``searched`` how many of them were, and ``filter`` that of all these searches, as JSON has it. ``verdicts``
-    keeps every relevance verdict by passage, since it is against the question. ``passages`` are those of the last
-    search, after those ``kept`` of earlier ones. ``drafts``, ``claims`` and ``uses`` belong to the present round;
-    ``drafted`` is every draft of the question. ``found`` holds each passage of any search once, and ``candidates``
-    every draft that was ranked; ``rates`` says whether drafts from documents are rated, ``compares`` is the context's
-    ``conflicts``, and ``differing`` are the answers of single documents, in groups that agree, if there are two or more
-    groups. A checkpoint of an older version lacks these five, ``kept``, ``conflicts`` and what a conversation adds.
-    ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
-    early. ``fallback`` is the context's; a checkpoint of an older version has True for ``direct`` and False for
-    ``abstain``.
+    A checkpoint of an older version lacks ``kept``, ``found``, ``candidates``, ``rates``, ``compares``, ``differing``,
+    ``conflicts`` and what a conversation adds; its ``fallback`` is True for ``direct`` and False for ``abstain``.
     """
 
     question: str

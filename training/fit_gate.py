@@ -31,7 +31,6 @@ from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
-from retrieval.searching_store import Store
 from training.fit_critic import cross_fitted, paragraph_of, store
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
@@ -96,20 +95,21 @@ def stored_gate() -> Fit:
 
 
 def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
-    """The first search of each example that is to be searched for, with the application's index and ``k``."""
+    """The first search of each example that is to be searched for, with the application's index and ``k``.
+
+    A passage of an example without gold spans counts as not gold.
+    """
     settings = load_settings()
     if settings.selfrag_embedding_model:
         raise RequestError("The gate is of the default embedding model: unset SELFRAG_EMBEDDING_MODEL.")
     with library_to_ask([*dataset.documents, *docs] or [SAMPLE], settings, Screen()) as library:
         asked = [example for example in dataset.examples if example.route != "direct"]
-        return [search_of(example, library.store, settings.selfrag_k) for example in asked]
-
-
-def search_of(example: Example, passages: Store, k: int) -> Search:
-    """The search of one example. A passage of an example without gold spans counts as not gold."""
-    found = [as_passage(document) for document in passages.similarity_search(example.question, k)]
-    gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in found]
-    return Search(example, found, search_features(example.question, found), gold)
+        found = []
+        for example in asked:
+            passages = list(map(as_passage, library.store.similarity_search(example.question, settings.selfrag_k)))
+            gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in passages]
+            found.append(Search(example, passages, search_features(example.question, passages), gold))
+        return found
 
 
 def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:

@@ -29,22 +29,17 @@ class Scored:
 def graded(rows: Sequence[Row]) -> Iterator[Scored]:
     """Yield the passages that were graded and can be labelled, with their kind."""
     for row in rows:
-        for number, seen in enumerate(row.record["seen"]):
+        wrong = [rank for rank, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False]
+        for rank, seen in enumerate(row.record["seen"]):
             label = is_gold(row.example, seen)
             if label is None or seen["relevance"] is None:
                 continue
             kind = GOLD if label else UNANSWERABLE if row.example.answerable is False else WRONG
-            if kind == WRONG and nearest_wrong(row) == number:
+            if kind == WRONG and rank == wrong[0]:
                 kind += ", nearest"
             if kind == UNANSWERABLE and any(contains(seen["text"], one) for one in row.example.plausible):
                 kind += ", plausible"
             yield Scored(row.example.id, seen["relevance"], label, kind)
-
-
-def nearest_wrong(row: Row) -> int | None:
-    """Return the rank of the first passage that is not gold."""
-    places = (place for place, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False)
-    return next(places, None)
 
 
 def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:

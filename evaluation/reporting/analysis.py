@@ -103,7 +103,8 @@ def kinds_of(example: Example, record: Record) -> dict[str, str]:
         length = f"questions of at least {LONG_QUESTION} words"
     kinds = {"expected": _expected(example), "length": length}
     if searches:
-        kinds["relevant"] = f"questions with {_few(relevant)} of the passages first found relevant to {OURS}"
+        few = {0: "none", 1: "one"}.get(relevant, "two or more")
+        kinds["relevant"] = f"questions with {few} of the passages first found relevant to {OURS}"
         kinds["searches"] = f"questions that {OURS} searched for {'once' if searches == 1 else 'more than once'}"
     kinds["outcome"] = f"questions that {OURS} ended as {record['outcome'].replace('_', ' ')}"
     return kinds
@@ -162,7 +163,3 @@ def _expected(example: Example) -> str:
     if example.answerable is False:
         return "unanswerable questions"
     return "answerable questions" if example.answerable or example.references else "questions without labels"
-
-
-def _few(count: int) -> str:
-    return {0: "none", 1: "one"}.get(count, "two or more")
