@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from core.fingerprint import fingerprint
 from core.types import UNKNOWN, Candidate, Passage, Verdict
@@ -60,8 +60,8 @@ def self_rag(services: Services, context: Context, name: str = "self-rag") -> Se
 def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> Record:
     """Return the record of a finished run; ``searches`` are the passages that each search found.
 
-    The first search's are ``seen``, the others' are added to their decisions. For an abstention, ``read`` and ``said``
-    hold the passages and the claims of the withheld draft.
+    The first search's are ``seen``, the others' are added to their decisions. ``route`` is what `decide` chose,
+    whatever came later. For an abstention, ``read`` and ``said`` are those of the withheld draft.
     """
     best = state["best"]
     answered = state["outcome"] in ANSWERED
@@ -70,7 +70,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         system=name,
         example=example.id,
         question=example.question,
-        route=_route_of(state),
+        route=next((step["decided"].get("route") for step in state["path"] if step["node"] == "decide"), None),
         route_score=_score(RETRIEVE, state["decision"]),
         outcome=state["outcome"] or "stopped",
         stop_reason="model_failed" if failure else state["stop_reason"],
@@ -112,12 +112,6 @@ def _decisions(state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> li
     for decision, found in list(zip(retrieved, searches, strict=False))[1:]:
         decision["passages"] = [passage["text"] for passage in found]
     return decisions
-
-
-def _route_of(state: SelfRAGState) -> Literal["retrieve", "direct"] | None:
-    """Return the route that ``decide`` chose, whatever came later; None if it did not run."""
-    taken = next((step["decided"].get("route") for step in state["path"] if step["node"] == "decide"), None)
-    return cast("Literal['retrieve', 'direct'] | None", taken)
 
 
 def _score(choice: Choice, verdict: Verdict | None) -> float | None:

@@ -68,7 +68,8 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
             same and own_words(answer, question) for same, (_, answer, _) in zip(told, found, strict=True)
         )
         apart = joined or not any(same is not None for same in told)
-        cited = _document_with(claim["quote"], documents)
+        quoted = claim["quote"]["passage"]
+        cited = next((document_of(one) for some in documents for one in some if one["id"] == quoted), None)
         new = [
             one for one, same in zip(found, told, strict=True) if apart or (not same and document_of(one[0]) != cited)
         ]
@@ -78,11 +79,6 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     differing = groups if len(groups) > 1 else []
     shown = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
     return {"differing": differing, "decided": {"asked": len(asked), "answers": shown}}
-
-
-def _document_with(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
-    found = (one for passages in documents for one in passages if one["id"] == quote["passage"])
-    return next(map(document_of, found), None)
 
 
 def split_documents(

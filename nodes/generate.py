@@ -41,8 +41,11 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     if last:
         drafts = [await _redraft(write, state, last)]
     else:
-        relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
-        passages = relevant or _best_passages(state, runtime.context.k)
+        passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
+        if not passages:
+            found = state.get("found", state["passages"])
+            ranked = sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))
+            passages = ranked[: runtime.context.k]
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in passages] if apart else [passages]
         groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
@@ -70,12 +73,6 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
             "changes": changes,
         },
     }
-
-
-def _best_passages(state: SelfRAGState, k: int) -> list[Passage]:
-    """Return the ``k`` passages of all searches that were judged the least irrelevant, best first."""
-    found = state.get("found", state["passages"])
-    return sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))[:k]
 
 
 def _redraft(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, last: Candidate) -> Awaitable[Draft]:

@@ -127,7 +127,9 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     stop = state["stops"][0]["reason"] if state["stops"] else None
     if best is None:
         return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
-    if from_irrelevant(best["draft"], state):
+    # With fallback ``passages`` the draft is from passages of which none was judged relevant.
+    read = [state["verdicts"].get(passage["id"]) for passage in best["draft"]["passages"]]
+    if read and all(one and not RELEVANCE.is_positive(one) for one in read):
         stop = stop or "fallback"
     no_answer = best["draft"]["declined"] and bool(best["draft"]["passages"])
     if context.constraints == "hard" and not no_answer and not (supported(best) and useful(best)):
@@ -143,12 +145,6 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     if any(is_supported(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
     return "abstained", stop or "claims_unsupported"
-
-
-def from_irrelevant(draft: Draft, state: SelfRAGState) -> bool:
-    """Whether the draft is from passages of which none was judged relevant, as with fallback ``passages``."""
-    verdicts = [state["verdicts"].get(passage["id"]) for passage in draft["passages"]]
-    return bool(verdicts) and all(one and not RELEVANCE.is_positive(one) for one in verdicts)
 
 
 def with_round(

@@ -62,7 +62,9 @@ def main() -> None:
     dataset = load(options.dataset, OUT / "documents", (int(first), int(last or first)) if first else None)
     searches = searched(dataset, options.docs)
     if options.check:
-        gate, least, similar = stored_gate(), MINILM.thresholds["graded"], MINILM.thresholds["similar"]
+        if MINILM.fits.gate is None:
+            raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
+        gate, least, similar = MINILM.fits.gate, MINILM.thresholds["graded"], MINILM.thresholds["similar"]
         chances = [[gate.probability(one) for one in search.evidence] for search in searches]
     else:
         gate, chances = fitted(searches)
@@ -85,13 +87,6 @@ def main() -> None:
             "lost_held_out": str(found["lost"]),
         }
         store(MINILM, MINILM_FILE, {"gate": gate}, {"graded": least, "similar": similar}, provenance)
-
-
-def stored_gate() -> Fit:
-    """The embedding model's gate."""
-    if MINILM.fits.gate is None:
-        raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
-    return MINILM.fits.gate
 
 
 def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.measures.joined_rows import Row, ratio_over
+from evaluation.measures.joined_rows import Row, Terms, ratio_over
 from evaluation.measures.scores import contains, draft_right, is_gold
 from evaluation.measures.statistics import NOTHING, Estimate, auc_estimate
 from evaluation.measures.summary import Histogram
@@ -49,18 +49,15 @@ def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Esti
         pairs = [(seen["relevant"], is_gold(row.example, seen)) for seen in row.record["seen"]]
         return [(relevant, gold) for relevant, gold in pairs if relevant is not None and gold is not None]
 
-    def precision(row: Row) -> tuple[float, float]:
-        return sum(both == (True, True) for both in grades(row)), sum(relevant for relevant, _ in grades(row))
-
-    def recall(row: Row) -> tuple[float, float]:
-        return sum(both == (True, True) for both in grades(row)), sum(gold for _, gold in grades(row))
+    def hits_of(judged: Callable[[bool, bool], bool]) -> Terms:
+        return lambda row: (sum(map(all, grades(row))), sum(judged(*both) for both in grades(row)))
 
     def against(kind: str) -> Estimate:
         return auc_of([one for one in passages if one.label or one.kind.startswith(kind)])
 
     return {
-        "grader_precision": ratio_over(rows, precision),
-        "grader_recall": ratio_over(rows, recall),
+        "grader_precision": ratio_over(rows, hits_of(lambda relevant, _: relevant)),
+        "grader_recall": ratio_over(rows, hits_of(lambda _, gold: gold)),
         "grader_auc": auc_of(passages),
         "grader_auc_nearest": against(WRONG + ", nearest"),
         "grader_auc_unanswerable": against(UNANSWERABLE),

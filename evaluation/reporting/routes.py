@@ -12,7 +12,7 @@ from evaluation.records import Example, Record
 
 RIGHT, WRONG = "✓", "✗"
 SUPPORT = {"fully supported": "supported", "partially supported": "partly supported", "no support": "unsupported"}
-USELESS = ("1", "2")
+USELESS = {"1", "2"}
 
 
 @dataclass(frozen=True)
@@ -73,23 +73,19 @@ def _step(step: Mapping[str, Any]) -> str | None:
         case "direct_generate":
             return "generate"
         case "hallucination_check":
-            return _support([str(claim["verdict"]["label"]) for claim in step.get("claims") or []])
+            labels = {str(claim["verdict"]["label"]) for claim in step.get("claims") or []}
+            if len(labels) < 2:
+                return next((SUPPORT.get(label, "unsupported") for label in labels), None)
+            return "partly supported"
         case "answer_check":
-            labels = [str(verdict["label"]) for verdict in step.get("usefulness") or []]
-            return "not useful" if labels and all(label in USELESS for label in labels) else None
+            labels = {str(verdict["label"]) for verdict in step.get("usefulness") or []}
+            return "not useful" if labels and labels <= USELESS else None
         case "compare_answers":
             return "documents disagree" if step.get("answers") else None
         case "retrieve" | "select" | "finish":
             return None
         case other:
             return str(other or "step")
-
-
-def _support(labels: Sequence[str]) -> str | None:
-    """Return the verdict on a draft's claims as a whole: partly, where they differ."""
-    if not labels:
-        return None
-    return SUPPORT.get(labels[0], "unsupported") if len(set(labels)) == 1 else "partly supported"
 
 
 def route_lists(examples: Sequence[Example], records: Sequence[Record]) -> list[Html]:
