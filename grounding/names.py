@@ -55,7 +55,6 @@ class Lexicon:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._known: dict[str, bool] = {}
         self._following: dict[int, dict[str, list[int]]] = {}
 
     @LazyProperty
@@ -106,11 +105,6 @@ class Lexicon:
 
     def has(self, name: str) -> bool:
         """True if the text has the name in any form: inflected, accented, abbreviated, spelt out, or misspelt."""
-        if name not in self._known:
-            self._known[name] = self._has(name)
-        return self._known[name]
-
-    def _has(self, name: str) -> bool:
         word = folded(name)
         if word in self.words or _root(word) in self.roots:
             return True

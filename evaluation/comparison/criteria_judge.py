@@ -6,9 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
-
-from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.comparison.criteria import COMPARE, CRITERIA, MAX_TOKENS, fields_of, label_of, reference_text
 from evaluation.judging.judge import passages_of, shown
@@ -109,7 +106,8 @@ class CriteriaJudge:
         passages = passages_of(*sorted((first, second), key=lambda record: record["system"]))
         reference = as_data(" / ".join(example.references)) if example.references else None
         about = {"kind": "criteria", "example": example.id, "first": first["system"], "second": second["system"]}
-        text, failure = await self.write(
+        text, failure = await self.replies.get_or_write(
+            self.generator,
             COMPARE,
             about,
             MAX_TOKENS,
@@ -132,10 +130,3 @@ class CriteriaJudge:
             reason=NAMED.sub(lambda match: f"the answer of {systems[match[1].lower()]}", said.get("reason", "")),
             failure=failure,
         )
-
-    async def write(
-        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
-    ) -> tuple[str, str | None]:
-        """Return the saved reply, or ask for it; an empty text with the error if the call fails or is refused."""
-        text, failure = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
-        return text or "", failure

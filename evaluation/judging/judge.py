@@ -155,7 +155,7 @@ class Judge:
             return []
         about = {"kind": "questions", "system": record["system"], "example": record["example"]}
         written = await self._write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
-        lines = [BULLET.sub("", line).strip() for line in (written or "").splitlines()]
+        lines = [BULLET.sub("", line).strip() for line in written.splitlines()]
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
     async def pair(self, one: Record, other: Record) -> Pair:
@@ -201,11 +201,9 @@ class Judge:
         self.tally.count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
         return label
 
-    async def _write(
-        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
-    ) -> str | None:
+    async def _write(self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any) -> str:
         text, reason = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
-        self.tally.count(text, reason)
+        self.tally.count(None if reason else text, reason)
         return text
 
 
