@@ -1,7 +1,5 @@
 """HTML that is safe by construction: everything but ``Html`` is text, and is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 

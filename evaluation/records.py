@@ -1,7 +1,5 @@
 """The rows of an evaluation: what is asked, what a system answered, and how a model judges the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Self-RAG as a system under evaluation: the graph, and its final state as a record."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The systems that Self-RAG is compared with, and the surroundings of each: the models and the documents."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The graph of Self-RAG: its nodes and its edges."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where each node leads: pure functions of the state, with every destination named."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from run.documents import relevant_documents

@@ -1,7 +1,5 @@
 """Extract the figures and amounts that a text states, in every form that a claim may write in digits."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import defaultdict

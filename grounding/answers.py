@@ -1,7 +1,5 @@
 """Tell whether two short answers to one question agree, as far as code can."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

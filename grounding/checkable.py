@@ -1,7 +1,5 @@
 """Split a text that somebody wrote into sentences to check, and tell those that state nothing."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

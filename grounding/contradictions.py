@@ -1,7 +1,5 @@
 """Find the sentence of a passage that says otherwise than a claim: another figure, another name, or the opposite."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from core.passages import section_of

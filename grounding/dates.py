@@ -1,7 +1,5 @@
 """Find dates in the forms in which people write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Set
 from typing import NamedTuple

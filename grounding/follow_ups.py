@@ -1,7 +1,5 @@
 """Tell a question that leans on what was asked before, and join it with that, without a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Find the names in a claim that its passages do not contain."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_left

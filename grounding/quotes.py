@@ -1,7 +1,5 @@
 """Find the verbatim span of a passage that supports a claim, and the claim's facts that no passage states."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Normalise the words and numbers of a text for comparison: folded, roughly stemmed, without stop words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Check one claim against passages: by rules first, which save the critic's call, then by the critic."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

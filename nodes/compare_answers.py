@@ -4,8 +4,6 @@ A combined draft hides that its passages disagree: it takes one answer, or joins
 since in an attack the liars are the majority.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find out what a question means that follows others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

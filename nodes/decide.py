@@ -1,7 +1,5 @@
 """Decide whether the question needs the documents (Retrieve)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Report the best candidate with the outcome that its checks justify."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Write the draft, or one draft for each relevant passage; redraft with the findings of the checks."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from difflib import SequenceMatcher
 from functools import partial

@@ -1,7 +1,5 @@
 """Give each verdict a reason that agrees with its final label: what code knows, else what the critic says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Candidates: how they are scored, ranked and accepted, which outcome the best deserves, and why the others lost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

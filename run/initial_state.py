@@ -1,7 +1,5 @@
 """How a question begins: what is given is checked, and all that an earlier question of the thread left is reset."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Search before it is known that a search is needed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import cast

@@ -1,7 +1,5 @@
 """What flows through the graph: plain, typed, serialisable, and nothing hidden."""
 
-from __future__ import annotations
-
 import operator
 from typing import Annotated, Any
 

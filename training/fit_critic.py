@@ -10,8 +10,6 @@ on questions left out of the fit (grouped by paragraph), and the thresholds. ``-
 the model's description.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

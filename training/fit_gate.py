@@ -12,8 +12,6 @@ Beside it a passage is spared whose cosine no gold one comes near: questions on 
 common with the question.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ a search reports no similarities, the critic's own probability meets the same th
 critic is not asked is the highest of a question that needs no documents, and a margin. ``--write`` stores both.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The content of a comparison as headings, paragraphs, lists and two-column tables, for every form of output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

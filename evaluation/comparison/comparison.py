@@ -1,7 +1,5 @@
 """Two systems' records of one question side by side: what each read, and all of it as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

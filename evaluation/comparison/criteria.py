@@ -1,7 +1,5 @@
 """The prompt that compares two answers on four criteria, and how its reply is read."""
 
-from __future__ import annotations
-
 import re
 
 from langchain_core.prompts import ChatPromptTemplate

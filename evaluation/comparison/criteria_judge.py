@@ -1,7 +1,5 @@
 """Ask the chat model to compare two answers on the criteria, in both orders; every reply is saved."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Sum up the comparisons of a question set: figures computed from the records, in plain sentences by subject."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

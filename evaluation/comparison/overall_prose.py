@@ -1,7 +1,5 @@
 """Let the chat model write about a set's figures, in both orders; its text stands only where these agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write a comparison as Markdown, as a self-contained HTML page, or as CSV with a row for each question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Read a question set in any known format, recognised by its content, and select what is asked of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

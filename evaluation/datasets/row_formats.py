@@ -1,7 +1,5 @@
 """Convert rows of fields, from JSON or a table, to examples; every accepted name of a field is listed here."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

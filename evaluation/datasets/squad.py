@@ -1,7 +1,5 @@
 """Read SQuAD 2.0: questions on paragraphs, half of them unanswerable; each paragraph becomes a document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

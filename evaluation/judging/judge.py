@@ -1,7 +1,5 @@
 """Judge answers and what they were written from with a model: the metrics of RAGAS, and pairs in both orders."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Examples joined with a system's records of them, the sums of which metrics are ratios, and whether a judge agrees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite

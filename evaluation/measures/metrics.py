@@ -1,7 +1,5 @@
 """Compute every metric of every system from an evaluation's records, and the paired differences between systems."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 

@@ -3,8 +3,6 @@
 None is 'not known': a label that the score needs is missing.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

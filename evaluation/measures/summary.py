@@ -1,7 +1,5 @@
 """The results of an evaluation: every metric with its formula, and the figures as plain, serialisable data."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 

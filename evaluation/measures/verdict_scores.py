@@ -1,7 +1,5 @@
 """Measure how well the scores of relevance and support tell right from wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

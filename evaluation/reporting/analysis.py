@@ -1,7 +1,5 @@
 """Explain where our system wins and where it loses, in counts and in plain sentences made by code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The figures of an evaluation, each drawn from its summary alone."""
 
-from __future__ import annotations
-
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator

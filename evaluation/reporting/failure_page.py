@@ -1,7 +1,5 @@
 """List failures for reading: each with its question, answer, verdicts, passages and trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The frame of every HTML page: it loads nothing, runs nothing, and follows the reader's colour scheme."""
 
-from __future__ import annotations
-
 from core.markup import Html, joined, tag
 from evaluation.reporting.drawing import DARK, LIGHT, variables
 

@@ -1,7 +1,5 @@
 """Write the report of an evaluation: one self-contained HTML page, two CSV files and the picture for a README."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path

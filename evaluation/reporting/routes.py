@@ -1,7 +1,5 @@
 """List the questions of a set with an expected route: whether it was taken, and the path of each run in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

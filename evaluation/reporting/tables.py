@@ -1,7 +1,5 @@
 """Format the figures of an evaluation as text: for the terminal, and as CSV files."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
