@@ -182,8 +182,9 @@ def _report(
     from core.json_lines import unwritable
     from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
-    from evaluation.reporting.report import tables_of, write_report
+    from evaluation.reporting.report import write_report
     from evaluation.reporting.routes import routed
+    from evaluation.reporting.tables import tables_of
 
     failed = [record for record in records if record["error"]]
     if failed and len(failed) == len(records):

@@ -3,20 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from evaluation.measures import statistics
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
-from evaluation.measures.statistics import (
-    NOTHING,
-    Estimate,
-    aurc_estimate,
-    calibration,
-    difference,
-    exact_share,
-    mean,
-    median,
-    ratio,
-    risk_coverage,
-)
 from evaluation.measures.summary import (
     BASELINE,
     KINDS,
@@ -96,18 +85,18 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
     }
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
     confidence, wrong = [one.score for one in answers], [not one.label for one in answers]
-    metrics["aurc"] = aurc_estimate(confidence, wrong, unanswered)
+    metrics["aurc"] = statistics.aurc_estimate(confidence, wrong, unanswered)
     return SystemSummary(
         name=name,
         n=len(rows),
         failed=failed,
         metrics=metrics,
         calibration={
-            kind: calibration([one.label for one in found], [one.score for one in found])
+            kind: statistics.calibration([one.label for one in found], [one.score for one in found])
             for kind, found in scored.items()
             if found
         },
-        risk_coverage=risk_coverage(confidence, wrong, unanswered),
+        risk_coverage=statistics.risk_coverage(confidence, wrong, unanswered),
         relevance=histograms(passages),
     )
 
@@ -209,14 +198,14 @@ def costs_of(record: Record) -> dict[str, float]:
     }
 
 
-def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
+def of_costs(rows: Sequence[Row]) -> dict[str, statistics.Estimate]:
     """Compute means, medians and sums of calls, tokens and seconds."""
     costs = [costs_of(row.record) for row in rows]
-    found: dict[str, Estimate] = {}
+    found: dict[str, statistics.Estimate] = {}
     for key in costs[0] if costs else ():
         values = [float(cost[key]) for cost in costs]
-        found[key], found[f"{key}_median"] = mean(values), median(values)
-        found[f"{key}_total"] = Estimate(sum(values), None, None, len(values))
+        found[key], found[f"{key}_median"] = statistics.mean(values), statistics.median(values)
+        found[f"{key}_total"] = statistics.Estimate(sum(values), None, None, len(values))
     return found
 
 
@@ -224,7 +213,7 @@ def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, 
     """Return the total of ``name`` divided by that of ``against``, over the examples that both were asked."""
     shared = [example for example in rows if example in others]
     above, below = ([costs_of(some[example].record)[key] for example in shared] for some in (rows, others))
-    return CostRatio(name, against, key, ratio(above, below, len(shared)) if shared else NOTHING)
+    return CostRatio(name, against, key, statistics.ratio(above, below, len(shared)) if shared else statistics.NOTHING)
 
 
 def compared(
@@ -241,7 +230,7 @@ def compared(
     known = [(one, other) for one, other in shared if one is not None and other is not None]
     one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
     other = [pair[1][0] for pair in known], [pair[1][1] for pair in known]
-    return Compared(name, baseline, key, difference(one, other))
+    return Compared(name, baseline, key, statistics.difference(one, other))
 
 
 def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
@@ -260,7 +249,7 @@ def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
             ties=endings["tie"],
             identical=endings["identical"],
             failures=endings["failed"],
-            share=exact_share(sum(pair.verdict == one for pair in same), endings["decided"]),
+            share=statistics.exact_share(sum(pair.verdict == one for pair in same), endings["decided"]),
         )
         for (one, other), same in found.items()
         for endings in [Counter(pair.ending for pair in same)]
