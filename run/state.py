@@ -5,34 +5,14 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # of typing's, pydantic makes no schema on Python 3.11
 
-from core.types import (
-    Candidate,
-    CandidateRecord,
-    Citation,
-    Claim,
-    Conflict,
-    DocumentAnswer,
-    Draft,
-    Drafted,
-    Fallback,
-    Outcome,
-    Passage,
-    Route,
-    Step,
-    Stop,
-    StopReason,
-    Turn,
-    Usage,
-    Verdict,
-    add_usage,
-)
+from core import types
 
 
 class Asked(TypedDict, total=False):
     """What a caller gives: a question and, if it follows others, the conversation and perhaps what it means."""
 
     question: str
-    conversation: list[Turn]
+    conversation: list[types.Turn]
     given_standalone: str | None
 
 
@@ -44,43 +24,43 @@ class SelfRAGState(TypedDict, total=False):
     """
 
     question: str
-    conversation: list[Turn]
+    conversation: list[types.Turn]
     given_standalone: str | None
     standalone: str
     rewritten: bool
     run: str
-    route: Route
-    decision: Verdict | None
+    route: types.Route
+    decision: types.Verdict | None
     queries: list[str]
     searched: int
     filter: dict[str, Any] | None
     rewrites_left: int
     drafts_left: int
-    fallback: Fallback | bool
-    passages: list[Passage]
+    fallback: types.Fallback | bool
+    passages: list[types.Passage]
     kept: list[str]
-    found: list[Passage]
-    verdicts: dict[str, Verdict]
+    found: list[types.Passage]
+    verdicts: dict[str, types.Verdict]
     relevant: list[str]
-    drafts: list[Draft]
-    drafted: list[Drafted]
-    claims: list[list[Claim]]
-    uses: list[Verdict]
+    drafts: list[types.Draft]
+    drafted: list[types.Drafted]
+    claims: list[list[types.Claim]]
+    uses: list[types.Verdict]
     rates: bool
-    candidates: list[CandidateRecord]
-    best: Candidate | None
+    candidates: list[types.CandidateRecord]
+    best: types.Candidate | None
     accepted: bool
     compares: bool
-    differing: list[list[DocumentAnswer]]
+    differing: list[list[types.DocumentAnswer]]
     seconds: float
     answer: str
-    outcome: Outcome | None
-    stop_reason: StopReason | None
-    citations: list[Citation]
-    conflicts: list[Conflict]
-    usage: Annotated[Usage, add_usage]
-    path: Annotated[list[Step], operator.add]
-    stops: Annotated[list[Stop], operator.add]
+    outcome: types.Outcome | None
+    stop_reason: types.StopReason | None
+    citations: list[types.Citation]
+    conflicts: list[types.Conflict]
+    usage: Annotated[types.Usage, types.add_usage]
+    path: Annotated[list[types.Step], operator.add]
+    stops: Annotated[list[types.Stop], operator.add]
 
 
 def standalone_question(state: SelfRAGState) -> str:
