@@ -7,10 +7,8 @@ from evaluation.measures import statistics
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
 from evaluation.measures.summary import (
-    BASELINE,
     KINDS,
     PAIRED,
-    PLAIN,
     RAG,
     RATIOS,
     Compared,
@@ -20,7 +18,7 @@ from evaluation.measures.summary import (
     SystemSummary,
 )
 from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
-from evaluation.records import Example, Judgements, Pair, Record
+from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
 
 
 def summarise(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> Summary:
@@ -28,7 +26,7 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
     rows = rows_of(examples, records)
     judged = judgements or Judgements()
     terms = TERMS | terms_of_reading(judged)
-    baseline = BASELINE if BASELINE in rows or not rows else next(iter(rows))
+    baseline = OURS if OURS in rows or not rows else next(iter(rows))
     failed = {
         name: len({one["example"] for one in records if one["system"] == name and one["error"]} - set(asked))
         for name, asked in rows.items()
@@ -38,7 +36,7 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
         answerable=sum(example.answerable is True for example in examples),
         unanswerable=sum(example.answerable is False for example in examples),
         systems=tuple(
-            system_summary(name, list(asked.values()), failed[name], rows.get(PLAIN, {}), judged)
+            system_summary(name, list(asked.values()), failed[name], rows.get(BASELINE, {}), judged)
             for name, asked in rows.items()
         ),
         differences=tuple(
@@ -49,7 +47,7 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
         ),
         ratios=tuple(
             cost_ratio(name, asked, against, rows[against], key)
-            for against in [PLAIN if PLAIN in rows else baseline]
+            for against in [BASELINE if BASELINE in rows else baseline]
             for name, asked in rows.items()
             if name != against
             for key in RATIOS

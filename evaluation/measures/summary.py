@@ -1,12 +1,11 @@
 """The results of an evaluation: every metric with its formula, and the figures as plain, serialisable data."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from evaluation.measures.statistics import NOTHING, Calibration, Difference, Estimate, Point
+from evaluation.records import OURS
 
-BASELINE = "self-rag"
-PLAIN = "plain"
 Unit = Literal["share", "score", "count", "total", "seconds"]
 Kind = Literal["route", "relevance", "support", "confidence"]
 KINDS: tuple[Kind, ...] = ("route", "relevance", "support", "confidence")
@@ -213,7 +212,7 @@ class Summary:
     differences: tuple[Compared, ...] = ()
     preferences: tuple[Preference, ...] = ()
     judge_agreement: float | None = None
-    baseline: str = field(default=BASELINE)
+    baseline: str = OURS
     ratios: tuple[CostRatio, ...] = ()
     judge_asked: int = 0
     judge_unanswered: int = 0

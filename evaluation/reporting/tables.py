@@ -9,8 +9,8 @@ from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
 from evaluation.measures.scores import read_by
 from evaluation.measures.statistics import Difference, Estimate
-from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PLAIN, RAG, RATIOS, Summary, Unit
-from evaluation.records import Example, Judgements, Record
+from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, RAG, RATIOS, Summary, Unit
+from evaluation.records import BASELINE, Example, Judgements, Record
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
@@ -64,9 +64,9 @@ def rag_rows(summary: Summary) -> list[list[str]]:
 
     What only the judge knows has a row if it was asked; without a label a cell is a dash.
     """
-    differences = {one.metric: -one.difference for one in summary.differences if one.system == PLAIN}
+    differences = {one.metric: -one.difference for one in summary.differences if one.system == BASELINE}
     header = ["RAG metrics", *(system.name for system in summary.systems)]
-    rows = [header + ([f"{summary.baseline} − {PLAIN}", "both read"] if differences else [])]
+    rows = [header + ([f"{summary.baseline} − {BASELINE}", "both read"] if differences else [])]
     for metric in map(BY_KEY.__getitem__, RAG):
         found = [system[metric.key] for system in summary.systems]
         known = any(one.value is not None for one in found)
