@@ -117,25 +117,22 @@ def _score(choice: Choice, verdict: Verdict | None) -> float | None:
 
 
 def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[Seen]:
-    found = []
-    for passage in passages:
-        verdict = verdicts.get(passage["id"])
-        relevant = None if verdict is None else RELEVANCE.is_positive(verdict)
-        found.append(seen_of(passage, _score(RELEVANCE, verdict), relevant))
-    return found
+    graded = [(passage, verdicts.get(passage["id"])) for passage in passages]
+    return [
+        seen_of(passage, _score(RELEVANCE, one), None if one is None else RELEVANCE.is_positive(one))
+        for passage, one in graded
+    ]
 
 
 def _said(best: Candidate) -> list[Said]:
     texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
-    said = []
-    for claim in best["claims"]:
-        quote = claim["quote"]
-        said.append(
-            Said(
-                text=claim["text"],
-                label=claim["verdict"]["label"],
-                score=_score(SUPPORT, claim["verdict"]),
-                quote=texts[quote["passage"]][quote["start"] : quote["end"]] if quote else None,
-            )
+    return [
+        Said(
+            text=claim["text"],
+            label=claim["verdict"]["label"],
+            score=_score(SUPPORT, claim["verdict"]),
+            quote=texts[quote["passage"]][quote["start"] : quote["end"]] if quote else None,
         )
-    return said
+        for claim in best["claims"]
+        for quote in [claim["quote"]]
+    ]

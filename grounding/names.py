@@ -106,7 +106,9 @@ class Lexicon:
         word = folded(name)
         if word in self.words or _root(word) in self.roots:
             return True
-        if len(word) >= 4 and (self._is_prefix(word) or self._is_misspelt(word)):
+        after = bisect_left(self.sorted_words, word)
+        begins = after < len(self.sorted_words) and self.sorted_words[after].startswith(word)
+        if len(word) >= 4 and (begins or self._is_misspelt(word)):
             return True
         if any(word in group and group & self.words for group in ALIASES):
             return True
@@ -115,10 +117,6 @@ class Lexicon:
         if word.removesuffix("s") in WEEKDAYS:
             return len(self.weekdays) > 1 or self.daily
         return name.isupper() and self._spells_out(word)
-
-    def _is_prefix(self, word: str) -> bool:
-        index = bisect_left(self.sorted_words, word)
-        return index < len(self.sorted_words) and self.sorted_words[index].startswith(word)
 
     def _is_misspelt(self, word: str) -> bool:
         """True if a word of the text is one edit away, not in the first letter; both of five letters or more."""

@@ -1,6 +1,6 @@
 """Two systems' records of one question side by side: what each read, and all of it as plain data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -114,11 +114,9 @@ def read_line(record: Record) -> str:
 def side_of(example: Example, record: Record) -> dict[str, Any]:
     """Return one system's side as plain data; ``right`` is null without a reference or label, and true
     of an abstention where the documents hold no answer."""
+    told: Mapping[str, Any] = {**record}
     return {
-        "system": record["system"],
-        "outcome": record["outcome"],
-        "stop_reason": record["stop_reason"],
-        "answer": record["answer"],
+        **{key: told[key] for key in ("system", "outcome", "stop_reason", "answer")},
         "abstained": abstained(record),
         "right": correct(example, record),
         "path": path_line(record),
@@ -128,8 +126,7 @@ def side_of(example: Example, record: Record) -> dict[str, Any]:
         "later_passages": later_passages(record),
         "claims": record["said"],
         "citations": record["citations"],
-        "cost": record["cost"],
-        "error": record["error"],
+        **{key: told[key] for key in ("cost", "error")},
     }
 
 

@@ -191,7 +191,9 @@ class Judge:
             nonlocal reason
             verdict = await self.critic.choose(choice, **inputs)
             reason = verdict["reason"]
-            return None if failed(verdict) else verdict
+            # A reply that is no label is kept; a model that failed is asked again.
+            failed = verdict["label"] == UNKNOWN and not (reason or "").startswith("The reply")
+            return None if failed else verdict
 
         key = key_of(model_name(self.critic), choice.messages.format_messages(**inputs))
         verdict = await self.replies.get_or_ask(key, about, ask)
@@ -203,11 +205,6 @@ class Judge:
         text, reason = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
         self.tally.count(None if reason else text, reason)
         return text
-
-
-def failed(verdict: Verdict) -> bool:
-    """Return True if the model failed, as opposed to a reply that is not a label."""
-    return verdict["label"] == UNKNOWN and not (verdict["reason"] or "").startswith("The reply")
 
 
 def shown(record: Record) -> str:

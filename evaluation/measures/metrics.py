@@ -68,7 +68,8 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         for row in rows
         if row.record["route_score"] is not None and row.example.route is not None
     ]
-    confident = [row for row in rows if answered(row) and row.record["confidence"] is not None]
+    judged_answers = [row for row in rows if row.scores.right is not None and not row.scores.abstained]
+    confident = [row for row in judged_answers if row.record["confidence"] is not None]
     answers = [Scored(row.example.id, row.record["confidence"] or 0.0, bool(row.scores.right)) for row in confident]
     scored = dict(zip(KINDS, (routes, passages, claims, answers), strict=True))
     metrics = {
@@ -97,11 +98,6 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         risk_coverage=statistics.risk_coverage(confidence, wrong, unanswered),
         relevance=histograms(passages),
     )
-
-
-def answered(row: Row) -> bool:
-    """Return True if the row is an answer that can be judged."""
-    return row.scores.right is not None and not row.scores.abstained
 
 
 def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:

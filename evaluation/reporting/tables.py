@@ -120,7 +120,7 @@ def records_csv(examples: Sequence[Example], records: Sequence[Record], judgemen
 
 def _cells(row: Row) -> dict[str, object]:
     example, record, scores, cost = row.example, row.record, row.scores, row.record["cost"]
-    told: Mapping[str, object] = {**record}
+    told: Mapping[str, object] = {**record, **cost}
     relevance = [seen["relevance"] for seen in record["seen"] if seen["relevance"] is not None]
     support = [said["score"] for said in record["said"] if said["score"] is not None]
     return {
@@ -138,13 +138,9 @@ def _cells(row: Row) -> dict[str, object]:
         "support_min": min(support, default=None),
         "citations": len(record["citations"]),
         "usefulness": record["usefulness"],
-        "model_calls": cost["model_calls"],
-        "input_tokens": cost["input_tokens"],
-        "cached_input_tokens": cost["cached_input_tokens"],
+        **{key: told[key] for key in ("model_calls", "input_tokens", "cached_input_tokens")},
         "uncached_input_tokens": cost["input_tokens"] - cost["cached_input_tokens"],
-        "output_tokens": cost["output_tokens"],
-        "seconds": cost["seconds"],
-        "estimated": cost["estimated"],
+        **{key: told[key] for key in ("output_tokens", "seconds", "estimated")},
     }
 
 
