@@ -3,25 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from evaluation.measures import statistics
+from evaluation.measures import statistics, summary
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
 from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
-from evaluation.measures.summary import (
-    KINDS,
-    PAIRED,
-    RAG,
-    RATIOS,
-    Compared,
-    CostRatio,
-    Preference,
-    Summary,
-    SystemSummary,
-)
 from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
 from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
 
 
-def summarise(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> Summary:
+def summarise(
+    examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None
+) -> summary.Summary:
     """Compute every metric with its interval; the last successful record of a system and example counts."""
     rows = rows_of(examples, records)
     judged = judgements or Judgements()
@@ -31,7 +22,7 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
         name: len({one["example"] for one in records if one["system"] == name and one["error"]} - set(asked))
         for name, asked in rows.items()
     }
-    return Summary(
+    return summary.Summary(
         examples=len(examples),
         answerable=sum(example.answerable is True for example in examples),
         unanswerable=sum(example.answerable is False for example in examples),
@@ -43,14 +34,14 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
             compared(name, asked, baseline, rows[baseline], key, terms[key])
             for name, asked in rows.items()
             if name != baseline
-            for key in PAIRED
+            for key in summary.PAIRED
         ),
         ratios=tuple(
             cost_ratio(name, asked, against, rows[against], key)
             for against in [BASELINE if BASELINE in rows else baseline]
             for name, asked in rows.items()
             if name != against
-            for key in RATIOS
+            for key in summary.RATIOS
         ),
         preferences=preferences(judged.pairs),
         judge_agreement=judged.agreement,
@@ -60,7 +51,9 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
     )
 
 
-def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements) -> SystemSummary:
+def system_summary(
+    name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements
+) -> summary.SystemSummary:
     """Compute all figures of one system."""
     passages, claims = list(graded(rows)), list(supported(rows))
     routes = [
@@ -71,7 +64,7 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
     judged_answers = [row for row in rows if row.scores.right is not None and not row.scores.abstained]
     confident = [row for row in judged_answers if row.record["confidence"] is not None]
     answers = [Scored(row.example.id, row.record["confidence"] or 0.0, bool(row.scores.right)) for row in confident]
-    scored = dict(zip(KINDS, (routes, passages, claims, answers), strict=True))
+    scored = dict(zip(summary.KINDS, (routes, passages, claims, answers), strict=True))
     metrics = {
         **{key: ratio_over(rows, term, count_rows=key == "abstention_f1") for key, term in TERMS.items()},
         "kept": ratio_over(rows, lambda row: kept(row, plain.get(row.example.id))),
@@ -85,7 +78,7 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
     confidence, wrong = [one.score for one in answers], [not one.label for one in answers]
     metrics["aurc"] = statistics.aurc_estimate(confidence, wrong, unanswered)
-    return SystemSummary(
+    return summary.SystemSummary(
         name=name,
         n=len(rows),
         failed=failed,
@@ -203,37 +196,39 @@ def of_costs(rows: Sequence[Row]) -> dict[str, statistics.Estimate]:
     return found
 
 
-def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, Row], key: str) -> CostRatio:
+def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, Row], key: str) -> summary.CostRatio:
     """Return the total of ``name`` divided by that of ``against``, over the examples that both were asked."""
     shared = [example for example in rows if example in others]
     above, below = ([costs_of(some[example].record)[key] for example in shared] for some in (rows, others))
-    return CostRatio(name, against, key, statistics.ratio(above, below, len(shared)) if shared else statistics.NOTHING)
+    return summary.CostRatio(
+        name, against, key, statistics.ratio(above, below, len(shared)) if shared else statistics.NOTHING
+    )
 
 
 def compared(
     name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str, terms: Terms
-) -> Compared:
+) -> summary.Compared:
     """Return the metric of ``name`` minus the baseline's, over the examples for which both have it.
 
     For those of `RAG` both systems must have read something.
     """
     both = [(row, others[example]) for example, row in rows.items() if example in others]
-    if key in RAG:
+    if key in summary.RAG:
         both = [pair for pair in both if all(read_by(row.record) for row in pair)]
     shared = [(terms(one), terms(other)) for one, other in both]
     known = [(one, other) for one, other in shared if one is not None and other is not None]
     one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
     other = [pair[1][0] for pair in known], [pair[1][1] for pair in known]
-    return Compared(name, baseline, key, statistics.difference(one, other))
+    return summary.Compared(name, baseline, key, statistics.difference(one, other))
 
 
-def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
+def preferences(pairs: Sequence[Pair]) -> tuple[summary.Preference, ...]:
     """Count the judge's verdicts by pair of systems."""
     found: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         found.setdefault((pair.one, pair.other), []).append(pair)
     return tuple(
-        Preference(
+        summary.Preference(
             one,
             other,
             one_wins=sum(pair.verdict == one for pair in same),
