@@ -78,8 +78,8 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
         for match in form.finditer(text):
             parts = match.groupdict()
             year, day = parts.get("year"), parts.get("day")
-            form = parts["month"].lower()
-            month = int(form) if form.isdigit() else MONTHS.get(form) or OTHER_MONTHS[form]
+            named = parts["month"].lower()
+            month = int(named) if named.isdigit() else MONTHS.get(named) or OTHER_MONTHS[named]
             known = 1 <= month <= 12
             yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)] if known else []
     for match in ISO.finditer(text):

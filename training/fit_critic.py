@@ -95,14 +95,6 @@ async def collect(documents: Sequence[Path], examples: Sequence[Example], replie
         return {one.id: await graph.ainvoke({"question": one.question}, context=context) for one in counted(examples)}
 
 
-def graded(example: Example, trace: Any) -> list[tuple[Any, dict[str, float]]]:
-    """Each graded passage of a trace with its evidence, as the graph's node has it."""
-    verdicts = trace["verdicts"]
-    passages = [one for one in trace["passages"] if verdicts[one["id"]]["probabilities"]]
-    evidence = relevance_features(example.question, passages, [verdicts[one["id"]] for one in passages])
-    return list(zip(passages, evidence, strict=True))
-
-
 def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     """A passage is positive when it holds a reference of an answerable question and is of its paragraph.
 
@@ -110,7 +102,10 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     """
     rows = Rows([], [], [], [])
     for example in examples:
-        for passage, evidence in graded(example, traces[example.id]):
+        verdicts = traces[example.id]["verdicts"]
+        graded = [one for one in traces[example.id]["passages"] if verdicts[one["id"]]["probabilities"]]
+        known = relevance_features(example.question, graded, [verdicts[one["id"]] for one in graded])
+        for passage, evidence in zip(graded, known, strict=True):
             holds = any(contains(passage["text"], reference) for reference in example.references)
             if holds and not is_gold_source(example, passage["source"]):
                 continue

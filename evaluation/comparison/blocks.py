@@ -104,19 +104,15 @@ def overall_blocks(compared: ComparedSet) -> list[Block]:
 
 
 def _cells(one: Comparison, record: Record) -> dict[str, str]:
+    reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
+    right = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
     return {
         "Answer": record["error"] or record["answer"] or NO_ANSWER,
-        "Outcome": _outcome(one, record),
+        "Outcome": record["outcome"].replace("_", " ") + reason + right,
         "Path": path_line(record) or "–",
         "Read": read_line(record),
         "Cost": spent(record["cost"], record["cost"]["seconds"]),
     }
-
-
-def _outcome(one: Comparison, record: Record) -> str:
-    reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
-    judged = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
-    return record["outcome"].replace("_", " ") + reason + judged
 
 
 def _place(passage: Passage) -> str:

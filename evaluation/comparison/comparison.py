@@ -9,7 +9,7 @@ from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
 from evaluation.measures.joined_rows import correct
 from evaluation.measures.scores import abstained, read_by
-from evaluation.records import BASELINE, OURS, Example, Record, Seen
+from evaluation.records import BASELINE, OURS, Example, Record
 from evaluation.reporting.routes import path_line
 
 __all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]
@@ -62,7 +62,9 @@ class Comparison:
             for seen in record["seen"]:
                 place = (seen["source"], seen["page"], seen["row"])
                 found.setdefault(seen["text"], Passage(seen["text"], *place, {}, section_of(seen)))
-                found[seen["text"]].use_by_system[record["system"]] = _use_of(seen)
+                score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
+                judged = f"{'relevant' if seen['relevant'] else 'left out'}{score}"
+                found[seen["text"]].use_by_system[record["system"]] = "read" if seen["relevant"] is None else judged
             for text in later_passages(record):
                 found.setdefault(text, Passage(text, None, None, None, {}))
                 found[text].use_by_system.setdefault(record["system"], "found by a later search")
@@ -86,13 +88,6 @@ class Comparison:
             "systems": [side_of(self.example, record) for record in self.records],
             "judged": judged,
         }
-
-
-def _use_of(seen: Seen) -> str:
-    if seen["relevant"] is None:
-        return "read"
-    score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
-    return f"{'relevant' if seen['relevant'] else 'left out'}{score}"
 
 
 def later_passages(record: Record) -> list[str]:
