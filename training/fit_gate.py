@@ -66,7 +66,10 @@ def main() -> None:
         chances = [[gate.probability(one) for one in search.evidence] for search in searches]
     else:
         gate, chances = fitted(searches)
-        least, similar = threshold(searches, chances), least_similar(searches)
+        pairs = [pair for one in searches for pair in zip(one.evidence, one.gold, strict=True)]
+        least = threshold(searches, chances)
+        # The cosine, to one place, that every gold passage has.
+        similar = math.floor(10 * min(known["similarity"] for known, gold in pairs if gold)) / 10
         print(gate, f"cosine {similar}")
     found = tally(searches, chances, least, similar)
     lost = lost_in_other_words(searches, gate, least, similar)
@@ -126,17 +129,6 @@ def threshold(searches: Sequence[Search], chances: Sequence[Sequence[float]]) ->
     )
     spare = math.floor((1 - KEPT) * gold)
     return math.floor(at_risk[spare] * 1e4) / 1e4 if spare < len(at_risk) else 1.0
-
-
-def least_similar(searches: Sequence[Search]) -> float:
-    """The cosine, to one place, that every gold passage has."""
-    gold = [
-        one["similarity"]
-        for search in searches
-        for one, is_gold in zip(search.evidence, search.gold, strict=True)
-        if is_gold
-    ]
-    return math.floor(min(gold) * 10) / 10
 
 
 def tally(

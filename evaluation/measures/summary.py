@@ -224,10 +224,6 @@ class Summary:
                 return one
         raise KeyError(system)
 
-    def known_differences(self) -> list[Compared]:
-        """Return the differences that some example tells."""
-        return [one for one in self.differences if one.difference.n]
-
     def as_json(self) -> dict[str, Any]:
         """Return plain data for ``json.dumps``."""
         return asdict(self)

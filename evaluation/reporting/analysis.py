@@ -30,7 +30,6 @@ class Group:
     neither: int
     preferred: int
     not_preferred: int
-    undecided: int
 
     @property
     def labelled(self) -> int:
@@ -74,7 +73,6 @@ def analysis(examples: Sequence[Example], records: Sequence[Record], judgements:
             neither=outcomes.count((False, False)),
             preferred=verdicts.count(OURS),
             not_preferred=verdicts.count(BASELINE),
-            undecided=verdicts.count(None),
         )
 
     kinds = {example.id: kinds_of(example, mine[example.id]) for example in shared}

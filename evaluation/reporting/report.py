@@ -108,8 +108,6 @@ def _analysis(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> list[Html | None]:
     """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
-    if not {"self-rag", "plain"} <= {record["system"] for record in records}:
-        return []
     lines = analysis(examples, records, judgements or Judgements()).lines
     return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
 
@@ -164,7 +162,7 @@ def _row(name: object, numbers: Iterable[object], *more: Html) -> Html:
 
 
 def _differences(summary: Summary) -> list[Html]:
-    known = summary.known_differences()
+    known = [one for one in summary.differences if one.difference.n]
     if not known:
         return []
     names = ("metric", "difference", "95 % interval", "p", "n", "reading")
