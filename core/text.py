@@ -60,11 +60,7 @@ def without_surrogates(text: str) -> str:
 
 
 def as_json(
-    value: object,
-    *,
-    ensure_ascii: bool = False,
-    indent: int | None = None,
-    default: Callable[[Any], Any] | None = None,
+    value: object, *, ensure_ascii: bool = False, indent: int | None = None, default: Callable[[Any], Any] | None = None
 ) -> str:
     """Return JSON that parses to ``value``, with every character that ``clean`` removes escaped."""
     written = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, default=default)

@@ -33,9 +33,7 @@ class SelfRAGSystem:
         searches: list[list[Passage]] = []
         final: SelfRAGState | None = None
         stream = self.graph.astream(
-            {"question": example.question},
-            context=self.context,
-            stream_mode=["updates", "values"],
+            {"question": example.question}, context=self.context, stream_mode=["updates", "values"]
         )
         async for mode, chunk in stream:
             if mode == "values":

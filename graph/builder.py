@@ -58,9 +58,7 @@ def build_graph(
     # Search until something is relevant: the re-query loop.
     graph.add_edge("retrieve", "grade_documents")
     graph.add_conditional_edges(
-        "grade_documents",
-        edges.after_grade_documents,
-        ["generate", "rewrite_query", "direct_generate", "finish"],
+        "grade_documents", edges.after_grade_documents, ["generate", "rewrite_query", "direct_generate", "finish"]
     )
     graph.add_conditional_edges(
         "rewrite_query", edges.after_rewrite_query, ["retrieve", "generate", "direct_generate", "finish"]

@@ -90,11 +90,7 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
     question = standalone_question(state)
     try:
         reply = await services.generator.write(
-            BRIEF_ANSWER,
-            max_tokens=MAX_TOKENS,
-            hidden=True,
-            question=as_data(question),
-            passage=readable(passage),
+            BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)
         )
     except (ModelError, LimitReachedError):  # also a reply that was cut off: no short answer
         return None

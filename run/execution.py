@@ -151,10 +151,7 @@ def budget_of(state: SelfRAGState, context: Context) -> Budget:
     """Return the question's budget, less what the state says its finished nodes used."""
     limits = context.effective_limits
     budget = Budget(
-        calls=limits.model_calls,
-        tokens=limits.tokens,
-        seconds=limits.seconds,
-        spent=state.get("usage") or no_usage(),
+        calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds, spent=state.get("usage") or no_usage()
     )
     budget.began -= sum(step["seconds"] for step in state.get("path") or [])
     return budget

@@ -85,9 +85,7 @@ class CriteriaJudge:
         return model_name(self.generator)
 
     async def compare_all(
-        self,
-        pairs: Sequence[tuple[Example, Record, Record]],
-        progress: Callable[[int, int], None] | None = None,
+        self, pairs: Sequence[tuple[Example, Record, Record]], progress: Callable[[int, int], None] | None = None
     ) -> list[Judged]:
         """Compare each pair. Raises `ModelError` if the server cannot be reached or refuses the key."""
         return await gather_bounded((partial(self.compare, *pair) for pair in pairs), self.concurrency, progress)
