@@ -1,7 +1,5 @@
 """Run coroutines for synchronous callers, on one event loop in a background thread."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator

@@ -1,7 +1,5 @@
 """Open files safely: those that are written are private to the user, those that are read must be regular files."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Fingerprint everything an answer depends on; records are reused only if it is the same."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

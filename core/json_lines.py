@@ -1,7 +1,5 @@
 """Append-only files of JSON lines that survive a last line torn by a kill."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

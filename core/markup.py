@@ -1,7 +1,6 @@
 """HTML that is safe by construction: everything but ``Html`` is text, and is escaped."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from html import escape
 
 from core.text import clean
@@ -37,6 +36,12 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
 def joined(*parts: object) -> Html:
     """Concatenate the parts; None is skipped."""
     return Html("".join(text(part) for part in parts if part is not None))
+
+
+def table(names: Iterable[str], *bodies: Html, class_: str | None = None) -> Html:
+    """Return a table with names above its columns, which scrolls sideways where it is too wide."""
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    return tag("div", tag("table", head, *bodies, class_=class_), class_="wide")
 
 
 def marked(passage: str, quotes: list[str]) -> Html:

@@ -1,7 +1,5 @@
 """What the nodes of a run decided, and what it cost, in words for a person."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from core.text import location, one_line, shortened

@@ -38,7 +38,7 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = _LINE_END.sub("\n", _TERMINAL.sub("", text))
-    return _STRIPPED.sub(_keep_replacement_mark, _SPACE.sub(" ", text))
+    return _STRIPPED.sub(lambda match: "\ufffd" * match.group().count("\ufffd"), _SPACE.sub(" ", text))
 
 
 def one_line(text: str) -> str:
@@ -46,7 +46,7 @@ def one_line(text: str) -> str:
 
     Runs of more than two spaces become one: in a terminal they could push what follows to the start of a line.
     """
-    return _WHITE.sub(_keep_double_space, clean(text)).strip()
+    return _WHITE.sub(lambda match: "  " if match.group() == "  " else " ", clean(text)).strip()
 
 
 def is_blank(text: str) -> bool:
@@ -60,23 +60,11 @@ def without_surrogates(text: str) -> str:
 
 
 def as_json(
-    value: object,
-    *,
-    ensure_ascii: bool = False,
-    indent: int | None = None,
-    default: Callable[[Any], Any] | None = None,
+    value: object, *, ensure_ascii: bool = False, indent: int | None = None, default: Callable[[Any], Any] | None = None
 ) -> str:
     """Return JSON that parses to ``value``, with every character that ``clean`` removes escaped."""
     written = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, default=default)
     return _ESCAPED.sub(lambda match: json.dumps(match.group())[1:-1], written)
-
-
-def _keep_double_space(match: re.Match[str]) -> str:
-    return "  " if match.group() == "  " else " "
-
-
-def _keep_replacement_mark(match: re.Match[str]) -> str:
-    return "\ufffd" * match.group().count("\ufffd")
 
 
 def path_text(path: str | Path) -> str:

@@ -1,7 +1,5 @@
 """The serialisable types that all layers share."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # pydantic cannot validate typing's on Python 3.11

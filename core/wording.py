@@ -1,7 +1,5 @@
 """What the program itself says in place of an answer or beside it, in the languages of questions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

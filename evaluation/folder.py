@@ -1,7 +1,5 @@
 """The folder of an evaluation, marked as its own, so that the program overwrites and deletes only what it wrote."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Store a run's records: one line each, appended as they arrive, and preserved however the run ends."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

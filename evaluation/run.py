@@ -1,7 +1,5 @@
 """Ask every system every question that it has not answered yet, and store each answer as it arrives."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence

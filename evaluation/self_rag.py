@@ -1,13 +1,11 @@
 """Self-RAG as a system under evaluation: the graph, and its final state as a record."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from core.fingerprint import fingerprint
-from core.types import UNKNOWN, Candidate, Citation, Conflict, Passage, Verdict
+from core.types import UNKNOWN, Candidate, Passage, Verdict
 from evaluation.records import Cited, Cost, Disagreement, Example, Record, Said, Seen, seen_of
 from graph.builder import SelfRAGGraph, build_graph
 from prompts.choice import Choice
@@ -35,9 +33,7 @@ class SelfRAGSystem:
         searches: list[list[Passage]] = []
         final: SelfRAGState | None = None
         stream = self.graph.astream(
-            {"question": example.question},
-            context=self.context,
-            stream_mode=["updates", "values"],
+            {"question": example.question}, context=self.context, stream_mode=["updates", "values"]
         )
         async for mode, chunk in stream:
             if mode == "values":
@@ -60,8 +56,8 @@ def self_rag(services: Services, context: Context, name: str = "self-rag") -> Se
 def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> Record:
     """Return the record of a finished run; ``searches`` are the passages that each search found.
 
-    The first search's are ``seen``, the others' are added to their decisions. For an abstention, ``read`` and ``said``
-    hold the passages and the claims of the withheld draft.
+    The first search's are ``seen``, the others' are added to their decisions. ``route`` is what `decide` chose,
+    whatever came later. For an abstention, ``read`` and ``said`` are those of the withheld draft.
     """
     best = state["best"]
     answered = state["outcome"] in ANSWERED
@@ -70,7 +66,7 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         system=name,
         example=example.id,
         question=example.question,
-        route=_route_of(state),
+        route=next((step["decided"].get("route") for step in state["path"] if step["node"] == "decide"), None),
         route_score=_score(RETRIEVE, state["decision"]),
         outcome=state["outcome"] or "stopped",
         stop_reason="model_failed" if failure else state["stop_reason"],
@@ -81,7 +77,13 @@ def record_of(name: str, example: Example, state: SelfRAGState, searches: Sequen
         read=_seen(best["draft"]["passages"] if best else [], state["verdicts"]),
         said=_said(best) if best else [],
         citations=[cast("Cited", dict(citation)) for citation in state["citations"]],
-        conflicts=[_disagreement(one, state["citations"]) for one in state.get("conflicts", [])],
+        conflicts=[
+            Disagreement(
+                answer=conflict["answer"],
+                sources=[one["source"] for one in state["citations"] if one["id"] in conflict["citations"]],
+            )
+            for conflict in state.get("conflicts", [])
+        ],
         usefulness=best["usefulness"] if best and best["use"] else None,
         cost=Cost(**state["usage"], seconds=state["seconds"]),
         decisions=_decisions(state, searches),
@@ -108,41 +110,27 @@ def _decisions(state: SelfRAGState, searches: Sequence[Sequence[Passage]]) -> li
     return decisions
 
 
-def _route_of(state: SelfRAGState) -> Literal["retrieve", "direct"] | None:
-    """Return the route that ``decide`` chose, whatever came later; None if it did not run."""
-    taken = next((step["decided"].get("route") for step in state["path"] if step["node"] == "decide"), None)
-    return cast("Literal['retrieve', 'direct'] | None", taken)
-
-
 def _score(choice: Choice, verdict: Verdict | None) -> float | None:
     return None if verdict is None or verdict["label"] == UNKNOWN else choice.score(verdict)
 
 
 def _seen(passages: Sequence[Passage], verdicts: Mapping[str, Verdict]) -> list[Seen]:
-    found = []
-    for passage in passages:
-        verdict = verdicts.get(passage["id"])
-        relevant = None if verdict is None else RELEVANCE.is_positive(verdict)
-        found.append(seen_of(passage, _score(RELEVANCE, verdict), relevant))
-    return found
-
-
-def _disagreement(conflict: Conflict, citations: Sequence[Citation]) -> Disagreement:
-    sources = [one["source"] for one in citations if one["id"] in conflict["citations"]]
-    return Disagreement(answer=conflict["answer"], sources=sources)
+    graded = [(passage, verdicts.get(passage["id"])) for passage in passages]
+    return [
+        seen_of(passage, _score(RELEVANCE, one), None if one is None else RELEVANCE.is_positive(one))
+        for passage, one in graded
+    ]
 
 
 def _said(best: Candidate) -> list[Said]:
     texts = {passage["id"]: passage["text"] for passage in best["draft"]["passages"]}
-    said = []
-    for claim in best["claims"]:
-        quote = claim["quote"]
-        said.append(
-            Said(
-                text=claim["text"],
-                label=claim["verdict"]["label"],
-                score=_score(SUPPORT, claim["verdict"]),
-                quote=texts[quote["passage"]][quote["start"] : quote["end"]] if quote else None,
-            )
+    return [
+        Said(
+            text=claim["text"],
+            label=claim["verdict"]["label"],
+            score=_score(SUPPORT, claim["verdict"]),
+            quote=texts[quote["passage"]][quote["start"] : quote["end"]] if quote else None,
         )
-    return said
+        for claim in best["claims"]
+        for quote in [claim["quote"]]
+    ]

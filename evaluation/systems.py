@@ -1,7 +1,5 @@
 """The systems that Self-RAG is compared with, and the surroundings of each: the models and the documents."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping
@@ -57,23 +55,20 @@ class OneDraft:
                     with tracing():
                         found = await self.services.retriever.ainvoke(example.question, k=self.k)
                     passages = [as_passage(document) for document in found[: self.k]]
-                draft = await self._write(example.question, passages, budget)
+                prompt, most_tokens = (PLAIN, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
+                read: dict[str, Any] = {"passages": numbered(passages)} if self.k else {}
+                draft = await self.services.with_budget(budget).generator.write(
+                    prompt,
+                    max_tokens=self.context.answer_tokens or most_tokens,
+                    temperature=self.context.temperature,
+                    question=as_data(example.question),
+                    **read,
+                )
         except LimitReachedError as reached:
             stop = str(reached.reason)
         except TimeoutError:
             stop = "limit_seconds"
         return self._record(example, passages, draft, stop, Cost(**budget.spent, seconds=time.perf_counter() - began))
-
-    async def _write(self, question: str, passages: list[Passage], budget: NodeBudget) -> str:
-        prompt, most_tokens = (PLAIN, DRAFT_TOKENS) if self.k else (DIRECT_GENERATE, DIRECT_TOKENS)
-        read: dict[str, Any] = {"passages": numbered(passages)} if self.k else {}
-        return await self.services.with_budget(budget).generator.write(
-            prompt,
-            max_tokens=self.context.answer_tokens or most_tokens,
-            temperature=self.context.temperature,
-            question=as_data(question),
-            **read,
-        )
 
     def _record(self, example: Example, passages: list[Passage], draft: str, stop: str | None, cost: Cost) -> Record:
         answered = bool(draft) and not declines(draft)

@@ -1,7 +1,5 @@
 """Named variants of Self-RAG: changed settings, written in one word on the command line."""
 
-from __future__ import annotations
-
 import re
 
 from pydantic import BaseModel, ValidationError

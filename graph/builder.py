@@ -1,22 +1,13 @@
 """The graph of Self-RAG: its nodes and its edges."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 
+from graph import edges
 from graph.compiled import SelfRAGGraph
-from graph.edges import (
-    after_decide,
-    after_generate,
-    after_grade_documents,
-    after_rewrite_query,
-    after_select,
-    before_decide,
-)
 from graph.node_wrapper import WrappedNode
 from nodes.answer_check import answer_check
 from nodes.compare_answers import compare_answers
@@ -60,28 +51,26 @@ def build_graph(
         graph.add_node(node.__name__, WrappedNode(node, services))
 
     # A follow-up is given what it leans on; any other question begins with `decide`.
-    graph.add_conditional_edges(START, before_decide, ["contextualize", "decide"])
+    graph.add_conditional_edges(START, edges.before_decide, ["contextualize", "decide"])
     graph.add_edge("contextualize", "decide")
-    graph.add_conditional_edges("decide", after_decide, ["retrieve", "direct_generate", "finish"])
+    graph.add_conditional_edges("decide", edges.after_decide, ["retrieve", "direct_generate", "finish"])
 
     # Search until something is relevant: the re-query loop.
     graph.add_edge("retrieve", "grade_documents")
     graph.add_conditional_edges(
-        "grade_documents",
-        after_grade_documents,
-        ["generate", "rewrite_query", "direct_generate", "finish"],
+        "grade_documents", edges.after_grade_documents, ["generate", "rewrite_query", "direct_generate", "finish"]
     )
     graph.add_conditional_edges(
-        "rewrite_query", after_rewrite_query, ["retrieve", "generate", "direct_generate", "finish"]
+        "rewrite_query", edges.after_rewrite_query, ["retrieve", "generate", "direct_generate", "finish"]
     )
 
     # Write, check twice side by side, keep the best, and redraft what failed: the regenerate loop. A direct answer that
     # is no good leads to the search after all.
-    graph.add_conditional_edges("generate", after_generate, ["hallucination_check", "answer_check", "select"])
+    graph.add_conditional_edges("generate", edges.after_generate, ["hallucination_check", "answer_check", "select"])
     graph.add_edge("hallucination_check", "select")
     graph.add_edge("answer_check", "select")
     graph.add_conditional_edges(
-        "select", after_select, ["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]
+        "select", edges.after_select, ["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]
     )
 
     # Show what other documents answer.

@@ -1,7 +1,5 @@
 """The compiled graph: its executions end with their streams, and are traced only on request."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

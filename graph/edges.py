@@ -1,7 +1,5 @@
 """Where each node leads: pure functions of the state, with every destination named."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from run.documents import relevant_documents
@@ -21,9 +19,7 @@ def after_decide(state: SelfRAGState) -> Literal["retrieve", "direct_generate", 
     return "direct_generate" if state["route"] == "direct" else "retrieve"
 
 
-def after_grade_documents(
-    state: SelfRAGState,
-) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
+def after_grade_documents(state: SelfRAGState) -> Literal["generate", "rewrite_query", "direct_generate", "finish"]:
     """Write from what is relevant; without any search again while rewrites are left, then end or fall back."""
     if any(stop["reason"] == "model_failed" for stop in state["stops"]):
         return "finish"
@@ -34,9 +30,7 @@ def after_grade_documents(
     return "rewrite_query" if state["rewrites_left"] > 0 else _fall_back(state)
 
 
-def after_rewrite_query(
-    state: SelfRAGState,
-) -> Literal["retrieve", "generate", "direct_generate", "finish"]:
+def after_rewrite_query(state: SelfRAGState) -> Literal["retrieve", "generate", "direct_generate", "finish"]:
     """Search for the new query; when none was found, end or fall back."""
     if state["stops"]:
         return "finish"
@@ -53,9 +47,7 @@ def after_generate(state: SelfRAGState) -> list[Literal["hallucination_check", "
     return ["hallucination_check", "answer_check"] if state.get("rates", True) else ["hallucination_check"]
 
 
-def after_select(
-    state: SelfRAGState,
-) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
+def after_select(state: SelfRAGState) -> Literal["retrieve", "generate", "rewrite_query", "compare_answers", "finish"]:
     """Compare documents once an answer is accepted; else redraft, else search again, while either is left.
 
     Search for the first time when a direct answer was no good.

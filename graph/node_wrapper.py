@@ -1,7 +1,5 @@
 """What surrounds every node: its share of the budget, its timing, and its failures turned into state."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,9 +1,6 @@
 """Extract the figures and amounts that a text states, in every form that a claim may write in digits."""
 
-from __future__ import annotations
-
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -122,14 +119,13 @@ class Facts:
         return {dimension: sorted(amounts) for dimension, amounts in found.items()}
 
     @LazyProperty
-    def ones(self) -> list[str]:
-        """The words after ``a``, ``each`` or ``one``, sorted."""
-        return sorted(set(ONE.findall(self.folded)))
+    def ones(self) -> set[str]:
+        """The words after ``a``, ``each`` or ``one``."""
+        return set(ONE.findall(self.folded))
 
     def has_one(self, name: str) -> bool:
         """True if the text has ``a``, ``each`` or ``one`` before a word that begins with ``name``."""
-        index = bisect_left(self.ones, name)
-        return index < len(self.ones) and self.ones[index].startswith(name)
+        return any(word.startswith(name) for word in self.ones)
 
 
 @lru_cache(maxsize=64)

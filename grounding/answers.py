@@ -1,7 +1,5 @@
 """Tell whether two short answers to one question agree, as far as code can."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,7 +8,7 @@ from core.types import Passage, Quote
 from core.words import STOP_WORDS
 from grounding.amounts import UNITS, plain_figures, plain_text, quantities
 from grounding.capitals import names
-from grounding.dates import YEAR, Date, dates, without_dates
+from grounding.dates import YEAR, dates, without_dates
 from grounding.language import ENGLISH, is_english, language_of
 from grounding.names import DENIAL, folded, lexicon_of
 from grounding.numbers import missing_figures
@@ -119,7 +117,7 @@ def agree(one: str, other: str, question: str) -> bool | None:
         return None
     if a <= b or b <= a:
         return True
-    if _has_figures(one) and _has_figures(other):
+    if plain_figures(one) and plain_figures(other):
         return _same_figures(one, other, question)
     if 2 * len(a & b) / (len(a) + len(b)) >= ALIKE or _same_names(one, other):
         return True
@@ -136,7 +134,7 @@ def comparable(question: str, answers: Sequence[str], quotes: Sequence[str]) -> 
     answers = [_in_figures(answer, question) for answer in answers]
     pairs = list(zip(answers, quotes, strict=True))
     counted = all(_has_amount(answer, question) for answer in answers)
-    if counted or (not any(map(_has_figures, answers)) and any(map(OFFICE.search, quotes))):
+    if counted or (not any(map(plain_figures, answers)) and any(map(OFFICE.search, quotes))):
         times = [set(YEAR.findall(quote)) - set(YEAR.findall(question)) for quote in quotes]
         if all(times) and times[0].isdisjoint(times[1]):
             return False
@@ -179,14 +177,11 @@ def _first(text: str, own: set[str]) -> set[str]:
     return next((found for word in WORD.findall(text) if (found := stems(word) & own)), own)
 
 
-def _has_figures(text: str) -> bool:
-    return bool(plain_figures(text))
-
-
 def _same_figures(one: str, other: str, question: str) -> bool | None:
     found, others = (dates(plain_text(text)) for text in (one, other))
     if found and others:
-        return any(_compatible(date, another) for date in found for another in others)
+        pairs = [zip(date, another, strict=True) for date in found for another in others]
+        return any(all(a is None or b is None or a == b for a, b in pair) for pair in pairs)
     if not missing_figures(one, other, question, "") or not missing_figures(other, one, question, ""):
         return True
     return False if _has_amount(one, question) == _has_amount(other, question) else None
@@ -197,10 +192,6 @@ def _has_amount(text: str, question: str) -> bool:
     plain = plain_text(text)
     figures = plain_figures(without_dates(plain, dates(plain))) - plain_figures(question)
     return not all(map(YEAR.fullmatch, figures)) or THOUSANDS.search(text) is not None
-
-
-def _compatible(one: Date, other: Date) -> bool:
-    return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
 def _same_names(one: str, other: str) -> bool:

@@ -1,7 +1,5 @@
 """Find the capitalised words of a text that may be names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,10 +1,8 @@
 """Split a text that somebody wrote into sentences to check, and tell those that state nothing."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.text import shortened
@@ -50,8 +48,10 @@ def checkable(text: str, headings: Sequence[tuple[int, int]] = ()) -> list[Check
     The subject is the nearest heading above or, without any, the first sentence of the paragraph.
     """
     found = {one.start: one for one in statements(text)}
-    for start, end in _questions(text):
-        found.setdefault(start, Statement(text[start:end], "", start))
+    for line in lines(text):
+        for start, end in sentences_of(text, line) if line.kind in ("text", "item") else ():
+            if text[start:end].endswith(("?", "？")):
+                found.setdefault(start, Statement(text[start:end], "", start))
     above = _Subjects(text, headings)
     ends = [end for _, end in headings]
 
@@ -85,13 +85,6 @@ def why_no_claim(sentence: str) -> str:
     if OPINION.match(sentence):
         return "It is an opinion, a wish or a greeting."
     return "" if len(stemmed(sentence)) >= LEAST_WORDS else "It states nothing."
-
-
-def _questions(text: str) -> Iterator[tuple[int, int]]:
-    for line in lines(text):
-        for start, end in sentences_of(text, line) if line.kind in ("text", "item") else ():
-            if text[start:end].endswith(("?", "？")):
-                yield start, end
 
 
 class _Subjects:

@@ -1,7 +1,5 @@
 """Split a draft into claims, each with the context it needs."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Find the sentence of a passage that says otherwise than a claim: another figure, another name, or the opposite."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from core.passages import section_of
@@ -47,21 +45,14 @@ def _contradicted(claim: str, sentence: str, section: str) -> float:
     if len(wanted) < LEAST_WORDS:
         return 0.0
     shared = len(wanted & stemmed(said)) / len(wanted)
+    if shared < LEAST_SHARED:
+        return 0.0
     if figures or absent:
-        replaced = _replaces_figures(claim, said, figures) and _replaces_names(claim, said, absent)
-        return shared if replaced and shared >= LEAST_SHARED else 0.0
+        # Others stand in the place of the missing figures: of the same kind, or as many; and of the names, any.
+        others, contradictions = plain_figures(said) - facts_of(claim).numbers, Contradictions(claim, said, "")
+        counted = not figures or len(others) == len(figures) or (others and all(map(contradictions.has, figures)))
+        claimed = {folded(name.text) for name in names(claim)}
+        named = not absent or any(folded(name.text) not in claimed and not name.opens for name in names(said))
+        return shared if counted and named else 0.0
     denied = bool(DENIAL.search(claim)) != bool(DENIAL.search(sentence))
     return shared if denied and shared >= LEAST_SHARED_DENIED else 0.0
-
-
-def _replaces_figures(claim: str, said: str, missing: Sequence[str]) -> bool:
-    """True if the text has figures that the claim has not: of the same kind, or as many as are missing."""
-    others = plain_figures(said) - facts_of(claim).numbers
-    contradictions = Contradictions(claim, said, "")
-    return not missing or len(others) == len(missing) or (bool(others) and all(map(contradictions.has, missing)))
-
-
-def _replaces_names(claim: str, said: str, missing: Sequence[str]) -> bool:
-    """True if the text has a name that the claim has not, or none is missing."""
-    claimed = {folded(name.text) for name in names(claim)}
-    return not missing or any(folded(name.text) not in claimed and not name.opens for name in names(said))

@@ -1,7 +1,5 @@
 """Find dates in the forms in which people write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Set
 from typing import NamedTuple
@@ -80,8 +78,10 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
         for match in form.finditer(text):
             parts = match.groupdict()
             year, day = parts.get("year"), parts.get("day")
-            month = _month_of(parts["month"].lower())
-            yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)] if month else []
+            named = parts["month"].lower()
+            month = int(named) if named.isdigit() else MONTHS.get(named) or OTHER_MONTHS[named]
+            known = 1 <= month <= 12
+            yield match.span(), [Date(int(year) if year else None, month, int(day) if day else None)] if known else []
     for match in ISO.finditer(text):
         year_, month, day_ = map(int, match.groups())
         yield match.span(), [Date(year_, month, day_)] if month <= 12 else []
@@ -92,10 +92,3 @@ def _read(text: str) -> Iterator[tuple[tuple[int, int], list[Date]]]:
             match.span(),
             [Date(year_, month, day) for day, month in ((first, second), (second, first)) if month <= 12],
         )
-
-
-def _month_of(form: str) -> int | None:
-    """Return the month that a word or a figure names."""
-    if form.isdigit():
-        return int(form) if 1 <= int(form) <= 12 else None
-    return MONTHS.get(form) or OTHER_MONTHS[form]

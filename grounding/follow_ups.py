@@ -1,7 +1,5 @@
 """Tell a question that leans on what was asked before, and join it with that, without a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -46,7 +44,10 @@ def leans(question: str, language: str | None = None) -> bool:
         return True
     # A capital letter tells a name, but at the beginning of a sentence.
     text = BEGINNING.sub(lambda found: found.group().lower(), text)
-    return _is_fragment(text, grammar) or _refers_back(grammar.expletive.sub(" ", text), grammar)
+    words = len(text.split())
+    short = words <= grammar.few or (words <= PHRASE and grammar.phrase.match(text) is not None)
+    fragment = short and not grammar.verb.search(text) and any(map(str.isalpha, text))
+    return fragment or _refers_back(grammar.expletive.sub(" ", text), grammar)
 
 
 def joined(previous: str, follow_up: str) -> str:
@@ -72,13 +73,6 @@ def leaned_on(conversation: Sequence[Turn]) -> str:
         else:
             alone, after = question or alone, ""
     return joined(alone, after) if after else alone
-
-
-def _is_fragment(text: str, grammar: Grammar) -> bool:
-    words = text.split()
-    if grammar.verb.search(text) or not any(map(str.isalpha, text)):
-        return False
-    return len(words) <= grammar.few or (len(words) <= PHRASE and grammar.phrase.match(text) is not None)
 
 
 def _refers_back(text: str, grammar: Grammar) -> bool:

@@ -1,7 +1,5 @@
 """Recognise sentences that instruct the reader how to answer: an injected instruction states nothing."""
 
-from __future__ import annotations
-
 import re
 
 from grounding.language import ENGLISH, languages_in

@@ -1,7 +1,5 @@
 """A property that is computed once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

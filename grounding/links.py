@@ -1,7 +1,5 @@
 """Find passages that answer a question only together: a name in one leads to the other."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

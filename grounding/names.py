@@ -1,7 +1,5 @@
 """Find the names in a claim that its passages do not contain."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_left
@@ -19,24 +17,10 @@ DAILY = re.compile(r"\b(?:weekdays?|weekends?|daily|days?|\d{4}-\d\d-\d\d)\b", r
 ENDINGS = re.compile(r"(?:ians?|eans?|ans|an|ese|ish|ers?|ns|n|s|ia|y|a|ic|i)$")
 ALIASES = tuple(
     frozenset(group.split())
-    for group in (
-        "france french frenchman",
-        "netherlands dutch holland",
-        "britain british uk kingdom england english",
-        "america american americans us usa states",
-        "spain spanish spaniard",
-        "wales welsh",
-        "switzerland swiss",
-        "denmark danish danes",
-        "poland polish poles",
-        "ireland irish",
-        "finland finnish finns",
-        "greece greek greeks",
-        "turkey turkish turks",
-        "germany german germans",
-        "soviet ussr russia russian",
-        "christmas december",
-    )
+    for group in """france french frenchman, netherlands dutch holland, britain british uk kingdom england english,
+    america american americans us usa states, spain spanish spaniard, wales welsh, switzerland swiss,
+    denmark danish danes, poland polish poles, ireland irish, finland finnish finns, greece greek greeks,
+    turkey turkish turks, germany german germans, soviet ussr russia russian, christmas december""".split(",")
 )
 # With these the passage may refer to a thing that is named elsewhere in the document.
 PRONOUNS = "he she his her hers him they their them it its this these those such we our us you your my".split()
@@ -69,7 +53,6 @@ class Lexicon:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._known: dict[str, bool] = {}
         self._following: dict[int, dict[str, list[int]]] = {}
 
     @LazyProperty
@@ -120,15 +103,12 @@ class Lexicon:
 
     def has(self, name: str) -> bool:
         """True if the text has the name in any form: inflected, accented, abbreviated, spelt out, or misspelt."""
-        if name not in self._known:
-            self._known[name] = self._has(name)
-        return self._known[name]
-
-    def _has(self, name: str) -> bool:
         word = folded(name)
         if word in self.words or _root(word) in self.roots:
             return True
-        if len(word) >= 4 and (self._is_prefix(word) or self._is_misspelt(word)):
+        after = bisect_left(self.sorted_words, word)
+        begins = after < len(self.sorted_words) and self.sorted_words[after].startswith(word)
+        if len(word) >= 4 and (begins or self._is_misspelt(word)):
             return True
         if any(word in group and group & self.words for group in ALIASES):
             return True
@@ -137,10 +117,6 @@ class Lexicon:
         if word.removesuffix("s") in WEEKDAYS:
             return len(self.weekdays) > 1 or self.daily
         return name.isupper() and self._spells_out(word)
-
-    def _is_prefix(self, word: str) -> bool:
-        index = bisect_left(self.sorted_words, word)
-        return index < len(self.sorted_words) and self.sorted_words[index].startswith(word)
 
     def _is_misspelt(self, word: str) -> bool:
         """True if a word of the text is one edit away, not in the first letter; both of five letters or more."""

@@ -1,7 +1,5 @@
 """Find the figures of a claim that its passages do not state in any form."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Read numbers as several languages write them: in words, with separators, with words such as million."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Set
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tell a question that brings all it needs: premises, and a conclusion to draw in their own words."""
 
-from __future__ import annotations
-
 import re
 
 from grounding.language import is_english

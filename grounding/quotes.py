@@ -1,7 +1,5 @@
 """Find the verbatim span of a passage that supports a claim, and the claim's facts that no passage states."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -49,13 +47,7 @@ def find_quote(claim: str, passages: Sequence[Passage], question: str = "", cont
 
 
 def _best_span(
-    claim: str,
-    passages: Sequence[Passage],
-    question: str,
-    context: str,
-    *,
-    least: float,
-    language: str = "en",
+    claim: str, passages: Sequence[Passage], question: str, context: str, *, least: float, language: str = "en"
 ) -> Quote | None:
     """Return the span that covers most of the claim's stems in a language; None if no more than ``least`` of them."""
     wanted = _stems(claim, language)

@@ -1,7 +1,5 @@
 """Find what of a text makes a reason for a verdict, and tell a reason that contradicts its verdict."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

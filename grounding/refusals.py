@@ -1,7 +1,5 @@
 """Recognise a draft that declines to answer, in five languages."""
 
-from __future__ import annotations
-
 import re
 
 from grounding.sentences import sentences

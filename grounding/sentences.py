@@ -1,7 +1,5 @@
 """Split a text into lines of several kinds, and these into sentences."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal, NamedTuple
 

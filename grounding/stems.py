@@ -1,7 +1,5 @@
 """Normalise the words and numbers of a text for comparison: folded, roughly stemmed, without stop words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache
@@ -10,28 +8,12 @@ from itertools import groupby, islice
 from core.words import CJK, STOP_WORDS
 
 # The languages, besides English, whose words are reduced to a stem.
-SNOWBALL = {
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "es": "spanish",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
+SNOWBALL = dict(
+    pair.split(":")
+    for pair in """ca:catalan cs:czech da:danish de:german el:greek es:spanish et:estonian
+    fi:finnish fr:french hu:hungarian it:italian lt:lithuanian nl:dutch no:norwegian
+    pl:polish pt:portuguese ro:romanian ru:russian sv:swedish tr:turkish""".split()
+)
 WORD = re.compile(r"[^\W_]+(?:[.,'’][^\W_]+)*", re.UNICODE)
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ness|edly|ally|ies|ied|ion|ive|ous|es|ed|ly|al|s|e|y)$")
 UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -95,17 +77,13 @@ def stemmed(text: str, language: str = "en") -> frozenset[str]:
         elif FIGURE.fullmatch(word):
             found.add(plain_figure(word))
         elif language in SNOWBALL:
-            found.update(_stem_words(re.split("['’]", word), language))  # l'eau, dell'acqua
+            from snowballstemmer import stemmer
+
+            reduce = stemmer(SNOWBALL[language])  # a new one: it keeps its word, and threads share us
+            found.update(reduce.stemWords(re.split("['’]", word)))  # l'eau, dell'acqua
         elif word not in STOP_WORDS:
             found.add(NUMBERS.get(word) or stem(word))
     return frozenset(found)
-
-
-def _stem_words(words: list[str], language: str) -> list[str]:
-    """Return the words' Snowball stems."""
-    from snowballstemmer import stemmer
-
-    return list(stemmer(SNOWBALL[language]).stemWords(words))  # a new one: it keeps its word, and threads share us
 
 
 def plain_figure(figure: str) -> str:

@@ -1,7 +1,5 @@
 """Judge how well each draft serves the question (ISUSE)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langgraph.runtime import Runtime

@@ -1,7 +1,5 @@
 """Check one claim against passages: by rules first, which save the critic's call, then by the critic."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,14 +88,9 @@ def rule(one: Statement, passages: Sequence[Passage], question: str, elsewhere: 
 
 
 async def support_of(asked: Mapping[str, Any], services: Services, context: Context) -> Verdict:
-    """Return the critic's verdict on a claim, calibrated, by the threshold."""
+    """Return the critic's verdict on a claim, calibrated, and relabelled by the threshold for P(full) + P(partial)."""
     verdict = services.fits.supported(await services.critic.choose(SUPPORT, **asked))
-    return apply_support_threshold(verdict, context.effective_thresholds.supported)
-
-
-def apply_support_threshold(verdict: Verdict, least: float) -> Verdict:
-    """Relabel the verdict by ``least``, a threshold for P(full) + P(partial); 0 leaves it unchanged."""
-    probabilities = verdict["probabilities"]
+    least, probabilities = context.effective_thresholds.supported, verdict["probabilities"]
     if not least or not probabilities:
         return verdict
     kept = {label: p for label, p in probabilities.items() if label != "no support"}

@@ -4,8 +4,6 @@ A combined draft hides that its passages disagree: it takes one answer, or joins
 since in an attack the liars are the majority.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,16 +13,7 @@ from core.errors import ModelError
 from core.passages import stated_by
 from core.text import shortened
 from core.types import DocumentAnswer, Passage, Quote
-from grounding.answers import (
-    LONGEST_ANSWER,
-    agree,
-    asks_for_one_fact,
-    comparable,
-    gives,
-    has_subjects,
-    own_words,
-    quoted_answer,
-)
+from grounding import answers as rules
 from models.usage import LimitReachedError
 from nodes.check_claim import support_of
 from nodes.concurrency import gather, off_loop
@@ -53,22 +42,23 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     # A follow-up may ask otherwise than the question that it is joined to.
     asked_as = (question, state["question"])
     answered = outcome_of(state, runtime.context)[0] in ANSWERED
-    if claim and claim["quote"] and answered and all(map(asks_for_one_fact, asked_as)):
+    if claim and claim["quote"] and answered and all(map(rules.asks_for_one_fact, asked_as)):
         documents = relevant_documents(state)
         size = sum(len(one["text"]) for passages in documents for one in passages)
         agreeing, others = await off_loop(size, split_documents, claim["text"], question, documents)
         asked = others[:MOST_DOCUMENTS]
         drafted = DocumentAnswer(answer=claim["text"], verdict=claim["verdict"], quote=claim["quote"])
         found = [one for one in await gather(_brief_answer(one, state, services) for one in asked) if one]
-        told = [agree(answer, claim["text"], question) for _, answer, _ in found]
+        told = [rules.agree(answer, claim["text"], question) for _, answer, _ in found]
         # A draft with words of several documents may join their answers, and one that can be compared with none may
         # answer something else: these are then compared with each other. An answer that only repeats the question shows
         # nothing of that.
         joined = not agreeing and any(
-            same and own_words(answer, question) for same, (_, answer, _) in zip(told, found, strict=True)
+            same and rules.own_words(answer, question) for same, (_, answer, _) in zip(told, found, strict=True)
         )
         apart = joined or not any(same is not None for same in told)
-        cited = _document_with(claim["quote"], documents)
+        quoted = claim["quote"]["passage"]
+        cited = next((document_of(one) for some in documents for one in some if one["id"] == quoted), None)
         new = [
             one for one, same in zip(found, told, strict=True) if apart or (not same and document_of(one[0]) != cited)
         ]
@@ -78,11 +68,6 @@ async def compare_answers(state: SelfRAGState, services: Services, runtime: Runt
     differing = groups if len(groups) > 1 else []
     shown = [{"answer": one[0]["answer"], "documents": len(one)} for one in differing]
     return {"differing": differing, "decided": {"asked": len(asked), "answers": shown}}
-
-
-def _document_with(quote: Quote, documents: Sequence[Sequence[Passage]]) -> str | None:
-    found = (one for passages in documents for one in passages if one["id"] == quote["passage"])
-    return next(map(document_of, found), None)
 
 
 def split_documents(
@@ -95,7 +80,7 @@ def split_documents(
     agreeing: list[Passage] = []
     others: list[Passage] = []
     for passages in without_copies(documents):
-        giving = [one for one in passages if gives(one, claim, question)]
+        giving = [one for one in passages if rules.gives(one, claim, question)]
         (agreeing if giving else others).append((giving or passages)[0])
     return agreeing, others
 
@@ -105,18 +90,14 @@ async def _brief_answer(passage: Passage, state: SelfRAGState, services: Service
     question = standalone_question(state)
     try:
         reply = await services.generator.write(
-            BRIEF_ANSWER,
-            max_tokens=MAX_TOKENS,
-            hidden=True,
-            question=as_data(question),
-            passage=readable(passage),
+            BRIEF_ANSWER, max_tokens=MAX_TOKENS, hidden=True, question=as_data(question), passage=readable(passage)
         )
     except (ModelError, LimitReachedError):  # also a reply that was cut off: no short answer
         return None
     answer = reply.strip().strip("\"“”'`*").rstrip(".").strip()
-    if not answer or len(answer) > LONGEST_ANSWER or answer.casefold() == NO_ANSWER:
+    if not answer or len(answer) > rules.LONGEST_ANSWER or answer.casefold() == NO_ANSWER:
         return None
-    quote = await off_loop(len(passage["text"]), quoted_answer, answer, passage, question)
+    quote = await off_loop(len(passage["text"]), rules.quoted_answer, answer, passage, question)
     return (passage, answer, quote) if quote else None
 
 
@@ -127,7 +108,7 @@ async def _checked(found: Found, state: SelfRAGState, services: Services, contex
     verdict = await support_of(claim, services, context)
     if verdict["label"] != "fully supported":
         return None
-    return DocumentAnswer(answer=shortened(answer, LONGEST_ANSWER), verdict=verdict, quote=quote)
+    return DocumentAnswer(answer=shortened(answer, rules.LONGEST_ANSWER), verdict=verdict, quote=quote)
 
 
 def grouped(
@@ -142,7 +123,9 @@ def grouped(
     groups: list[list[DocumentAnswer]] = []
     for one in answers:
         document = document_of(by_id[one["quote"]["passage"]])
-        if not has_subjects(question, "\n".join(stated_by(each) for each in passages if document_of(each) == document)):
+        if not rules.has_subjects(
+            question, "\n".join(stated_by(each) for each in passages if document_of(each) == document)
+        ):
             continue
         told = [_agreement(one, group[0], question, by_id) for group in groups]
         if True in told:
@@ -154,11 +137,11 @@ def grouped(
 
 def _agreement(one: DocumentAnswer, other: DocumentAnswer, question: str, by_id: Mapping[str, Passage]) -> bool | None:
     """Tell whether two answers agree; None if only a reader can tell, or if both may hold."""
-    same = agree(one["answer"], other["answer"], question)
+    same = rules.agree(one["answer"], other["answer"], question)
     if same is not False:
         return same
     quotes = [
         by_id[each["quote"]["passage"]]["text"][slice(each["quote"]["start"], each["quote"]["end"])]
         for each in (one, other)
     ]
-    return False if comparable(question, [one["answer"], other["answer"]], quotes) else None
+    return False if rules.comparable(question, [one["answer"], other["answer"]], quotes) else None

@@ -1,7 +1,5 @@
 """Run calls concurrently, and long text rules off the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

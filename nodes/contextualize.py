@@ -1,7 +1,5 @@
 """Find out what a question means that follows others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -53,11 +51,7 @@ async def _rewritten(question: str, conversation: Sequence[Turn], services: Serv
     earlier = shown(conversation)
     try:
         written = await services.generator.write(
-            CONTEXTUALIZE,
-            max_tokens=MAX_TOKENS,
-            hidden=True,
-            earlier=earlier,
-            question=as_data(question),
+            CONTEXTUALIZE, max_tokens=MAX_TOKENS, hidden=True, earlier=earlier, question=as_data(question)
         )
     except (ModelError, LimitReachedError):
         return None

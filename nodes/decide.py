@@ -1,7 +1,5 @@
 """Decide whether the question needs the documents (Retrieve)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -16,7 +14,7 @@ from nodes.retrieve import as_passage, searches_of
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
 from run.context import Context, Services
-from run.prefetch import prefetch, prefetched
+from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState, is_joined, question_alone, standalone_question
 
 FROM_DOCUMENTS = ("grounded", "partially_grounded")
@@ -37,9 +35,10 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     hold. Where what was found overrules a critic that held the question to be direct, that is the fallback.
     """
     context = runtime.context
-    if context.mode != "never":
+    ahead = services.retriever if isinstance(services.retriever, PrefetchingRetriever) else None  # as the graph's is
+    if ahead and context.mode != "never":
         for search in searches_of(state, context.k):
-            prefetch(services.retriever, search.query, search.k, context.filter)
+            ahead.prefetch(search.query, search.k, context.filter)
     if context.mode != "adaptive":
         route = "direct" if context.mode == "never" else "retrieve"
         reason = {"reason": MODES[context.mode]} if context.explain else {}
@@ -49,8 +48,9 @@ async def decide(state: SelfRAGState, services: Services, runtime: Runtime[Conte
     said = question_alone(state)  # what it was joined with comes near to the documents whatever is asked now
     if await off_loop(len(said), brings_premises, said):
         return _decided(Verdict(label="direct", probabilities=None, reason=PREMISES))
-    features = await _search_features(state, services, context)
-    if features and is_near(said, features["similarity"], context):
+    features = await _search_features(state, services, ahead, context)
+    short = len(said) <= LONGEST_NEAR and not TEXT_IN_IT.search(said)
+    if features and short and features["similarity"] >= context.effective_thresholds.near:
         near = f"A passage comes near to the question: cosine {features['similarity']:.2f}."
         return _decided(Verdict(label="retrieve", probabilities=None, reason=near))
     asked = await services.critic.choose(RETRIEVE, question=as_data(standalone_question(state)))
@@ -71,19 +71,14 @@ def _decided(verdict: Verdict) -> dict[str, Any]:
     return {"decision": verdict, "route": route, "decided": {"route": route, "verdict": verdict}}
 
 
-def is_near(question: str, similarity: float, context: Context) -> bool:
-    """Return True if the best passage is so near that a short question, which brings no text, is to be searched for."""
-    if len(question) > LONGEST_NEAR or TEXT_IN_IT.search(question):
-        return False
-    return similarity >= context.effective_thresholds.near
-
-
-async def _search_features(state: SelfRAGState, services: Services, context: Context) -> dict[str, float] | None:
+async def _search_features(
+    state: SelfRAGState, services: Services, ahead: PrefetchingRetriever | None, context: Context
+) -> dict[str, float] | None:
     """Return what the search says of the question; None if nothing was fitted for it, or the search failed."""
-    if services.fits.route is None and context.effective_thresholds.near > 1:
+    if ahead is None or (services.fits.route is None and context.effective_thresholds.near > 1):
         return None
     search = searches_of(state, context.k)[0]
-    found = await prefetched(services.retriever, search.query, search.k, context.filter)
+    found = await ahead.prefetched(search.query, search.k, context.filter)
     passages = [as_passage(document) for document in (found or ())[: context.k]]
     size = sum(len(passage["text"]) for passage in passages)
     return await off_loop(size, route_features, question_alone(state), passages)

@@ -1,7 +1,5 @@
 """Answer without documents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langgraph.runtime import Runtime

@@ -1,7 +1,5 @@
 """Report the best candidate with the outcome that its checks justify."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,15 +127,14 @@ def disagreement(
     lines = [wording.disagree]
     for conflict in conflicts:
         ids = conflict["citations"]
-        sources = [_dated(by_id[one]) + (f" [{one}]" if numbers else "") for one in ids[:MOST_SOURCES]]
+        sources = []
+        for one in map(by_id.__getitem__, ids[:MOST_SOURCES]):
+            dated = f", {one['date']}" if one.get("date") else ""
+            place = location(one["source"], one["page"], one["row"])
+            sources.append(place + dated + (f" [{one['id']}]" if numbers else ""))
         more = [wording.more.format(count=len(ids) - MOST_SOURCES)] if len(ids) > MOST_SOURCES else []
         lines.append(f"- {shortened(conflict['answer'], LONGEST_ANSWER)} ({'; '.join([*sources, *more])})")
     return "\n".join(lines)
-
-
-def _dated(citation: Citation) -> str:
-    date = citation.get("date")
-    return location(citation["source"], citation["page"], citation["row"]) + (f", {date}" if date else "")
 
 
 def cite(quote: Quote, passage: Passage, citations: list[Citation]) -> int:

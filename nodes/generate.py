@@ -1,8 +1,7 @@
 """Write the draft, or one draft for each relevant passage; redraft with the findings of the checks."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
+from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ from grounding.claims import with_lead_in
 from grounding.refusals import declines
 from models.usage import LimitReachedError
 from nodes.concurrency import gather_successful, off_loop
-from nodes.draft_changes import draft_changes
 from prompts.delimiters import as_data, numbered
 from prompts.generate import GENERATE, MAX_TOKENS, REDRAFT_NOT_USEFUL, REDRAFT_UNSUPPORTED
 from prompts.grade_documents import RELEVANCE
@@ -23,6 +21,7 @@ from run.candidates import best_of, round_of
 from run.context import Context, Services
 from run.state import SelfRAGState, standalone_question
 
+MOST_WORDS = 1_000  # of each draft whose changes are told: the time grows with their square
 MOST_COMPLAINTS = 100  # per draft: an answer with more is beyond repair
 
 
@@ -33,14 +32,18 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     only fallback ``passages`` allows, the best of all are drafted from. If some of several drafts fail they are left
     out; if all fail, the first failure is raised.
     """
-    last, failed = _last_of_this_query(state, runtime.context), 0
+    # The best of the last round is revised: while the best of all rounds stayed, every redraft would be told the same.
+    last, failed = best_of(round_of(state, runtime.context), runtime.context.constraints), 0
     write = partial(_write, state, services, runtime.context)
     drafted = state["drafted"]
     if last:
         drafts = [await _redraft(write, state, last)]
     else:
-        relevant = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
-        passages = relevant or _best_passages(state, runtime.context.k)
+        passages = [passage for passage in state["passages"] if passage["id"] in state["relevant"]]
+        if not passages:
+            found = state.get("found", state["passages"])
+            ranked = sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))
+            passages = ranked[: runtime.context.k]
         apart = runtime.context.strategy == "per-passage"
         groups = [[passage] for passage in passages] if apart else [passages]
         groups = [group for group in groups if not any(_ids(group) == one["passages"] for one in drafted)]
@@ -70,12 +73,6 @@ async def generate(state: SelfRAGState, services: Services, runtime: Runtime[Con
     }
 
 
-def _best_passages(state: SelfRAGState, k: int) -> list[Passage]:
-    """Return the ``k`` passages of all searches that were judged the least irrelevant, best first."""
-    found = state.get("found", state["passages"])
-    return sorted(found, key=lambda passage: -RELEVANCE.score(state["verdicts"][passage["id"]]))[:k]
-
-
 def _redraft(write: Callable[..., Awaitable[Draft]], state: SelfRAGState, last: Candidate) -> Awaitable[Draft]:
     passages, draft = last["draft"]["passages"], as_data(last["draft"]["text"])
     failed = [claim for claim in last["claims"] if claim["verdict"]["label"] != "fully supported"]
@@ -103,7 +100,8 @@ async def _write(
         messages,
         max_tokens=context.answer_tokens or MAX_TOKENS,
         temperature=context.temperature,
-        **inputs_of(state, passages),
+        question=as_data(standalone_question(state)),
+        passages=numbered(passages),
         **inputs,
     )
     declined = await off_loop(len(text), declines, text)
@@ -119,14 +117,11 @@ def _remembered(draft: Draft) -> Drafted:
     return Drafted(passages=_ids(draft["passages"]), text=draft["text"])
 
 
-def _last_of_this_query(state: SelfRAGState, context: Context) -> Candidate | None:
-    """Return the best of the last round's drafts, the one to revise; None before a query's first draft.
-
-    The best of all rounds would do worse: while it stays the best, every redraft would get the same instructions.
-    """
-    return best_of(round_of(state, context), context.constraints)
-
-
-def inputs_of(state: SelfRAGState, passages: list[Passage]) -> dict[str, Any]:
-    """Return what the generator reads, and the critic after it, unabridged."""
-    return {"question": as_data(standalone_question(state)), "passages": numbered(passages)}
+def draft_changes(before: str, after: str) -> list[dict[str, str]]:
+    """Return the runs of words that differ, each ``{"removed": str, "added": str}``, of which one may be empty."""
+    old, new = before.split()[:MOST_WORDS], after.split()[:MOST_WORDS]
+    return [
+        {"removed": " ".join(old[begin:end]), "added": " ".join(new[new_begin:new_end])}
+        for tag, begin, end, new_begin, new_end in SequenceMatcher(None, old, new).get_opcodes()
+        if tag != "equal"
+    ]

@@ -1,7 +1,5 @@
 """Judge each passage on its own (ISREL) and keep those relevant to the question."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Judge whether each claim of each draft follows from the passages that its generator read (ISSUP)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langgraph.runtime import Runtime

@@ -1,7 +1,5 @@
 """Give each verdict a reason that agrees with its final label: what code knows, else what the critic says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,7 +38,11 @@ async def explained(
     if known is None:
         asked = await critic.explain(choice, verdict, **inputs)
         said = first_sentence(asked["reason"] or "")
-        wrong = said is None or contradicts(said, sign_of(choice, verdict["label"])) or _strays(said, choice, inputs)
+        # Whether the label approves, by its weight between the lowest and the highest.
+        lowest, highest = min(choice.weights.values()), max(choice.weights.values())
+        share = (choice.weights[verdict["label"]] - lowest) / (highest - lowest)
+        sign: Sign = "positive" if share == 1 else "negative" if share <= 0.25 else "partial"
+        wrong = said is None or contradicts(said, sign) or _strays(said, choice, inputs)
         known = otherwise if wrong else said
     return with_reason(verdict, known or choice.reasons[verdict["label"]])
 
@@ -48,13 +50,6 @@ async def explained(
 def with_reason(verdict: Verdict, reason: str) -> Verdict:
     """Return the verdict with a reason."""
     return Verdict(label=verdict["label"], probabilities=verdict["probabilities"], reason=reason)
-
-
-def sign_of(choice: Choice, label: str) -> Sign:
-    """Return whether the label approves, by its weight between the lowest and the highest."""
-    lowest, highest = min(choice.weights.values()), max(choice.weights.values())
-    share = (choice.weights[label] - lowest) / (highest - lowest)
-    return "positive" if share == 1 else "negative" if share <= 0.25 else "partial"
 
 
 def _strays(reason: str, choice: Choice, inputs: Mapping[str, Any]) -> bool:

@@ -1,7 +1,5 @@
 """Search the documents for the current query."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Write another query for the same question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

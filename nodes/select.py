@@ -1,7 +1,5 @@
 """Keep the best candidate by score, without a model call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langgraph.runtime import Runtime

@@ -1,7 +1,5 @@
 """A choice that a critic makes among labels, and its verdict: the reflection tokens of Self-RAG."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

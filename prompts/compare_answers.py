@@ -14,6 +14,6 @@ BRIEF_ANSWER = RELEVANCE.messages[:-1] + ChatPromptTemplate.from_messages(
             "human",
             CONTEXT_OF_ONE + "What is the answer? Copy from the passage only the few words "
             "that answer the question: a name, a date, a figure or a short phrase. No sentence.",
-        ),
+        )
     ]
 )

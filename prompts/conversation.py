@@ -5,8 +5,6 @@ model with a prefix cache reads a passage once. The embedded model is shown the 
 (`prompts.shared`), so that they too are one prefix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage

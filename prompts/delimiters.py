@@ -1,7 +1,5 @@
 """Render passages for a prompt: numbered, delimited, and unable to forge the delimiters."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -13,10 +13,7 @@ RELEVANCE = Choice(
     weights={"relevant": 1.0, "irrelevant": 0.0},
     cautious="irrelevant",
     positive="relevant",
-    reasons={
-        "relevant": "It states the answer, or a part of it.",
-        "irrelevant": "It does not state what is asked.",
-    },
+    reasons={"relevant": "It states the answer, or a part of it.", "irrelevant": "It does not state what is asked."},
     messages=ChatPromptTemplate.from_messages(
         [
             SYSTEM,

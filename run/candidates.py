@@ -1,7 +1,5 @@
 """Candidates: how they are scored, ranked and accepted, which outcome the best deserves, and why the others lost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,12 +30,10 @@ def round_of(state: SelfRAGState, context: Context) -> list[Candidate]:
 def candidate(
     draft: Draft, claims: list[Claim], use: Verdict | None, weights: Weights, scoring: Scoring = "paper"
 ) -> Candidate:
-    """Score a draft as the paper does: f = w_rel · ISREL + w_sup · ISSUP + w_use · ISUSE.
+    """Score a draft as docs/architecture.md says: by the paper's sum, or by support first.
 
     ISREL is the mean over the draft's passages, ISSUP over its claims, and 0 where there are none. Each is
-    Σ weight · probability over the labels of its verdict; none is a log-probability. With scoring ``support-first``
-    f = 5 · support + rating: 3 if every claim is fully supported, 1 if the lowest is partially, else 0; and the label
-    of ISUSE, or 0 where there is none.
+    Σ weight · probability over the labels of its verdict; none is a log-probability.
     """
     scores = [SUPPORT.score(claim["verdict"]) for claim in claims]
     support = sum(scores) / len(scores) if scores else 0.0
@@ -129,7 +125,9 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     stop = state["stops"][0]["reason"] if state["stops"] else None
     if best is None:
         return ("stopped", stop) if stop else ("abstained", "nothing_relevant")
-    if from_irrelevant(best["draft"], state):
+    # With fallback ``passages`` the draft is from passages of which none was judged relevant.
+    read = [state["verdicts"].get(passage["id"]) for passage in best["draft"]["passages"]]
+    if read and all(one and not RELEVANCE.is_positive(one) for one in read):
         stop = stop or "fallback"
     no_answer = best["draft"]["declined"] and bool(best["draft"]["passages"])
     if context.constraints == "hard" and not no_answer and not (supported(best) and useful(best)):
@@ -145,12 +143,6 @@ def outcome_of(state: SelfRAGState, context: Context) -> tuple[Outcome, StopReas
     if any(is_supported(claim) for claim in best["claims"]):
         return "partially_grounded", stop or "claims_unsupported"
     return "abstained", stop or "claims_unsupported"
-
-
-def from_irrelevant(draft: Draft, state: SelfRAGState) -> bool:
-    """Whether the draft is from passages of which none was judged relevant, as with fallback ``passages``."""
-    verdicts = [state["verdicts"].get(passage["id"]) for passage in draft["passages"]]
-    return bool(verdicts) and all(one and not RELEVANCE.is_positive(one) for one in verdicts)
 
 
 def with_round(

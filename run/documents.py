@@ -1,7 +1,5 @@
 """The documents whose passages were judged relevant."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

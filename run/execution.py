@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -9,12 +11,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from langchain_core.prompts import ChatPromptTemplate
+
 from core.background import background_loop, in_background
-from core.types import no_usage
+from core.types import UNKNOWN, Verdict, no_usage
 from models.telemetry import recording
 from models.usage import Budget, NodeBudget
-from run.context import Context, RetrieverLike, Services
-from run.critic_cache import CachedCritic, VerdictCache
+from prompts.choice import Choice
+from prompts.explain import EXPLAIN
+from run.context import Context, CriticLike, RetrieverLike, Services
 from run.prefetch import PrefetchingRetriever
 from run.state import SelfRAGState
 
@@ -22,6 +27,46 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 T = TypeVar("T")
+Key = tuple[str, ...]
+
+
+class VerdictCache:
+    """The verdicts of one question, by prompt and inputs. A second request for one under way awaits the first."""
+
+    def __init__(self) -> None:
+        self._verdicts: dict[Key, Verdict] = {}
+        self._locks: defaultdict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def of(self, critic: CriticLike, choice: Choice, inputs: dict[str, Any]) -> Verdict:
+        """Return the cached verdict, or ask the critic. ``unknown`` is not cached: the next request asks again."""
+        key = (choice.name, *(f"{name}={inputs[name]}" for name in sorted(inputs)))
+        async with self._locks[key]:
+            verdict = self._verdicts.get(key) or await critic.choose(choice, **inputs)
+            if verdict["label"] != UNKNOWN:
+                self._verdicts[key] = verdict
+            return verdict
+
+
+@dataclass(frozen=True)
+class CachedCritic:
+    """A critic whose verdicts are cached for one question."""
+
+    critic: CriticLike
+    verdicts: VerdictCache
+
+    def with_budget(self, budget: NodeBudget) -> CachedCritic:
+        """Return the same critic, whose calls are charged to ``budget``."""
+        return replace(self, critic=self.critic.with_budget(budget))
+
+    async def choose(self, choice: Choice, **inputs: Any) -> Verdict:
+        """As the critic's."""
+        return await self.verdicts.of(self.critic, choice, inputs)
+
+    async def explain(
+        self, choice: Choice, verdict: Verdict, *, prompt: ChatPromptTemplate = EXPLAIN, **inputs: Any
+    ) -> Verdict:
+        """As the critic's."""
+        return await self.critic.explain(choice, verdict, prompt=prompt, **inputs)
 
 
 @dataclass
@@ -106,10 +151,7 @@ def budget_of(state: SelfRAGState, context: Context) -> Budget:
     """Return the question's budget, less what the state says its finished nodes used."""
     limits = context.effective_limits
     budget = Budget(
-        calls=limits.model_calls,
-        tokens=limits.tokens,
-        seconds=limits.seconds,
-        spent=state.get("usage") or no_usage(),
+        calls=limits.model_calls, tokens=limits.tokens, seconds=limits.seconds, spent=state.get("usage") or no_usage()
     )
     budget.began -= sum(step["seconds"] for step in state.get("path") or [])
     return budget

@@ -1,7 +1,5 @@
 """How a question begins: what is given is checked, and all that an earlier question of the thread left is reset."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +16,12 @@ from run.state import SelfRAGState
 LONGEST_QUESTION = 8_000  # characters
 MOST_TURNS = 20  # of a conversation that count, the last ones
 LONGEST_ANSWER = 2_000  # characters of an earlier answer that are kept
+# The keys of the state that begin as None, and as an empty list.
+EMPTY_VALUES = ("decision", "best", "outcome", "stop_reason")
+EMPTY_LISTS = tuple(
+    """passages kept found relevant drafts drafted claims uses candidates differing citations conflicts path
+    stops""".split()
+)
 TURNS = TypeAdapter(list[Turn])
 
 
@@ -33,7 +37,6 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "standalone": question,
         "rewritten": False,
         "run": uuid.uuid4().hex,
-        "decision": None,
         "queries": [question.strip()],
         "route": "retrieve",
         "searched": 0,
@@ -41,29 +44,14 @@ def initial_state(state: SelfRAGState, context: Context) -> dict[str, Any]:
         "rewrites_left": context.effective_limits.rewrites,
         "drafts_left": context.effective_limits.drafts,
         "fallback": context.fallback,
-        "passages": [],
-        "kept": [],
-        "found": [],
         "verdicts": {},
-        "relevant": [],
-        "drafts": [],
-        "drafted": [],
-        "claims": [],
-        "uses": [],
+        **dict.fromkeys(EMPTY_VALUES),
+        **{key: [] for key in EMPTY_LISTS},
         "rates": context.rates_drafts,
-        "candidates": [],
-        "best": None,
         "accepted": False,
         "compares": context.conflicts,
-        "differing": [],
         "answer": "",
-        "outcome": None,
-        "stop_reason": None,
-        "citations": [],
-        "conflicts": [],
         "usage": no_usage(),
-        "path": [],
-        "stops": [],
     }
 
 

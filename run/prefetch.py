@@ -1,7 +1,5 @@
 """Search before it is known that a search is needed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import cast
@@ -50,16 +48,3 @@ class PrefetchingRetriever:
         if within:
             return await cast("FilteringRetriever", self._retriever).ainvoke(query, k=k, filter=within)
         return await self._retriever.ainvoke(query, k=k)
-
-
-def prefetch(retriever: RetrieverLike, query: str, k: int, within: Filter | None) -> None:
-    """Start the search, if the retriever can; a node that is run by itself may have any."""
-    if isinstance(retriever, PrefetchingRetriever):
-        retriever.prefetch(query, k, within)
-
-
-async def prefetched(retriever: RetrieverLike, query: str, k: int, within: Filter | None) -> Sequence[Document] | None:
-    """Return what the search found that `prefetch` started; None if it failed, or there is none."""
-    if isinstance(retriever, PrefetchingRetriever):
-        return await retriever.prefetched(query, k, within)
-    return None

@@ -1,102 +1,66 @@
 """What flows through the graph: plain, typed, serialisable, and nothing hidden."""
 
-from __future__ import annotations
-
 import operator
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # of typing's, pydantic makes no schema on Python 3.11
 
-from core.types import (
-    Candidate,
-    CandidateRecord,
-    Citation,
-    Claim,
-    Conflict,
-    DocumentAnswer,
-    Draft,
-    Drafted,
-    Fallback,
-    Outcome,
-    Passage,
-    Route,
-    Step,
-    Stop,
-    StopReason,
-    Turn,
-    Usage,
-    Verdict,
-    add_usage,
-)
+from core import types
 
 
 class Asked(TypedDict, total=False):
     """What a caller gives: a question and, if it follows others, the conversation and perhaps what it means."""
 
     question: str
-    conversation: list[Turn]
+    conversation: list[types.Turn]
     given_standalone: str | None
 
 
 class SelfRAGState(TypedDict, total=False):
-    """The state of one question. A caller gives ``question``; the first node resets all keys that are no input.
+    """The state of one question, whose keys docs/architecture.md explains; the first node resets all that are no input.
 
-    A question that follows others comes with ``conversation``, the earlier turns, oldest first, and perhaps with
-    ``given_standalone``, a person's correction of what it means; `finish` empties both. ``question`` is never
-    rewritten, and what the program says is in its language. ``standalone`` is what is judged and drafted for: the
-    question with what it leans on, ``rewritten`` if a person or the model wrote it.
-
-    ``queries`` are what was searched for, first the question, or ``standalone`` if it was rewritten; the last one now,
-    ``searched`` how many of them were, and ``filter`` that of all these searches, as JSON has it. ``verdicts``
-    keeps every relevance verdict by passage, since it is against the question. ``passages`` are those of the last
-    search, after those ``kept`` of earlier ones. ``drafts``, ``claims`` and ``uses`` belong to the present round;
-    ``drafted`` is every draft of the question. ``found`` holds each passage of any search once, and ``candidates``
-    every draft that was ranked; ``rates`` says whether drafts from documents are rated, ``compares`` is the context's
-    ``conflicts``, and ``differing`` are the answers of single documents, in groups that agree, if there are two or more
-    groups. A checkpoint of an older version lacks these five, ``kept``, ``conflicts`` and what a conversation adds.
-    ``rewrites_left`` and ``drafts_left`` bound the two loops; ``stops`` says where a limit or the model ended the run
-    early. ``fallback`` is the context's; a checkpoint of an older version has True for ``direct`` and False for
-    ``abstain``.
+    A checkpoint of an older version lacks ``kept``, ``found``, ``candidates``, ``rates``, ``compares``, ``differing``,
+    ``conflicts`` and what a conversation adds; its ``fallback`` is True for ``direct`` and False for ``abstain``.
     """
 
     question: str
-    conversation: list[Turn]
+    conversation: list[types.Turn]
     given_standalone: str | None
     standalone: str
     rewritten: bool
     run: str
-    route: Route
-    decision: Verdict | None
+    route: types.Route
+    decision: types.Verdict | None
     queries: list[str]
     searched: int
     filter: dict[str, Any] | None
     rewrites_left: int
     drafts_left: int
-    fallback: Fallback | bool
-    passages: list[Passage]
+    fallback: types.Fallback | bool
+    passages: list[types.Passage]
     kept: list[str]
-    found: list[Passage]
-    verdicts: dict[str, Verdict]
+    found: list[types.Passage]
+    verdicts: dict[str, types.Verdict]
     relevant: list[str]
-    drafts: list[Draft]
-    drafted: list[Drafted]
-    claims: list[list[Claim]]
-    uses: list[Verdict]
+    drafts: list[types.Draft]
+    drafted: list[types.Drafted]
+    claims: list[list[types.Claim]]
+    uses: list[types.Verdict]
     rates: bool
-    candidates: list[CandidateRecord]
-    best: Candidate | None
+    candidates: list[types.CandidateRecord]
+    best: types.Candidate | None
     accepted: bool
     compares: bool
-    differing: list[list[DocumentAnswer]]
+    differing: list[list[types.DocumentAnswer]]
     seconds: float
     answer: str
-    outcome: Outcome | None
-    stop_reason: StopReason | None
-    citations: list[Citation]
-    conflicts: list[Conflict]
-    usage: Annotated[Usage, add_usage]
-    path: Annotated[list[Step], operator.add]
-    stops: Annotated[list[Stop], operator.add]
+    outcome: types.Outcome | None
+    stop_reason: types.StopReason | None
+    citations: list[types.Citation]
+    conflicts: list[types.Conflict]
+    usage: Annotated[types.Usage, types.add_usage]
+    path: Annotated[list[types.Step], operator.add]
+    stops: Annotated[list[types.Stop], operator.add]
 
 
 def standalone_question(state: SelfRAGState) -> str:

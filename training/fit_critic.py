@@ -2,19 +2,15 @@
 
     python -m training.fit_critic ../shared/data/squad2_computational_complexity.json --paragraphs 1-24 --most 90
 
-Each question is asked once with the corrections off, without rewrites or redrafts, and what the critic said is kept in
-the folder ``--out``, so that a second run goes on where the first stopped; replies are kept by prompt in ``--replies``,
-so that after a change only the prompts that it changes are asked again. Then two logistic regressions are fitted:
-whether a passage holds the answer, and whether a draft's first claim is the right answer. Printed are the AUCs of the
-model's own probability and of the regressions, the latter on questions left out of the fit (grouped by paragraph), and
-the thresholds. ``--write`` stores the coefficients with the model's description.
+Each question is asked with the corrections off, without rewrites or redrafts. Replies are kept by prompt in
+``--replies``, so that a second run goes on where the first stopped, and after a change only the prompts that it changes
+are asked again. Then two logistic regressions are fitted: whether a passage holds the answer, and whether a draft's
+first claim is the right answer. Printed are the AUCs of the model's own probability and of the regressions, the latter
+on questions left out of the fit (grouped by paragraph), and the thresholds. ``--write`` stores the coefficients with
+the model's description.
 """
 
-from __future__ import annotations
-
-import argparse
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -28,11 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
-from benchmarks.harness import FOLDER, option_parser, read_rows
+from benchmarks.harness import FOLDER, counted, option_parser
 from benchmarks.sample import open_docs
 from core.types import Passage
-from evaluation.datasets.question_set import load
-from evaluation.datasets.selection import select
+from evaluation.datasets.question_set import load, select
 from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
 from evaluation.records import Example
@@ -55,7 +50,6 @@ class Rows:
     evidence: list[dict[str, float]]
     labels: list[bool]
     groups: list[str]
-    kinds: list[str]
     examples: list[str]
 
 
@@ -67,9 +61,8 @@ def main() -> None:
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
-    asked = chosen(dataset.examples, options)
-    traces = asyncio.run(collect(dataset.documents, asked, options.out, Replies(options.replies)))
-    examples = [example for example in dataset.examples if example.id in traces]
+    examples = select(dataset.examples, most=options.most, balanced=True)
+    traces = asyncio.run(collect(dataset.documents, examples, Replies(options.replies)))
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
     claims = claim_rows(examples, traces)
@@ -77,55 +70,29 @@ def main() -> None:
     levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
     print("\n".join([*lines, *more, said]))
     if options.write:
-        fits = EMBEDDED.fits.model_copy(update={"relevance": relevance, "support": support})
-        store(fits, levels, passages, claims, options, len(traces))
+        where = f"{options.dataset.name} --paragraphs {options.paragraphs} --most {options.most}"
+        provenance = {
+            "command": f"python -m training.fit_critic {where} --write",
+            "fitted": date.today().isoformat(),
+            "questions": str(len(traces)),
+            "passages": str(len(passages.labels)),
+            "claims": str(len(claims.labels)),
+        }
+        store(EMBEDDED, EMBEDDED_FILE, {"relevance": relevance, "support": support}, levels, provenance)
 
 
-def chosen(examples: Sequence[Example], options: argparse.Namespace) -> list[Example]:
-    """Those of an earlier run first, then a draw of half answerable ones, ``--most`` in all."""
-    known = asked_in(options.out)
-    old = [example for example in examples if example.id in known]
-    new = [example for example in select(examples, most=len(examples), balanced=True) if example.id not in known]
-    return [*old, *new][: options.most]
-
-
-def asked_in(out: Path) -> dict[str, Any]:
-    """The traces of an earlier run."""
-    return {row["id"]: row for row in read_rows(out / "traces.jsonl")}
-
-
-async def collect(
-    documents: Sequence[Path], examples: Sequence[Example], out: Path, replies: Replies
-) -> dict[str, Any]:
-    """What the graph's critics said of each example, asked once of these documents."""
-    path, traces = out / "traces.jsonl", asked_in(out)
-    left = [example for example in examples if example.id not in traces]
-    if left:
-        context = Context(
-            mode="always",
-            thresholds=Thresholds(relevant=LENIENT),
-            limits=Limits(rewrites=0, drafts=1, seconds=600),
-            ratings="direct",
-        )
-        async with open_docs(documents) as rag:
-            services, _ = recorded(rag.services, replies, Clock())
-            graph = build_graph(replace(services, fits=Fits()))
-            for number, example in enumerate(left, 1):
-                state: Any = await graph.ainvoke({"question": example.question}, context=context)
-                row = {"id": example.id} | {key: state[key] for key in ("passages", "verdicts", "drafts", "claims")}
-                traces[example.id] = row
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
-                print(f"{number} of {len(left)}: {example.question}", flush=True)
-    return {example.id: traces[example.id] for example in examples if example.id in traces}
-
-
-def graded(example: Example, trace: Any) -> list[tuple[Any, dict[str, float]]]:
-    """Each graded passage of a trace with its evidence, as the graph's node has it."""
-    verdicts = trace["verdicts"]
-    passages = [one for one in trace["passages"] if verdicts[one["id"]]["probabilities"]]
-    evidence = relevance_features(example.question, passages, [verdicts[one["id"]] for one in passages])
-    return list(zip(passages, evidence, strict=True))
+async def collect(documents: Sequence[Path], examples: Sequence[Example], replies: Replies) -> dict[str, Any]:
+    """Return, by example, the state in which the graph ends over these documents, with the corrections off."""
+    context = Context(
+        mode="always",
+        thresholds=Thresholds(relevant=LENIENT),
+        limits=Limits(rewrites=0, drafts=1, seconds=600),
+        ratings="direct",
+    )
+    async with open_docs(documents) as rag:
+        services, _ = recorded(rag.services, replies, Clock())
+        graph = build_graph(replace(services, fits=Fits()))
+        return {one.id: await graph.ainvoke({"question": one.question}, context=context) for one in counted(examples)}
 
 
 def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
@@ -133,25 +100,25 @@ def passage_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
 
     One of another paragraph that holds a reference by chance is left out: it may answer, or not.
     """
-    rows = Rows([], [], [], [], [])
+    rows = Rows([], [], [], [])
     for example in examples:
-        for passage, evidence in graded(example, traces[example.id]):
+        verdicts = traces[example.id]["verdicts"]
+        graded = [one for one in traces[example.id]["passages"] if verdicts[one["id"]]["probabilities"]]
+        known = relevance_features(example.question, graded, [verdicts[one["id"]] for one in graded])
+        for passage, evidence in zip(graded, known, strict=True):
             holds = any(contains(passage["text"], reference) for reference in example.references)
             if holds and not is_gold_source(example, passage["source"]):
                 continue
             rows.evidence.append(evidence)
             rows.labels.append(holds)
             rows.groups.append(paragraph_of(example, traces[example.id]["passages"]))
-            plausible = any(contains(passage["text"], text) for text in example.plausible)
-            kind = "right" if holds else "plausible" if plausible else "wrong" if example.answerable else "other"
-            rows.kinds.append(kind)
             rows.examples.append(example.id)
     return rows
 
 
 def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     """The first claim of each draft that a critic judged: right if the draft holds a reference."""
-    rows = Rows([], [], [], [], [])
+    rows = Rows([], [], [], [])
     for example in examples:
         trace = traces[example.id]
         claims = [claim for one in trace["claims"][:1] for claim in one]
@@ -164,7 +131,6 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
         rows.evidence.append({"log_odds": log_odds(judged["verdict"], *SUPPORTED)})
         rows.labels.append(right)
         rows.groups.append(paragraph_of(example, traces[example.id]["passages"]))
-        rows.kinds.append("right" if right else "wrong" if example.answerable else "plausible")
         rows.examples.append(example.id)
     return rows
 
@@ -182,14 +148,7 @@ def fitted(name: str, rows: Rows, features: Sequence[str]) -> tuple[Fit, list[fl
     lines = [
         f"{name}: {len(own)} rows, {sum(rows.labels)} right; AUC of the model {auc(rows.labels, own):.3f}, "
         f"of the regression on rows left out {auc(rows.labels, held_out):.3f}",
-        *(
-            f"  right against {kind}: {pair_auc(rows, own, kind):.3f}, {pair_auc(rows, held_out, kind):.3f} "
-            f"(n = {rows.kinds.count(kind)})"
-            for kind in sorted(set(rows.kinds) - {"right"})
-        ),
-        "  "
-        + ", ".join(f"{key} {value:+.3f}" for key, value in fit.coefficients.items())
-        + f", intercept {fit.intercept:+.3f}",
+        f"  {fit}",
     ]
     return fit, held_out, lines
 
@@ -249,36 +208,16 @@ def thresholds(
     return levels, f"thresholds {levels}: abstention F1 {f1:.3f}, kept {kept:.0%} of {len(right)} right drafts"
 
 
-def pair_auc(rows: Rows, scores: Sequence[float], kind: str) -> float:
-    """AUC of the right rows against those of one kind."""
-    chosen = [index for index, one in enumerate(rows.kinds) if one in ("right", kind)]
-    return auc([rows.labels[i] for i in chosen], [scores[i] for i in chosen]) or float("nan")
-
-
 def store(
-    fits: Fits, levels: dict[str, float], passages: Rows, claims: Rows, options: argparse.Namespace, questions: int
+    model: Calibration, path: Path, fits: dict[str, Fit], thresholds: dict[str, float], told: dict[str, str]
 ) -> None:
-    """Write the coefficients beside the thresholds, with where they come from."""
-    described = EMBEDDED.model_copy(
-        update={
-            "fits": fits,
-            "thresholds": EMBEDDED.thresholds | levels,
-            "provenance": EMBEDDED.provenance
-            | {
-                "command": f"python -m training.fit_critic {options.dataset.name} --paragraphs {options.paragraphs} "
-                f"--most {options.most} --write",
-                "fitted": date.today().isoformat(),
-                "questions": str(questions),
-                "passages": str(len(passages.labels)),
-                "claims": str(len(claims.labels)),
-            },
-        }
-    )
-    write(described, EMBEDDED_FILE)
-
-
-def write(described: Calibration, path: Path) -> None:
-    """Replace a model's calibration, and say so."""
+    """Replace what was fitted of a model's calibration, with ``told``, where it comes from."""
+    update = {
+        "fits": model.fits.model_copy(update=fits),
+        "thresholds": model.thresholds | thresholds,
+        "provenance": model.provenance | told,
+    }
+    described = model.model_copy(update=update)
     path.write_text(described.model_dump_json(indent=2, exclude_none=True) + "\n", encoding="utf-8")
     print(f"written: {path}")
 

@@ -8,23 +8,20 @@ No language model runs. A logistic regression is fitted to whether a passage tha
 passage's chance is by a regression without its paragraph, and the threshold keeps at least ``KEPT`` of the gold ones.
 Beside it a passage is spared whose cosine no gold one comes near: questions on other things find such.
 ``--write`` stores both with the embedding model's description; ``--check`` shows those stored on other questions.
-``--docs`` are documents to search beside the dataset's own. Each threshold is shown with the cosine, and the cosine
-alone. At last each gold passage is judged as if it had no word in common with the question.
+``--docs`` are documents to search beside the dataset's own. At last each gold passage is judged as if it had no word in
+common with the question.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TypedDict
 
 from app.libraries import SAMPLE, library_to_ask
 from app.settings import load_settings
 from app.terminal.screen import Screen
-from benchmarks.harness import option_parser, read_figures, write_figures
+from benchmarks.harness import option_parser
 from core.errors import RequestError
 from core.types import Passage
 from evaluation.datasets.question_set import load
@@ -32,12 +29,10 @@ from evaluation.measures.scores import holds_gold
 from evaluation.records import Dataset, Example
 from models.calibration import MINILM, MINILM_FILE, Fit, Fits, search_features, too_unlikely
 from nodes.retrieve import as_passage
-from retrieval.searching_store import Store
-from training.fit_critic import cross_fitted, paragraph_of, write
+from training.fit_critic import cross_fitted, paragraph_of, store
 
 EVIDENCE = ("similarity", "similarity_behind", "coverage_behind")
 KEPT = 0.995  # of the gold passages
-LEVELS = (0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
 OUT = Path("eval/gate")
 
 
@@ -49,19 +44,6 @@ class Search:
     passages: list[Passage]
     evidence: list[dict[str, float]]
     gold: list[bool]
-
-
-class Tally(TypedDict):
-    """Counts of passages, of answered questions, and of those left without a graded gold passage."""
-
-    passages: int
-    skipped: int
-    passages_of_answered: int
-    skipped_of_answered: int
-    gold: int
-    lost: int
-    answered: int
-    unanswered: int
 
 
 def main() -> None:
@@ -78,48 +60,52 @@ def main() -> None:
     dataset = load(options.dataset, OUT / "documents", (int(first), int(last or first)) if first else None)
     searches = searched(dataset, options.docs)
     if options.check:
-        gate, least, similar = stored_gate(), MINILM.thresholds["graded"], MINILM.thresholds["similar"]
+        if MINILM.fits.gate is None:
+            raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
+        gate, least, similar = MINILM.fits.gate, MINILM.thresholds["graded"], MINILM.thresholds["similar"]
         chances = [[gate.probability(one) for one in search.evidence] for search in searches]
     else:
         gate, chances = fitted(searches)
-        least, similar = threshold(searches, chances), least_similar(searches)
+        pairs = [pair for one in searches for pair in zip(one.evidence, one.gold, strict=True)]
+        least = threshold(searches, chances)
+        # The cosine, to one place, that every gold passage has.
+        similar = math.floor(10 * min(known["similarity"] for known, gold in pairs if gold)) / 10
         print(gate, f"cosine {similar}")
-    curve = {level: tally(searches, skips(searches, chances, level, similar)) for level in sorted({0, *LEVELS, least})}
+    found = tally(searches, chances, least, similar)
     lost = lost_in_other_words(searches, gate, least, similar)
-    print("\n".join(table(curve, least)))
-    print(f"gold lost if it had no word in common with the question: {lost} of {curve[least]['gold']}")
-    name = " + ".join([dataset.name, *(path.stem for path in options.docs)]) + ("" if options.check else ", held out")
-    levels = [{"least": level, **one} for level, one in curve.items()]
-    figures = {"least": least, "similar": similar, "curve": levels, "lost_in_other_words": lost}
-    write_figures("fit_gate", (read_figures("fit_gate") or {}) | {name: figures})
+    print(f"graded from {least:.4f}: {', '.join(f'{name} {count}' for name, count in found.items())}")
+    print(f"gold lost if it had no word in common with the question: {lost} of {found['gold']}")
     if options.write:
         words = [options.dataset.name, *(f"--docs {path.name}" for path in options.docs)]
         words += ["--paragraphs", options.paragraphs] if options.paragraphs else []
-        store(gate, {"graded": least, "similar": similar}, len(searches), curve[least], " ".join(words))
-
-
-def stored_gate() -> Fit:
-    """The embedding model's gate."""
-    if MINILM.fits.gate is None:
-        raise RequestError(f"There is no gate in {MINILM_FILE.name}: fit one with --write.")
-    return MINILM.fits.gate
+        provenance = {
+            "command": f"python -m training.fit_gate {' '.join(words)} --write",
+            "fitted": date.today().isoformat(),
+            "questions": str(len(searches)),
+            "passages": str(found["passages"]),
+            "gold": str(found["gold"]),
+            "skipped_held_out": str(found["skipped"]),
+            "lost_held_out": str(found["lost"]),
+        }
+        store(MINILM, MINILM_FILE, {"gate": gate}, {"graded": least, "similar": similar}, provenance)
 
 
 def searched(dataset: Dataset, docs: Sequence[Path]) -> list[Search]:
-    """The first search of each example that is to be searched for, with the application's index and ``k``."""
+    """The first search of each example that is to be searched for, with the application's index and ``k``.
+
+    A passage of an example without gold spans counts as not gold.
+    """
     settings = load_settings()
     if settings.selfrag_embedding_model:
         raise RequestError("The gate is of the default embedding model: unset SELFRAG_EMBEDDING_MODEL.")
     with library_to_ask([*dataset.documents, *docs] or [SAMPLE], settings, Screen()) as library:
         asked = [example for example in dataset.examples if example.route != "direct"]
-        return [search_of(example, library.store, settings.selfrag_k) for example in asked]
-
-
-def search_of(example: Example, passages: Store, k: int) -> Search:
-    """The search of one example. A passage of an example without gold spans counts as not gold."""
-    found = [as_passage(document) for document in passages.similarity_search(example.question, k)]
-    gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in found]
-    return Search(example, found, search_features(example.question, found), gold)
+        found = []
+        for example in asked:
+            passages = list(map(as_passage, library.store.similarity_search(example.question, settings.selfrag_k)))
+            gold = [bool(holds_gold(example, passage["text"], passage["source"])) for passage in passages]
+            found.append(Search(example, passages, search_features(example.question, passages), gold))
+        return found
 
 
 def fitted(searches: Sequence[Search]) -> tuple[Fit, list[list[float]]]:
@@ -145,38 +131,24 @@ def threshold(searches: Sequence[Search], chances: Sequence[Sequence[float]]) ->
     return math.floor(at_risk[spare] * 1e4) / 1e4 if spare < len(at_risk) else 1.0
 
 
-def least_similar(searches: Sequence[Search]) -> float:
-    """The cosine, to one place, that every gold passage has."""
-    gold = [
-        one["similarity"]
-        for search in searches
-        for one, is_gold in zip(search.evidence, search.gold, strict=True)
-        if is_gold
-    ]
-    return math.floor(min(gold) * 10) / 10
-
-
-def skips(
+def tally(
     searches: Sequence[Search], chances: Sequence[Sequence[float]], least: float, similar: float
-) -> list[list[bool]]:
-    """Which passages the gate skips, for each search."""
-    return [too_unlikely(own, search.evidence, least, similar) for search, own in zip(searches, chances, strict=True)]
-
-
-def tally(searches: Sequence[Search], skipped: Sequence[Sequence[bool]]) -> Tally:
-    """Count what is skipped and lost."""
+) -> dict[str, int]:
+    """Count all passages and those skipped, the gold ones and those lost, and the questions that have none left."""
+    skipped = [
+        too_unlikely(own, search.evidence, least, similar) for search, own in zip(searches, chances, strict=True)
+    ]
     pairs = [list(zip(search.gold, own, strict=True)) for search, own in zip(searches, skipped, strict=True)]
-    answered = [own for own in pairs if any(gold for gold, _ in own)]
-    return Tally(
-        passages=sum(map(len, pairs)),
-        skipped=sum(skip for own in pairs for _, skip in own),
-        passages_of_answered=sum(map(len, answered)),
-        skipped_of_answered=sum(skip for own in answered for _, skip in own),
-        gold=sum(gold for own in pairs for gold, _ in own),
-        lost=sum(gold and skip for own in pairs for gold, skip in own),
-        answered=len(answered),
-        unanswered=sum(not any(gold and not skip for gold, skip in own) for own in answered),
-    )
+    return {
+        "passages": sum(map(len, pairs)),
+        "skipped": sum(skip for own in pairs for _, skip in own),
+        "gold": sum(gold for own in pairs for gold, _ in own),
+        "lost": sum(gold and skip for own in pairs for gold, skip in own),
+        "answered": sum(any(gold for gold, _ in own) for own in pairs),
+        "unanswered": sum(
+            any(gold for gold, _ in own) and not any(gold and not skip for gold, skip in own) for own in pairs
+        ),
+    }
 
 
 def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, similar: float) -> int:
@@ -189,36 +161,6 @@ def lost_in_other_words(searches: Sequence[Search], gate: Fit, least: float, sim
             spared = Fits(gate=gate).unlikely(search.example.question, passages, least, similar)
             lost += passages[place]["id"] in spared
     return lost
-
-
-def table(curve: dict[float, Tally], chosen: float) -> list[str]:
-    """A line for each threshold, the chosen one marked; at 0 the cosine alone decides."""
-    lines = ["           passages skipped   of answered questions   gold lost   answered questions left with none"]
-    for level, one in curve.items():
-        shown = f"{level:.4f}{' *' if level == chosen else ''}"
-        share = one["skipped"] / max(1, one["passages"])
-        of_answered = one["skipped_of_answered"] / max(1, one["passages_of_answered"])
-        lines.append(
-            f"{shown:<10} {one['skipped']:>4} of {one['passages']:<4} {share:4.0%} {of_answered:23.0%} "
-            f"{one['lost']:>11} of {one['gold']:<3} {one['unanswered']:>20} of {one['answered']}"
-        )
-    return lines
-
-
-def store(gate: Fit, levels: dict[str, float], questions: int, found: Tally, data: str) -> None:
-    """Write the regression and its thresholds beside the embedding model's SHA-256, with where they come from."""
-    provenance = {
-        "command": f"python -m training.fit_gate {data} --write",
-        "fitted": date.today().isoformat(),
-        "questions": str(questions),
-        "passages": str(found["passages"]),
-        "gold": str(found["gold"]),
-        "skipped_held_out": str(found["skipped"]),
-        "lost_held_out": str(found["lost"]),
-    }
-    thresholds = MINILM.thresholds | levels
-    described = MINILM.model_copy(update={"fits": Fits(gate=gate), "thresholds": thresholds, "provenance": provenance})
-    write(described, MINILM_FILE)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ a search reports no similarities, the critic's own probability meets the same th
 critic is not asked is the highest of a question that needs no documents, and a margin. ``--write`` stores both.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Sequence
@@ -23,14 +21,13 @@ from app.libraries import SAMPLE
 from benchmarks.ablations.recorded_chat import Clock, Replies, recorded
 from benchmarks.harness import FOLDER, end_progress, option_parser, show_progress
 from benchmarks.sample import open_docs, questions_in
-from evaluation.datasets.question_set import load
-from evaluation.datasets.selection import select
+from evaluation.datasets.question_set import load, select
 from evaluation.measures.statistics import auc
 from models.calibration import EMBEDDED, EMBEDDED_FILE, MINILM, MINILM_FILE, Fit, expit, log_odds, route_features
 from nodes.retrieve import as_passage
 from prompts.decide import RETRIEVE
 from prompts.delimiters import as_data
-from training.fit_critic import cross_fitted, write
+from training.fit_critic import cross_fitted, store
 
 TUNING = SAMPLE.parent / "routes_tuning.jsonl"
 FEATURES = ("log_odds", "similarity", "coverage")
@@ -73,13 +70,9 @@ def main() -> None:
     spared = [one.retrieve for one in asked if one.features["similarity"] >= near]
     print(f"cosine {near} and more: {len(spared)} rows, of which {sum(spared)} ask for facts")
     if options.write:
-        fits = EMBEDDED.fits.model_copy(update={"route": fit})
         command = f"python -m training.fit_route {options.dataset.name} --paragraphs {options.paragraphs} --write"
-        described = EMBEDDED.model_copy(
-            update={"fits": fits, "provenance": EMBEDDED.provenance | {"route": command, "route_rows": str(len(asked))}}
-        )
-        write(described, EMBEDDED_FILE)
-        write(MINILM.model_copy(update={"thresholds": MINILM.thresholds | {"near": near}}), MINILM_FILE)
+        store(EMBEDDED, EMBEDDED_FILE, {"route": fit}, {}, {"route": command, "route_rows": str(len(asked))})
+        store(MINILM, MINILM_FILE, {}, {"near": near}, {})
 
 
 async def ask(docs: Path, questions: Sequence[tuple[str, bool]], replies: Path) -> list[Asked]:

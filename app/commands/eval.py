@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from app.settings import Settings
     from app.terminal.screen import Screen
     from core.errors import SelfRAGError
-    from evaluation.judgements import Judgements
     from evaluation.record_store import Store
-    from evaluation.records import Dataset, Example, Record, System
+    from evaluation.records import Dataset, Example, Judgements, Record, System
     from evaluation.run import Tally
     from retrieval.library.library import Library
     from run.context import Context, Services
@@ -73,8 +72,7 @@ def ask_dataset(
     from app.libraries import library_to_ask
     from app.settings import load_settings
     from app.terminal.progress import judging
-    from evaluation.datasets.question_set import load, name_of
-    from evaluation.datasets.selection import select
+    from evaluation.datasets.question_set import load, name_of, select
     from evaluation.folder import REPLIES, claim, require_own
     from evaluation.record_store import NAME, Store
 
@@ -182,8 +180,9 @@ def _report(
     from core.json_lines import unwritable
     from evaluation.measures.metrics import summarise
     from evaluation.record_store import NAME
-    from evaluation.reporting.report import tables_of, write_report
+    from evaluation.reporting.report import write_report
     from evaluation.reporting.routes import routed
+    from evaluation.reporting.tables import tables_of
 
     failed = [record for record in records if record["error"]]
     if failed and len(failed) == len(records):

@@ -1,7 +1,5 @@
 """The content of a comparison as headings, paragraphs, lists and two-column tables, for every form of output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +10,7 @@ from evaluation.comparison.comparison import BASELINE, NOT_JUDGED, OURS, Compari
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
 from evaluation.comparison.overall import cost_lines, sections
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.records import Record
 from evaluation.reporting.routes import path_line
 
@@ -106,19 +104,15 @@ def overall_blocks(compared: ComparedSet) -> list[Block]:
 
 
 def _cells(one: Comparison, record: Record) -> dict[str, str]:
+    reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
+    right = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
     return {
         "Answer": record["error"] or record["answer"] or NO_ANSWER,
-        "Outcome": _outcome(one, record),
+        "Outcome": record["outcome"].replace("_", " ") + reason + right,
         "Path": path_line(record) or "–",
         "Read": read_line(record),
         "Cost": spent(record["cost"], record["cost"]["seconds"]),
     }
-
-
-def _outcome(one: Comparison, record: Record) -> str:
-    reason = f" ({record['stop_reason']})" if record["stop_reason"] else ""
-    judged = {True: " · right", False: " · wrong", None: ""}[correct(one.example, record)]
-    return record["outcome"].replace("_", " ") + reason + judged
 
 
 def _place(passage: Passage) -> str:

@@ -1,7 +1,5 @@
 """Compare the records of two systems, of one question or of a set: everything that is shown and written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

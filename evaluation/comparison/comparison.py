@@ -1,17 +1,15 @@
 """Two systems' records of one question side by side: what each read, and all of it as plain data."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.passages import section_of
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import Judged
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.measures.scores import abstained, read_by
-from evaluation.records import BASELINE, OURS, Example, Record, Seen
+from evaluation.records import BASELINE, OURS, Example, Record
 from evaluation.reporting.routes import path_line
 
 __all__ = ["BASELINE", "OURS", "Comparison", "Passage", "read_line", "side_of"]
@@ -64,7 +62,9 @@ class Comparison:
             for seen in record["seen"]:
                 place = (seen["source"], seen["page"], seen["row"])
                 found.setdefault(seen["text"], Passage(seen["text"], *place, {}, section_of(seen)))
-                found[seen["text"]].use_by_system[record["system"]] = _use_of(seen)
+                score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
+                judged = f"{'relevant' if seen['relevant'] else 'left out'}{score}"
+                found[seen["text"]].use_by_system[record["system"]] = "read" if seen["relevant"] is None else judged
             for text in later_passages(record):
                 found.setdefault(text, Passage(text, None, None, None, {}))
                 found[text].use_by_system.setdefault(record["system"], "found by a later search")
@@ -90,13 +90,6 @@ class Comparison:
         }
 
 
-def _use_of(seen: Seen) -> str:
-    if seen["relevant"] is None:
-        return "read"
-    score = "" if seen["relevance"] is None else f" {seen['relevance']:.2f}"
-    return f"{'relevant' if seen['relevant'] else 'left out'}{score}"
-
-
 def later_passages(record: Record) -> list[str]:
     """Return the texts that searches after the first found, each once."""
     first = {seen["text"] for seen in record["seen"]}
@@ -116,11 +109,9 @@ def read_line(record: Record) -> str:
 def side_of(example: Example, record: Record) -> dict[str, Any]:
     """Return one system's side as plain data; ``right`` is null without a reference or label, and true
     of an abstention where the documents hold no answer."""
+    told: Mapping[str, Any] = {**record}
     return {
-        "system": record["system"],
-        "outcome": record["outcome"],
-        "stop_reason": record["stop_reason"],
-        "answer": record["answer"],
+        **{key: told[key] for key in ("system", "outcome", "stop_reason", "answer")},
         "abstained": abstained(record),
         "right": correct(example, record),
         "path": path_line(record),
@@ -130,8 +121,7 @@ def side_of(example: Example, record: Record) -> dict[str, Any]:
         "later_passages": later_passages(record),
         "claims": record["said"],
         "citations": record["citations"],
-        "cost": record["cost"],
-        "error": record["error"],
+        **{key: told[key] for key in ("cost", "error")},
     }
 
 

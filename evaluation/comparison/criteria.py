@@ -1,7 +1,5 @@
 """The prompt that compares two answers on four criteria, and how its reply is read."""
 
-from __future__ import annotations
-
 import re
 
 from langchain_core.prompts import ChatPromptTemplate
@@ -51,11 +49,8 @@ def _example(
     return [(ASK[0], asked), ("ai", reply)]
 
 
-def _reply(relevance: str, accuracy: str, completeness: str, conciseness: str, reason: str, preferred: str) -> str:
-    return (
-        f"relevance: {relevance}\naccuracy: {accuracy}\ncompleteness: {completeness}\nconciseness: {conciseness}\n"
-        f"reason: {reason}\npreferred: {preferred}"
-    )
+def _reply(*values: str) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in zip((*CRITERIA, "reason", "preferred"), values, strict=True))
 
 
 COMPARE = ChatPromptTemplate.from_messages(

@@ -1,14 +1,9 @@
 """Ask the chat model to compare two answers on the criteria, in both orders; every reply is saved."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
-
-from langchain_core.prompts import ChatPromptTemplate
 
 from evaluation.comparison.criteria import COMPARE, CRITERIA, MAX_TOKENS, fields_of, label_of, reference_text
 from evaluation.judging.judge import passages_of, shown
@@ -90,9 +85,7 @@ class CriteriaJudge:
         return model_name(self.generator)
 
     async def compare_all(
-        self,
-        pairs: Sequence[tuple[Example, Record, Record]],
-        progress: Callable[[int, int], None] | None = None,
+        self, pairs: Sequence[tuple[Example, Record, Record]], progress: Callable[[int, int], None] | None = None
     ) -> list[Judged]:
         """Compare each pair. Raises `ModelError` if the server cannot be reached or refuses the key."""
         return await gather_bounded((partial(self.compare, *pair) for pair in pairs), self.concurrency, progress)
@@ -109,7 +102,8 @@ class CriteriaJudge:
         passages = passages_of(*sorted((first, second), key=lambda record: record["system"]))
         reference = as_data(" / ".join(example.references)) if example.references else None
         about = {"kind": "criteria", "example": example.id, "first": first["system"], "second": second["system"]}
-        text, failure = await self.write(
+        text, failure = await self.replies.get_or_write(
+            self.generator,
             COMPARE,
             about,
             MAX_TOKENS,
@@ -132,10 +126,3 @@ class CriteriaJudge:
             reason=NAMED.sub(lambda match: f"the answer of {systems[match[1].lower()]}", said.get("reason", "")),
             failure=failure,
         )
-
-    async def write(
-        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
-    ) -> tuple[str, str | None]:
-        """Return the saved reply, or ask for it; an empty text with the error if the call fails or is refused."""
-        text, failure = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
-        return text or "", failure

@@ -1,7 +1,5 @@
 """Sum up the comparisons of a question set: figures computed from the records, in plain sentences by subject."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +7,11 @@ from dataclasses import dataclass
 from evaluation.comparison.comparison import NOT_JUDGED, Comparison, later_passages, shared
 from evaluation.comparison.criteria import CRITERIA
 from evaluation.comparison.criteria_judge import DISAGREED, FAILED, IDENTICAL, TIE, UNREADABLE
-from evaluation.judgements import Judgements
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.measures.metrics import costs_of
 from evaluation.measures.scores import abstained
-from evaluation.records import BASELINE, OURS, Record
-from evaluation.reporting.analysis import MIN_QUESTIONS, Analysis, Group, analysis, kinds_of
+from evaluation.records import BASELINE, OURS, Judgements, Record
+from evaluation.reporting.analysis import MIN_QUESTIONS, Group, analysis, kinds_of
 
 CHECKS = ("grade_documents", "hallucination_check", "answer_check")
 REDRAFTED, REWRITTEN = ("generate", "redraft"), ("rewrite_query", "query")
@@ -46,7 +43,9 @@ def sections(comparisons: Sequence[Comparison]) -> list[Section]:
         Section("The retrieval decisions", retrieval_lines(known)),
         Section("What the checks caught", check_lines(known)),
         Section("What it cost", cost_lines(known)),
-        Section("What to use when", advice_lines(known, found)),
+        Section(
+            "What to use when", [_advice(one, known) for one in found.groups if one.kind == "expected" and one.labelled]
+        ),
         Section("What the chat model prefers", preference_lines(known)),
     ]
     failed = len(comparisons) - len(known)
@@ -130,12 +129,8 @@ def cost_figures(known: Sequence[Comparison]) -> list[Figure]:
     return [(name, sum(one[key] for one in ours), sum(one[key] for one in plain)) for key, name in COST_NAMES.items()]
 
 
-def advice_lines(known: Sequence[Comparison], found: Analysis) -> list[str]:
-    """Say for each kind of question which system to use: the one that is right more often, else the cheaper one."""
-    return [_advice(group, known) for group in found.groups if group.kind == "expected" and group.labelled]
-
-
 def _advice(group: Group, known: Sequence[Comparison]) -> str:
+    """Say for a kind of question which system to use: the one that is right more often, else the cheaper one."""
     same = [one for one in known if kinds_of(one.example, one.ours)[group.kind] == group.what]
     right = {OURS: group.both + group.ours, BASELINE: group.both + group.other}
     read = {

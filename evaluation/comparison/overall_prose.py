@@ -1,7 +1,5 @@
 """Let the chat model write about a set's figures, in both orders; its text stands only where these agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,7 +68,8 @@ async def prose_of(judge: CriteriaJudge, comparisons: Sequence[Comparison]) -> P
 
 async def _written(judge: CriteriaJudge, found: Sequence[Figure], order: tuple[str, str]) -> tuple[str, str | None]:
     about = {"kind": "analysis", "first": order[0], "second": order[1]}
-    return await judge.write(ANALYSE, about, MAX_TOKENS, figures="\n".join(_line(one, order) for one in found))
+    lines = "\n".join(_line(one, order) for one in found)
+    return await judge.replies.get_or_write(judge.generator, ANALYSE, about, MAX_TOKENS, figures=lines)
 
 
 def _line(figure: Figure, order: tuple[str, str]) -> str:

@@ -1,29 +1,19 @@
 """Write a comparison as Markdown, as a self-contained HTML page, or as CSV with a row for each question."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from core.markup import Html, joined, tag
 from core.text import clean, one_line
-from evaluation.comparison.blocks import (
-    Block,
-    Bullets,
-    Heading,
-    Paragraph,
-    Passages,
-    Sides,
-    overall_blocks,
-    question_blocks,
-)
+from evaluation.comparison import blocks
 from evaluation.comparison.compared_set import ComparedSet
 from evaluation.comparison.comparison import Comparison, later_passages
 from evaluation.comparison.criteria import CRITERIA
-from evaluation.measures.agreement import correct
+from evaluation.measures.joined_rows import correct
 from evaluation.reporting.tables import csv_text
 
 SPECIAL = re.compile(r"([\\`*_\[\]#|~!])")
+SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens", "seconds", "error")
 LINE_START = re.compile(r"^(\s*)([-+=]|\d+[.)])", re.MULTILINE)
 
 
@@ -32,11 +22,11 @@ def title_of(compared: ComparedSet) -> str:
     return f"Self-RAG and plain retrieve-and-generate: {compared.name or 'one question'}"
 
 
-def blocks_of(compared: ComparedSet) -> list[Block]:
+def blocks_of(compared: ComparedSet) -> list[blocks.Block]:
     """Return everything, the analysis of the set first."""
-    found = overall_blocks(compared)
+    found = blocks.overall_blocks(compared)
     for one in compared.comparisons:
-        found += question_blocks(one, compared.judge)
+        found += blocks.question_blocks(one, compared.judge)
     return found
 
 
@@ -46,19 +36,19 @@ def as_markdown(compared: ComparedSet) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(block: Block) -> str:
+def _markdown(block: blocks.Block) -> str:
     match block:
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             return f"{'#' * level} {_escaped(one_line(text))}"
-        case Paragraph(text):
+        case blocks.Paragraph(text):
             return _escaped(text)
-        case Bullets(lines):
+        case blocks.Bullets(lines):
             return "\n".join(f"- {_escaped(one_line(line))}" for line in lines)
-        case Sides(names, rows):
+        case blocks.Sides(names, rows):
             table = [("", *names), *rows]
             lines = ["| " + " | ".join(_escaped(cell).replace("\n", "<br>") for cell in row) + " |" for row in table]
             return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
-        case Passages(title, items):
+        case blocks.Passages(title, items):
             quoted = [f"{_escaped(head)}\n\n{_quoted(text)}" for head, text in items]
             return "\n\n".join([f"### {_escaped(title)}", *quoted])
 
@@ -80,15 +70,15 @@ def as_html(compared: ComparedSet) -> str:
     return html_document(title_of(compared), tag("h1", title_of(compared)), *map(_html, blocks_of(compared)))
 
 
-def _html(block: Block) -> Html:
+def _html(block: blocks.Block) -> Html:
     match block:
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             return tag(f"h{level}", text)
-        case Paragraph(text):
+        case blocks.Paragraph(text):
             return tag("p", text, class_="said")
-        case Bullets(lines):
+        case blocks.Bullets(lines):
             return tag("ul", *(tag("li", line) for line in lines))
-        case Sides(names, rows):
+        case blocks.Sides(names, rows):
             head = tag("tr", tag("th", ""), *(tag("th", name, scope="col") for name in names))
             body = (
                 tag(
@@ -102,7 +92,7 @@ def _html(block: Block) -> Html:
                 for label, *cells in rows
             )
             return tag("table", tag("thead", head), tag("tbody", *body), class_="sides")
-        case Passages(title, items):
+        case blocks.Passages(title, items):
             texts = (joined(tag("p", head, class_="muted"), tag("blockquote", text)) for head, text in items)
             return tag("details", tag("summary", f"{title} ({len(items)} passages)"), *texts)
 
@@ -120,19 +110,12 @@ def _row(one: Comparison) -> dict[str, object]:
         "references": " | ".join(one.example.references),
     }
     for record in one.records:
-        cost = record["cost"]
+        told: Mapping[str, object] = {**record, **record["cost"]}
         side = {
-            "answer": record["answer"],
-            "outcome": record["outcome"],
-            "stop_reason": record["stop_reason"],
+            **{key: told[key] for key in ("answer", "outcome", "stop_reason")},
             "right": correct(one.example, record),
             "contexts": "\n\n".join([*(seen["text"] for seen in record["seen"]), *later_passages(record)]),
-            "model_calls": cost["model_calls"],
-            "input_tokens": cost["input_tokens"],
-            "cached_input_tokens": cost["cached_input_tokens"],
-            "output_tokens": cost["output_tokens"],
-            "seconds": cost["seconds"],
-            "error": record["error"],
+            **{key: told[key] for key in SPENT},
         }
         cells |= {f"{record['system']}_{name}".replace("-", "_"): value for name, value in side.items()}
     criteria = {name: one.judged.criterion(name) if one.judged else None for name in CRITERIA}

@@ -1,10 +1,11 @@
-"""Read a question set in any known format, recognised by its content."""
-
-from __future__ import annotations
+"""Read a question set in any known format, recognised by its content, and select what is asked of it."""
 
 import json
 import os
+import random
 import re
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from core.fingerprint import digest
 from core.text import shown
 from evaluation.datasets.row_formats import Row, documents_of, examples_of, rows_of_csv
 from evaluation.datasets.squad import is_squad, read_squad
-from evaluation.records import Dataset
+from evaluation.records import Dataset, Example
 from retrieval.documents.decode import decode, is_binary
 
 FORMS = "JSONL, a JSON list, SQuAD 2.0 or CSV, with a question in each row"
@@ -48,6 +49,29 @@ def load(path: Path, documents: Path, paragraphs: Paragraphs | None = None) -> D
     if not examples:
         raise RequestError(f"{name} holds no question: write {FORMS}.")
     return Dataset(name_of(path, paragraphs), examples, tuple(path.parent / one for one in documents_of(name, rows)))
+
+
+def select(
+    examples: Sequence[Example], *, most: int | None = None, balanced: bool = False, seed: int | None = None
+) -> list[Example]:
+    """Return all examples in their order, or a sample of at most ``most``; ``balanced`` makes half of it unanswerable.
+
+    A sample is shuffled by ``seed``, 0 if None. Samples of one seed are prefixes of each other, so that a larger one
+    extends a smaller. Raises `RequestError` if either half would be empty.
+    """
+    if most is None and not balanced and seed is None:
+        return list(examples)
+    shuffled = list(examples)
+    random.Random(seed or 0).shuffle(shuffled)  # noqa: S311 - sampling, not cryptography
+    if not balanced:
+        return shuffled[:most]
+    answerable = [example for example in shuffled if example.answerable]
+    unanswerable = [example for example in shuffled if example.answerable is False]
+    if not answerable or not unanswerable:
+        missing = "answerable" if not answerable else "unanswerable"
+        raise RequestError(f"No question is marked as {missing}: leave --balanced out, or mark some.")
+    pairs = zip(answerable, unanswerable, strict=False)
+    return list(chain.from_iterable(pairs))[:most]
 
 
 def name_of(path: Path, paragraphs: Paragraphs | None = None) -> str:

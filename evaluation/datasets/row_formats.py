@@ -1,7 +1,5 @@
 """Convert rows of fields, from JSON or a table, to examples; every accepted name of a field is listed here."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -21,6 +19,7 @@ Row = tuple[str, Mapping[str, Any]]
 SEPARATORS = ",;\t|"
 COLUMNS = "answer or reference, answerable, route, source, page"
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+REFERENCES = ("answer", "answers", "reference", "references", "reference_answer", "reference_answers")
 HIGHEST = 1_000_000_000  # page or row number
 OUTCOMES = {"grounded": True, "partially_grounded": True, "abstained": False, "direct": None}
 
@@ -118,7 +117,9 @@ def _example(fields: Mapping[str, Any], used: dict[str, int]) -> Example:
     route: Any = _one_of(fields, ("route", "expected_route"), ("retrieve", "direct"))
     if route is None and "has_answer" in fields:
         route = "retrieve"
-    references = () if answerable is False else _references(fields)
+    # Beside ``ideal_answer`` the field ``reference`` is a place in the document.
+    names = ("ideal_answer",) if "ideal_answer" in fields else REFERENCES
+    references = () if answerable is False else _texts(fields, *names)
     gold = () if answerable is False else _gold(fields)
     if answerable is None and route != "direct" and outcome != "direct" and (references or gold):
         answerable = True
@@ -131,13 +132,6 @@ def _example(fields: Mapping[str, Any], used: dict[str, int]) -> Example:
         gold=gold,
         plausible=_texts(fields, "plausible", "plausible_answers"),
     )
-
-
-def _references(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    if "ideal_answer" in fields:  # then ``reference`` is a place in the document
-        return _texts(fields, "ideal_answer")
-    names = ("answer", "answers", "reference", "references", "reference_answer", "reference_answers")
-    return _texts(fields, *names)
 
 
 def _gold(fields: Mapping[str, Any]) -> tuple[Gold, ...]:

@@ -1,20 +1,11 @@
 """Read SQuAD 2.0: questions on paragraphs, half of them unanswerable; each paragraph becomes a document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from core import files
 from core.errors import RequestError
-from core.files import (
-    FileTooLargeError,
-    NotRegularFileError,
-    make_private,
-    make_private_folder,
-    read_regular,
-    replace_private,
-)
 from core.fingerprint import digest
 from core.text import is_blank, shown, without_surrogates
 from evaluation.datasets.row_formats import with_id
@@ -77,28 +68,28 @@ def _write(documents: Path, texts: list[str]) -> tuple[Path, list[str]]:
     Return the folder and the files' names.
     """
     folder, digits = documents / digest(*texts)[:8], max(2, len(str(len(texts))))
-    files = {
+    wanted = {
         folder / f"paragraph-{number:0{digits}}.txt": (text + "\n").encode() for number, text in enumerate(texts, 1)
     }
     try:
         claim(documents.parent)
         for one in (documents, folder):
             if one.is_symlink():
-                raise NotRegularFileError(one, "it is a link")
-            make_private_folder(one)
-        for path in files:
-            make_private(path)
-        replace_private({path: data for path, data in files.items() if not _has_content(path, data)})
+                raise files.NotRegularFileError(one, "it is a link")
+            files.make_private_folder(one)
+        for path in wanted:
+            files.make_private(path)
+        files.replace_private({path: data for path, data in wanted.items() if not _has_content(path, data)})
     except OSError as error:
         why = f"The paragraphs cannot be written into {shown(documents)} ({error.strerror})"
         raise RequestError(f"{why}: name another folder with --out.") from error
-    return folder, [path.name for path in files]
+    return folder, [path.name for path in wanted]
 
 
 def _has_content(path: Path, data: bytes) -> bool:
     try:
-        return read_regular(path, len(data)) == data
-    except (FileNotFoundError, FileTooLargeError):
+        return files.read_regular(path, len(data)) == data
+    except (FileNotFoundError, files.FileTooLargeError):
         return False
 
 

@@ -1,7 +1,5 @@
 """Judge answers and what they were written from with a model: the metrics of RAGAS, and pairs in both orders."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -14,12 +12,11 @@ from typing import Any
 from langchain_core.prompts import ChatPromptTemplate
 
 from core.types import UNKNOWN, Passage, Verdict
-from evaluation.judgements import Judgements, Pair
 from evaluation.judging.judge_prompts import NO_ANSWER, PREFERENCE, QUESTIONS, QUESTIONS_MAX_TOKENS, USEFUL
 from evaluation.judging.saved_replies import Replies, key_of, model_name
-from evaluation.measures.agreement import agreement_of
+from evaluation.measures.joined_rows import agreement_of
 from evaluation.measures.scores import abstained, answer_of, read_by
-from evaluation.records import OURS, Example, Record
+from evaluation.records import OURS, Example, Judgements, Pair, Record
 from grounding.claims import split_claims
 from models.usage import unlimited
 from nodes.concurrency import gather_bounded
@@ -156,7 +153,7 @@ class Judge:
             return []
         about = {"kind": "questions", "system": record["system"], "example": record["example"]}
         written = await self._write(QUESTIONS, about, QUESTIONS_MAX_TOKENS, answer=as_data(answer_of(record)))
-        lines = [BULLET.sub("", line).strip() for line in (written or "").splitlines()]
+        lines = [BULLET.sub("", line).strip() for line in written.splitlines()]
         return [line for line in lines if line][:QUESTIONS_EACH] or None
 
     async def pair(self, one: Record, other: Record) -> Pair:
@@ -194,7 +191,9 @@ class Judge:
             nonlocal reason
             verdict = await self.critic.choose(choice, **inputs)
             reason = verdict["reason"]
-            return None if failed(verdict) else verdict
+            # A reply that is no label is kept; a model that failed is asked again.
+            failed = verdict["label"] == UNKNOWN and not (reason or "").startswith("The reply")
+            return None if failed else verdict
 
         key = key_of(model_name(self.critic), choice.messages.format_messages(**inputs))
         verdict = await self.replies.get_or_ask(key, about, ask)
@@ -202,17 +201,10 @@ class Judge:
         self.tally.count(None if label == UNKNOWN else label, verdict["reason"] if verdict else reason)
         return label
 
-    async def _write(
-        self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any
-    ) -> str | None:
+    async def _write(self, prompt: ChatPromptTemplate, about: Mapping[str, Any], max_tokens: int, **inputs: Any) -> str:
         text, reason = await self.replies.get_or_write(self.generator, prompt, about, max_tokens, **inputs)
-        self.tally.count(text, reason)
+        self.tally.count(None if reason else text, reason)
         return text
-
-
-def failed(verdict: Verdict) -> bool:
-    """Return True if the model failed, as opposed to a reply that is not a label."""
-    return verdict["label"] == UNKNOWN and not (verdict["reason"] or "").startswith("The reply")
 
 
 def shown(record: Record) -> str:

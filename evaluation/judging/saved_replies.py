@@ -73,8 +73,8 @@ class Replies:
         about: Mapping[str, Any],
         max_tokens: int,
         **inputs: Any,
-    ) -> tuple[str | None, str | None]:
-        """Return the stored text, or let the generator write it; None and the error if it fails or refuses."""
+    ) -> tuple[str, str | None]:
+        """Return the stored text, or let the generator write it; an empty one and the error if it fails or refuses."""
         failure: str | None = None
 
         async def ask() -> str | None:
@@ -86,7 +86,7 @@ class Replies:
                 return None
 
         key = key_of(model_name(generator), prompt.format_messages(**inputs))
-        return await self.get_or_ask(key, about, ask), failure
+        return await self.get_or_ask(key, about, ask) or "", failure
 
     def _keep(self, key: str, about: Mapping[str, Any], reply: Any) -> None:
         if self._lines is None:

@@ -1,14 +1,12 @@
-"""Examples joined with a system's records of them, and the sums of which metrics are ratios."""
+"""Examples joined with a system's records of them, the sums of which metrics are ratios, and whether a judge agrees."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from evaluation.measures.scores import Scores, score
+from evaluation.measures.scores import Scores, abstained, right, score
 from evaluation.measures.statistics import NOTHING, Estimate, ratio
-from evaluation.records import Example, Record
+from evaluation.records import Example, Pair, Record
 
 
 @dataclass(frozen=True)
@@ -48,3 +46,32 @@ def ratio_over(rows: Sequence[Row], terms: Terms, count_rows: bool = False) -> E
     if not found:
         return NOTHING
     return ratio([one[0] for one in found], [one[1] for one in found], len(found) if count_rows else None)
+
+
+def correct(example: Example, record: Record) -> bool | None:
+    """Return True if the record fits the labels: abstained if unanswerable, else right; None if unlabelled."""
+    return abstained(record) if example.answerable is False else right(example, record)
+
+
+def labelled_pairs(
+    examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]
+) -> list[tuple[Pair, str]]:
+    """Return the pairs of which exactly one system is correct by the labels, with that system's name."""
+    by_id = {example.id: example for example in examples}
+    labelled = {
+        (record["system"], record["example"]): correct(by_id[record["example"]], record)
+        for record in records
+        if record["example"] in by_id
+    }
+    found = []
+    for pair in pairs:
+        one, other = labelled.get((pair.one, pair.example)), labelled.get((pair.other, pair.example))
+        if one is not None and other is not None and one != other:
+            found.append((pair, pair.one if one else pair.other))
+    return found
+
+
+def agreement_of(examples: Sequence[Example], records: Sequence[Record], pairs: Iterable[Pair]) -> float | None:
+    """Return verdicts naming the correct system / verdicts on pairs with exactly one correct; None without any."""
+    decided = [(pair.verdict, name) for pair, name in labelled_pairs(examples, records, pairs) if pair.verdict]
+    return sum(verdict == name for verdict, name in decided) / len(decided) if decided else None

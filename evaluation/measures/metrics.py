@@ -1,74 +1,47 @@
 """Compute every metric of every system from an evaluation's records, and the paired differences between systems."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from evaluation.judgements import Judgements, Pair
+from evaluation.measures import statistics, summary
 from evaluation.measures.joined_rows import Row, Terms, mean_term, ratio_over, rows_of
-from evaluation.measures.scores import gold_labels, precision_over_ranks, read_by
-from evaluation.measures.statistics import (
-    NOTHING,
-    Estimate,
-    aurc_estimate,
-    calibration,
-    difference,
-    exact_share,
-    mean,
-    median,
-    ratio,
-    risk_coverage,
-)
-from evaluation.measures.summary import (
-    BASELINE,
-    KINDS,
-    PAIRED,
-    PLAIN,
-    RAG,
-    RATIOS,
-    Compared,
-    CostRatio,
-    Preference,
-    Summary,
-    SystemSummary,
-)
+from evaluation.measures.scores import Scores, gold_labels, precision_over_ranks, read_by
 from evaluation.measures.verdict_scores import Scored, agreement, auc_of, graded, histograms, of_grades, supported
-from evaluation.records import Example, Record
-
-__all__ = ["Summary", "summarise"]
+from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
 
 
-def summarise(examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None) -> Summary:
+def summarise(
+    examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None = None
+) -> summary.Summary:
     """Compute every metric with its interval; the last successful record of a system and example counts."""
     rows = rows_of(examples, records)
     judged = judgements or Judgements()
     terms = TERMS | terms_of_reading(judged)
-    baseline = BASELINE if BASELINE in rows or not rows else next(iter(rows))
+    baseline = OURS if OURS in rows or not rows else next(iter(rows))
     failed = {
         name: len({one["example"] for one in records if one["system"] == name and one["error"]} - set(asked))
         for name, asked in rows.items()
     }
-    return Summary(
+    return summary.Summary(
         examples=len(examples),
         answerable=sum(example.answerable is True for example in examples),
         unanswerable=sum(example.answerable is False for example in examples),
         systems=tuple(
-            system_summary(name, list(asked.values()), failed[name], rows.get(PLAIN, {}), judged)
+            system_summary(name, list(asked.values()), failed[name], rows.get(BASELINE, {}), judged)
             for name, asked in rows.items()
         ),
         differences=tuple(
             compared(name, asked, baseline, rows[baseline], key, terms[key])
             for name, asked in rows.items()
             if name != baseline
-            for key in PAIRED
+            for key in summary.PAIRED
         ),
         ratios=tuple(
             cost_ratio(name, asked, against, rows[against], key)
-            for against in [PLAIN if PLAIN in rows else baseline]
+            for against in [BASELINE if BASELINE in rows else baseline]
             for name, asked in rows.items()
             if name != against
-            for key in RATIOS
+            for key in summary.RATIOS
         ),
         preferences=preferences(judged.pairs),
         judge_agreement=judged.agreement,
@@ -78,7 +51,9 @@ def summarise(examples: Sequence[Example], records: Sequence[Record], judgements
     )
 
 
-def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements) -> SystemSummary:
+def system_summary(
+    name: str, rows: list[Row], failed: int, plain: dict[str, Row], judged: Judgements
+) -> summary.SystemSummary:
     """Compute all figures of one system."""
     passages, claims = list(graded(rows)), list(supported(rows))
     routes = [
@@ -86,9 +61,10 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
         for row in rows
         if row.record["route_score"] is not None and row.example.route is not None
     ]
-    confident = [row for row in rows if answered(row) and row.record["confidence"] is not None]
+    judged_answers = [row for row in rows if row.scores.right is not None and not row.scores.abstained]
+    confident = [row for row in judged_answers if row.record["confidence"] is not None]
     answers = [Scored(row.example.id, row.record["confidence"] or 0.0, bool(row.scores.right)) for row in confident]
-    scored = dict(zip(KINDS, (routes, passages, claims, answers), strict=True))
+    scored = dict(zip(summary.KINDS, (routes, passages, claims, answers), strict=True))
     metrics = {
         **{key: ratio_over(rows, term, count_rows=key == "abstention_f1") for key, term in TERMS.items()},
         "kept": ratio_over(rows, lambda row: kept(row, plain.get(row.example.id))),
@@ -101,25 +77,20 @@ def system_summary(name: str, rows: list[Row], failed: int, plain: dict[str, Row
     }
     unanswered = sum(row.scores.right is not None and row.scores.abstained for row in rows)
     confidence, wrong = [one.score for one in answers], [not one.label for one in answers]
-    metrics["aurc"] = aurc_estimate(confidence, wrong, unanswered)
-    return SystemSummary(
+    metrics["aurc"] = statistics.aurc_estimate(confidence, wrong, unanswered)
+    return summary.SystemSummary(
         name=name,
         n=len(rows),
         failed=failed,
         metrics=metrics,
         calibration={
-            kind: calibration([one.label for one in found], [one.score for one in found])
+            kind: statistics.calibration([one.label for one in found], [one.score for one in found])
             for kind, found in scored.items()
             if found
         },
-        risk_coverage=risk_coverage(confidence, wrong, unanswered),
+        risk_coverage=statistics.risk_coverage(confidence, wrong, unanswered),
         relevance=histograms(passages),
     )
-
-
-def answered(row: Row) -> bool:
-    """Return True if the row is an answer that can be judged."""
-    return row.scores.right is not None and not row.scores.abstained
 
 
 def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
@@ -129,24 +100,11 @@ def kept(row: Row, plain: Row | None) -> tuple[float, float] | None:
     return float(plain.scores.right and row.scores.right), float(plain.scores.right)
 
 
-def seconds(row: Row) -> tuple[float, float]:
-    """Terms of the mean wall-clock time per example."""
-    return row.record["cost"]["seconds"], 1.0
-
-
-def right(row: Row) -> tuple[float, float] | None:
-    """Terms of: answered rightly / examples that could be answered."""
-    return None if row.example.answerable is False else mean_term(row.scores.right)
-
-
-def right_answered(row: Row) -> tuple[float, float] | None:
-    """Terms of: right answers / answers."""
-    return None if row.scores.right is None else (float(row.scores.right), float(not row.scores.abstained))
-
-
-def coverage(row: Row) -> tuple[float, float] | None:
-    """Terms of: answered / examples whose answer can be judged."""
-    return None if row.scores.right is None else (float(not row.scores.abstained), 1.0)
+def of_answers(above: Callable[[Scores], object], below: Callable[[Scores], object]) -> Terms:
+    """Return terms of a ratio of counts of the answers and abstentions that can be judged."""
+    return lambda row: (
+        None if row.scores.right is None else (float(bool(above(row.scores))), float(bool(below(row.scores))))
+    )
 
 
 def abstention(above: float, abstained: float, unanswerable: float) -> Terms:
@@ -171,13 +129,13 @@ TERMS: dict[str, Terms] = {
     **{key: mean_of(key) for key in ("recall_at_k", "context_precision")},
     "routing_accuracy": mean_of("route_right"),
     "supported": mean_of("supported_share"),
-    "right": right,
+    "right": lambda row: None if row.example.answerable is False else mean_term(row.scores.right),
     "abstention_precision": abstention(1, 1, 0),
     "abstention_recall": abstention(1, 0, 1),
     "abstention_f1": abstention(2, 1, 1),
-    "right_answered": right_answered,
-    "coverage": coverage,
-    "seconds": seconds,
+    "right_answered": of_answers(lambda one: one.right, lambda one: not one.abstained),
+    "coverage": of_answers(lambda one: not one.abstained, lambda one: True),
+    "seconds": lambda row: mean_term(row.record["cost"]["seconds"]),
 }
 
 
@@ -227,48 +185,50 @@ def costs_of(record: Record) -> dict[str, float]:
     }
 
 
-def of_costs(rows: Sequence[Row]) -> dict[str, Estimate]:
+def of_costs(rows: Sequence[Row]) -> dict[str, statistics.Estimate]:
     """Compute means, medians and sums of calls, tokens and seconds."""
     costs = [costs_of(row.record) for row in rows]
-    found: dict[str, Estimate] = {}
+    found: dict[str, statistics.Estimate] = {}
     for key in costs[0] if costs else ():
         values = [float(cost[key]) for cost in costs]
-        found[key], found[f"{key}_median"] = mean(values), median(values)
-        found[f"{key}_total"] = Estimate(sum(values), None, None, len(values))
+        found[key], found[f"{key}_median"] = statistics.mean(values), statistics.median(values)
+        found[f"{key}_total"] = statistics.Estimate(sum(values), None, None, len(values))
     return found
 
 
-def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, Row], key: str) -> CostRatio:
+def cost_ratio(name: str, rows: dict[str, Row], against: str, others: dict[str, Row], key: str) -> summary.CostRatio:
     """Return the total of ``name`` divided by that of ``against``, over the examples that both were asked."""
     shared = [example for example in rows if example in others]
     above, below = ([costs_of(some[example].record)[key] for example in shared] for some in (rows, others))
-    return CostRatio(name, against, key, ratio(above, below, len(shared)) if shared else NOTHING)
+    return summary.CostRatio(
+        name, against, key, statistics.ratio(above, below, len(shared)) if shared else statistics.NOTHING
+    )
 
 
 def compared(
     name: str, rows: dict[str, Row], baseline: str, others: dict[str, Row], key: str, terms: Terms
-) -> Compared:
+) -> summary.Compared:
     """Return the metric of ``name`` minus the baseline's, over the examples for which both have it.
 
     For those of `RAG` both systems must have read something.
     """
     both = [(row, others[example]) for example, row in rows.items() if example in others]
-    if key in RAG:
+    if key in summary.RAG:
         both = [pair for pair in both if all(read_by(row.record) for row in pair)]
     shared = [(terms(one), terms(other)) for one, other in both]
     known = [(one, other) for one, other in shared if one is not None and other is not None]
     one = [pair[0][0] for pair in known], [pair[0][1] for pair in known]
     other = [pair[1][0] for pair in known], [pair[1][1] for pair in known]
-    return Compared(name, baseline, key, difference(one, other))
+    return summary.Compared(name, baseline, key, statistics.difference(one, other))
 
 
-def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
+def preferences(pairs: Sequence[Pair]) -> tuple[summary.Preference, ...]:
     """Count the judge's verdicts by pair of systems."""
     found: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         found.setdefault((pair.one, pair.other), []).append(pair)
     return tuple(
-        Preference(
+        summary.Preference(
             one,
             other,
             one_wins=sum(pair.verdict == one for pair in same),
@@ -278,7 +238,7 @@ def preferences(pairs: Sequence[Pair]) -> tuple[Preference, ...]:
             ties=endings["tie"],
             identical=endings["identical"],
             failures=endings["failed"],
-            share=exact_share(sum(pair.verdict == one for pair in same), endings["decided"]),
+            share=statistics.exact_share(sum(pair.verdict == one for pair in same), endings["decided"]),
         )
         for (one, other), same in found.items()
         for endings in [Counter(pair.ending for pair in same)]

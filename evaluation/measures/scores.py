@@ -3,8 +3,6 @@
 None is 'not known': a label that the score needs is missing.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata
@@ -121,18 +119,6 @@ def draft_right(example: Example, record: Record) -> bool | None:
     return example.answerable is not False and right_answer(text, example.references, example.question)
 
 
-def answer_f1(example: Example, record: Record) -> float | None:
-    """Return token F1, 0 if abstained; None for unanswerable examples and without references."""
-    if example.answerable is False or not example.references:
-        return None
-    return 0.0 if abstained(record) else token_f1(answer_of(record), example.references)
-
-
-def squad_f1(example: Example, record: Record) -> float | None:
-    """Return SQuAD 2.0's F1: for unanswerable examples 1 if abstained else 0, for others ``answer_f1``."""
-    return float(abstained(record)) if example.answerable is False else answer_f1(example, record)
-
-
 def spans_of(example: Example) -> tuple[str, ...]:
     """Return the texts that identify gold passages: gold spans, and references of 1 to 8 tokens but bare yes or no."""
     texts = [gold.text for gold in example.gold if gold.text and tokens(gold.text)]
@@ -186,18 +172,6 @@ def precision_over_ranks(labels: Sequence[bool]) -> float:
     return sum(found / rank for found, rank in enumerate(hits, 1)) / len(hits) if hits else 0.0
 
 
-def recall_at_k(example: Example, record: Record) -> float | None:
-    """Return 1 if the first search found a gold passage, else 0; None if unanswerable, unlabelled or not searched."""
-    labels = gold_labels(example, record["seen"])
-    return None if labels is None else float(any(labels))
-
-
-def context_precision(example: Example, record: Record) -> float | None:
-    """Return ``precision_over_ranks`` of the first search's passages; None as for ``recall_at_k``."""
-    labels = gold_labels(example, record["seen"])
-    return None if labels is None else precision_over_ranks(labels)
-
-
 def read_by(record: Record) -> list[Seen]:
     """Return the passages that the generator read, in its order; none if it read none or the record does not say.
 
@@ -208,58 +182,6 @@ def read_by(record: Record) -> list[Seen]:
     return record.get("read", record["seen"] if only_drafts else [])
 
 
-def labels_read(example: Example, record: Record) -> list[bool] | None:
-    """Return ``gold_labels`` of what was read; None also for an example that is not known to be answerable."""
-    return gold_labels(example, read_by(record)) if example.answerable else None
-
-
-def read_precision(example: Example, record: Record) -> float | None:
-    """Return ``precision_over_ranks`` of the ``labels_read``."""
-    labels = labels_read(example, record)
-    return None if labels is None else precision_over_ranks(labels)
-
-
-def read_gold(example: Example, record: Record) -> float | None:
-    """Return gold passages read / passages read, whatever their order."""
-    labels = labels_read(example, record)
-    return None if labels is None else sum(labels) / len(labels)
-
-
-def read_recall(example: Example, record: Record) -> float | None:
-    """Return gold spans that a passage read holds / gold spans; None as for ``read_precision``.
-
-    Without gold spans it is 1 if a passage holds a short reference, else 0: references are alternatives.
-    """
-    labels = labels_read(example, record)
-    if labels is None:
-        return None
-    spans = [gold for gold in example.gold if gold.text and tokens(gold.text)]
-    if not spans:
-        return float(any(labels))
-    return sum(any(_holds(seen, gold) for seen in read_by(record)) for gold in spans) / len(spans)
-
-
-def _holds(seen: Seen, gold: Gold) -> bool:
-    in_source = gold.source is None or _same_source(seen["source"], gold.source)
-    return in_source and contains(seen["text"], gold.text or "")
-
-
-def citation_gold(example: Example, record: Record) -> bool | None:
-    """Return True if some quote of a right answer holds a gold span; None if wrong or without citations."""
-    if not right(example, record) or not record["citations"]:
-        return None
-    labels = [holds_gold(example, one.get("quote") or "", one.get("source")) for one in record["citations"]]
-    return None if None in labels else any(labels)
-
-
-def supported_share(record: Record) -> float | None:
-    """Return claims that the system judged fully supported / claims that it judged; None if abstained or none."""
-    labels = [said["label"] for said in record["said"] if said["label"] is not None]
-    if abstained(record) or not labels:
-        return None
-    return sum(label == "fully supported" for label in labels) / len(labels)
-
-
 def decided_route(record: Record) -> bool:
     """Return True if the system chose the route itself, rather than having only one."""
     decided = any("verdict" in step for step in record["decisions"] if step.get("node") == "decide")
@@ -268,7 +190,7 @@ def decided_route(record: Record) -> bool:
 
 @dataclass(frozen=True)
 class Scores:
-    """All scores of one record; this module's functions define them."""
+    """All scores of one record."""
 
     abstained: bool
     right: bool | None
@@ -287,22 +209,55 @@ class Scores:
 
 
 def score(example: Example, record: Record) -> Scores:
-    """Compute every score of a record; exact match and containment are 0 if abstained, None where ``answer_f1`` is."""
-    declined, f1, answer = abstained(record), answer_f1(example, record), answer_of(record)
+    """Compute every score of a record, as `summary.METRICS` defines them.
+
+    Words are compared only with references, of which an unanswerable example has none; of what was read only an
+    example that is known to be answerable has scores.
+    """
+    declined, answer = abstained(record), answer_of(record)
+    references = () if example.answerable is False else example.references
     counts = 0.0 if declined else 1.0
+    f1 = counts * token_f1(answer, references) if references else None
+    found = gold_labels(example, record["seen"])
+    read = gold_labels(example, read_by(record)) if example.answerable else None
+    judged = [said["label"] for said in record["said"] if said["label"] is not None and not declined]
     return Scores(
         abstained=declined,
         right=right(example, record),
-        exact_match=None if f1 is None else counts * exact_match(answer, example.references),
+        exact_match=counts * exact_match(answer, references) if references else None,
         f1=f1,
-        containment=None if f1 is None else counts * containment(answer, example.references),
-        squad_f1=squad_f1(example, record),
+        containment=counts * containment(answer, references) if references else None,
+        squad_f1=float(declined) if example.answerable is False else f1,
         route_right=record["route"] == example.route if example.route and decided_route(record) else None,
-        recall_at_k=recall_at_k(example, record),
-        context_precision=context_precision(example, record),
-        citation_gold=citation_gold(example, record),
-        supported_share=supported_share(record),
-        read_precision=read_precision(example, record),
-        read_gold=read_gold(example, record),
-        read_recall=read_recall(example, record),
+        recall_at_k=None if found is None else float(any(found)),
+        context_precision=None if found is None else precision_over_ranks(found),
+        citation_gold=quotes_gold(example, record),
+        supported_share=sum(label == "fully supported" for label in judged) / len(judged) if judged else None,
+        read_precision=None if read is None else precision_over_ranks(read),
+        read_gold=None if read is None else sum(read) / len(read),
+        read_recall=None if read is None else recall_of_spans(example, read_by(record)),
     )
+
+
+def quotes_gold(example: Example, record: Record) -> bool | None:
+    """Return True if some quote of a right answer holds a gold span; None if wrong or without citations."""
+    if not right(example, record) or not record["citations"]:
+        return None
+    labels = [holds_gold(example, one.get("quote") or "", one.get("source")) for one in record["citations"]]
+    return None if None in labels else any(labels)
+
+
+def recall_of_spans(example: Example, passages: Sequence[Seen]) -> float:
+    """Return gold spans that a passage holds / gold spans.
+
+    Without gold spans it is 1 if a passage holds a short reference, else 0: references are alternatives.
+    """
+    spans = [gold for gold in example.gold if gold.text and tokens(gold.text)]
+    if not spans:
+        return float(any(is_gold(example, seen) for seen in passages))
+
+    def held(gold: Gold) -> bool:
+        sources = [seen for seen in passages if gold.source is None or _same_source(seen["source"], gold.source)]
+        return any(contains(seen["text"], gold.text or "") for seen in sources)
+
+    return sum(map(held, spans)) / len(spans)

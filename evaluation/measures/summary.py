@@ -1,14 +1,11 @@
 """The results of an evaluation: every metric with its formula, and the figures as plain, serialisable data."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from evaluation.measures.statistics import NOTHING, Calibration, Difference, Estimate, Point
+from evaluation.records import OURS
 
-BASELINE = "self-rag"
-PLAIN = "plain"
 Unit = Literal["share", "score", "count", "total", "seconds"]
 Kind = Literal["route", "relevance", "support", "confidence"]
 KINDS: tuple[Kind, ...] = ("route", "relevance", "support", "confidence")
@@ -125,24 +122,12 @@ METRICS = (
 )
 # fmt: on
 BY_KEY = {metric.key: metric for metric in METRICS}
-MAIN_METRICS = (
-    "routing_accuracy",
-    "recall_at_k",
-    "grader_auc",
-    "support_auc",
-    "f1",
-    "squad_f1",
-    "abstention_f1",
-    "right_answered",
-    "coverage",
-    "kept",
-    "citation_gold",
-    "uncached_tokens",
-    "seconds",
+MAIN_METRICS = tuple(
+    """routing_accuracy recall_at_k grader_auc support_auc f1 squad_f1 abstention_f1 right_answered
+    coverage kept citation_gold uncached_tokens seconds""".split()
 )
-RAG = (
-    *("read_precision", "read_precision_judge", "read_gold", "read_recall", "read_recall_judge"),
-    *("faithfulness", "relevancy"),
+RAG = tuple(
+    "read_precision read_precision_judge read_gold read_recall read_recall_judge faithfulness relevancy".split()
 )
 PAIRED = ("f1", "squad_f1", "abstention_f1", "right", "right_answered", "seconds", *RAG)
 RATIOS = ("model_calls", "input_tokens", "uncached_tokens", "output_tokens", "seconds")
@@ -227,7 +212,7 @@ class Summary:
     differences: tuple[Compared, ...] = ()
     preferences: tuple[Preference, ...] = ()
     judge_agreement: float | None = None
-    baseline: str = field(default=BASELINE)
+    baseline: str = OURS
     ratios: tuple[CostRatio, ...] = ()
     judge_asked: int = 0
     judge_unanswered: int = 0
@@ -238,10 +223,6 @@ class Summary:
             if one.name == system:
                 return one
         raise KeyError(system)
-
-    def known_differences(self) -> list[Compared]:
-        """Return the differences that some example tells."""
-        return [one for one in self.differences if one.difference.n]
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data for ``json.dumps``."""

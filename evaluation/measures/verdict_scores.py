@@ -1,13 +1,11 @@
 """Measure how well the scores of relevance and support tell right from wrong."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.measures.joined_rows import Row, ratio_over
+from evaluation.measures.joined_rows import Row, Terms, ratio_over
 from evaluation.measures.scores import contains, draft_right, is_gold
 from evaluation.measures.statistics import NOTHING, Estimate, auc_estimate
 from evaluation.measures.summary import Histogram
@@ -29,22 +27,17 @@ class Scored:
 def graded(rows: Sequence[Row]) -> Iterator[Scored]:
     """Yield the passages that were graded and can be labelled, with their kind."""
     for row in rows:
-        for number, seen in enumerate(row.record["seen"]):
+        wrong = [rank for rank, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False]
+        for rank, seen in enumerate(row.record["seen"]):
             label = is_gold(row.example, seen)
             if label is None or seen["relevance"] is None:
                 continue
             kind = GOLD if label else UNANSWERABLE if row.example.answerable is False else WRONG
-            if kind == WRONG and nearest_wrong(row) == number:
+            if kind == WRONG and rank == wrong[0]:
                 kind += ", nearest"
             if kind == UNANSWERABLE and any(contains(seen["text"], one) for one in row.example.plausible):
                 kind += ", plausible"
             yield Scored(row.example.id, seen["relevance"], label, kind)
-
-
-def nearest_wrong(row: Row) -> int | None:
-    """Return the rank of the first passage that is not gold."""
-    places = (place for place, seen in enumerate(row.record["seen"]) if is_gold(row.example, seen) is False)
-    return next(places, None)
 
 
 def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Estimate]:
@@ -54,18 +47,15 @@ def of_grades(rows: Sequence[Row], passages: Sequence[Scored]) -> dict[str, Esti
         pairs = [(seen["relevant"], is_gold(row.example, seen)) for seen in row.record["seen"]]
         return [(relevant, gold) for relevant, gold in pairs if relevant is not None and gold is not None]
 
-    def precision(row: Row) -> tuple[float, float]:
-        return sum(both == (True, True) for both in grades(row)), sum(relevant for relevant, _ in grades(row))
-
-    def recall(row: Row) -> tuple[float, float]:
-        return sum(both == (True, True) for both in grades(row)), sum(gold for _, gold in grades(row))
+    def hits_of(judged: Callable[[bool, bool], bool]) -> Terms:
+        return lambda row: (sum(map(all, grades(row))), sum(judged(*both) for both in grades(row)))
 
     def against(kind: str) -> Estimate:
         return auc_of([one for one in passages if one.label or one.kind.startswith(kind)])
 
     return {
-        "grader_precision": ratio_over(rows, precision),
-        "grader_recall": ratio_over(rows, recall),
+        "grader_precision": ratio_over(rows, hits_of(lambda relevant, _: relevant)),
+        "grader_recall": ratio_over(rows, hits_of(lambda _, gold: gold)),
         "grader_auc": auc_of(passages),
         "grader_auc_nearest": against(WRONG + ", nearest"),
         "grader_auc_unanswerable": against(UNANSWERABLE),

@@ -1,15 +1,12 @@
 """Explain where our system wins and where it loses, in counts and in plain sentences made by code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evaluation.judgements import Judgements, Pair
-from evaluation.measures.agreement import correct, labelled_pairs
+from evaluation.measures.joined_rows import correct, labelled_pairs
 from evaluation.measures.statistics import Estimate, exact_share
-from evaluation.records import BASELINE, OURS, Example, Record
+from evaluation.records import BASELINE, OURS, Example, Judgements, Pair, Record
 from evaluation.reporting.tables import with_bounds
 
 SHORT_QUESTION, LONG_QUESTION = 7, 13
@@ -33,7 +30,6 @@ class Group:
     neither: int
     preferred: int
     not_preferred: int
-    undecided: int
 
     @property
     def labelled(self) -> int:
@@ -77,7 +73,6 @@ def analysis(examples: Sequence[Example], records: Sequence[Record], judgements:
             neither=outcomes.count((False, False)),
             preferred=verdicts.count(OURS),
             not_preferred=verdicts.count(BASELINE),
-            undecided=verdicts.count(None),
         )
 
     kinds = {example.id: kinds_of(example, mine[example.id]) for example in shared}
@@ -104,7 +99,8 @@ def kinds_of(example: Example, record: Record) -> dict[str, str]:
         length = f"questions of at least {LONG_QUESTION} words"
     kinds = {"expected": _expected(example), "length": length}
     if searches:
-        kinds["relevant"] = f"questions with {_few(relevant)} of the passages first found relevant to {OURS}"
+        few = {0: "none", 1: "one"}.get(relevant, "two or more")
+        kinds["relevant"] = f"questions with {few} of the passages first found relevant to {OURS}"
         kinds["searches"] = f"questions that {OURS} searched for {'once' if searches == 1 else 'more than once'}"
     kinds["outcome"] = f"questions that {OURS} ended as {record['outcome'].replace('_', ' ')}"
     return kinds
@@ -163,7 +159,3 @@ def _expected(example: Example) -> str:
     if example.answerable is False:
         return "unanswerable questions"
     return "answerable questions" if example.answerable or example.references else "questions without labels"
-
-
-def _few(count: int) -> str:
-    return {0: "none", 1: "one"}.get(count, "two or more")

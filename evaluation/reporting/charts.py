@@ -1,9 +1,5 @@
 """The figures of an evaluation, each drawn from its summary alone."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -168,16 +164,10 @@ def _bar(axes: Axes, system: SystemSummary, key: str, number: int) -> None:
 
 
 def _cross(axes: Axes, x: Estimate, y: Estimate, number: int) -> None:
-    across, up = _known(x), _known(y)
-    axes.plot(across, [y.value or 0.0] * 2, color=colour(number), linewidth=1.4, alpha=0.6)
-    axes.plot([x.value or 0.0] * 2, up, color=colour(number), linewidth=1.4, alpha=0.6)
+    for draw, at, along in ((axes.hlines, y, x), (axes.vlines, x, y)):
+        if along.low is not None and along.high is not None:
+            draw(at.value or 0.0, along.low, along.high, colors=colour(number), linewidth=1.4, alpha=0.6)
     _dot(axes, x.value or 0.0, y.value or 0.0, number)
-
-
-def _known(estimate: Estimate) -> Sequence[float]:
-    value = estimate.value or 0.0
-    low, high = estimate.low, estimate.high
-    return value if low is None else low, value if high is None else high
 
 
 def _dot(axes: Axes, x: float, y: float, number: int) -> None:

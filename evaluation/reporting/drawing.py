@@ -1,7 +1,5 @@
 """Draw figures as SVG that follow the reader's colour scheme: matplotlib draws, CSS variables colour."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping

@@ -1,11 +1,9 @@
 """List failures for reading: each with its question, answer, verdicts, passages and trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from core.markup import Html, joined, marked, tag
+from core.markup import Html, joined, marked, table, tag
 from core.passages import section_of
 from core.step_wording import spent
 from core.text import as_json
@@ -67,35 +65,24 @@ def _case(row: Row) -> Html:
         " · ".join(_place(one.source, one.page, one.row) + ([f"“{one.text}”"] if one.text else []))
         for one in example.gold
     ]
-    summary = [record["outcome"], record["stop_reason"]]
+    ended = [record["outcome"], record["stop_reason"]]
     if record["confidence"] is not None:
-        summary.append(f"confidence {record['confidence']:.2f}")
-    return tag(
-        "details",
-        tag("summary", example.question),
-        tag(
-            "dl",
-            _term("Expected", *expected),
-            _term("Gold", *gold) if gold else None,
-            _term(
-                "Answer",
-                tag("span", record["answer"] or "none", class_="said" if record["answer"] else "muted"),
-                tag("span", " · ".join(one for one in summary if one), class_="muted"),
-            ),
-            _term("Route", _route(row)),
-            _term("Searched for", *record["queries"]) if record["queries"] else None,
-            _term("Claims", _claims(record)) if record["said"] else None,
-            _term("Quotes", *map(_quote, record["citations"])) if record["citations"] else None,
-            _term("Passages", *_passages(row)) if record["seen"] else None,
-            _term("Trace", _trace(record["decisions"])) if record["decisions"] else None,
-            _term("Cost", spent(record["cost"], record["cost"]["seconds"])),
-        ),
-        class_="case",
-    )
-
-
-def _term(name: str, *values: object) -> Html:
-    return joined(tag("dt", name), *(tag("dd", value) for value in values))
+        ended.append(f"confidence {record['confidence']:.2f}")
+    answer = tag("span", record["answer"] or "none", class_="said" if record["answer"] else "muted")
+    terms: dict[str, Sequence[object]] = {
+        "Expected": expected,
+        "Gold": gold,
+        "Answer": [answer, tag("span", " · ".join(filter(None, ended)), class_="muted")],
+        "Route": [_route(row)],
+        "Searched for": record["queries"],
+        "Claims": [_claims(record)] if record["said"] else [],
+        "Quotes": [_quote(one) for one in record["citations"]],
+        "Passages": list(_passages(row)),
+        "Trace": [_trace(record["decisions"])] if record["decisions"] else [],
+        "Cost": [spent(record["cost"], record["cost"]["seconds"])],
+    }
+    told = [joined(tag("dt", name), *(tag("dd", one) for one in found)) for name, found in terms.items() if found]
+    return tag("details", tag("summary", example.question), tag("dl", *told), class_="case")
 
 
 def _place(source: str | None, page: int | None, row: int | None) -> list[str]:
@@ -111,20 +98,16 @@ def _route(row: Row) -> str:
 
 
 def _claims(record: Record) -> Html:
-    lines = [
-        tag(
-            "tr",
+    rows = (
+        (
             tag("td", said["text"], class_="said"),
             tag("td", said["label"] or "–"),
             tag("td", "–" if said["score"] is None else f"{said['score']:.2f}", class_="number"),
-            tag(
-                "td", f"“{said['quote']}”" if said["quote"] else "no quote", class_="said" if said["quote"] else "muted"
-            ),
+            tag("td", f"“{said['quote']}”", class_="said") if said["quote"] else tag("td", "no quote", class_="muted"),
         )
         for said in record["said"]
-    ]
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("claim", "verdict", "score", "quote")))
-    return tag("div", tag("table", tag("thead", head), tag("tbody", *lines)), class_="wide")
+    )
+    return table(("claim", "verdict", "score", "quote"), tag("tbody", *(tag("tr", *cells) for cells in rows)))
 
 
 def _quote(citation: Mapping[str, Any]) -> Html:

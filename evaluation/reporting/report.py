@@ -1,35 +1,20 @@
 """Write the report of an evaluation: one self-contained HTML page, two CSV files and the picture for a README."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from core.files import FOLDER_MODE, replace_private
-from core.markup import Html, joined, tag
+from core.markup import Html, joined, table, tag
 from core.text import as_json
-from evaluation.judgements import Judgements
 from evaluation.measures.summary import BY_KEY, METRICS, Compared, Metric, Summary, SystemSummary
-from evaluation.records import Dataset, Example, Record
+from evaluation.records import Dataset, Example, Judgements, Record
 from evaluation.reporting import charts as pictures
+from evaluation.reporting import tables
 from evaluation.reporting.analysis import analysis
 from evaluation.reporting.failure_page import failures
 from evaluation.reporting.html_document import html_document
 from evaluation.reporting.routes import route_lists
-from evaluation.reporting.tables import (
-    bounds,
-    cost_rows,
-    metrics_csv,
-    p_shown,
-    rag_rows,
-    records_csv,
-    shown,
-    tables_of,
-    with_bounds,
-)
-
-__all__ = ["tables_of", "write_report"]
 
 RAG_NOTE = (
     "As RAGAS defines them, of what the generator read; the share of gold stands beside them. Of a question that a "
@@ -55,8 +40,8 @@ def write_report(
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     files = {
         "report.html": page(dataset.name, examples, records, summary, judgements),
-        "records.csv": records_csv(examples, records, judgements),
-        "metrics.csv": metrics_csv(summary),
+        "records.csv": tables.records_csv(examples, records, judgements),
+        "metrics.csv": tables.metrics_csv(summary),
         "summary.json": as_json(summary.as_json(), indent=1),
         "overview.svg": pictures.overview(summary),
     }
@@ -80,8 +65,8 @@ def page(
         tag("h1", f"Evaluation: {name}"),
         tag("p", ", ".join(counts), ". Brackets and bars are 95 % bootstrap intervals over examples.", class_="muted"),
         tag("div", pictures.overview(summary), class_="wide picture"),
-        _section("rag", "RAG metrics", *_grid(rag_rows(summary), RAG_NOTE)),
-        _section("totals", "What it cost in all", *_grid(cost_rows(summary), COST_NOTE)),
+        _section("rag", "RAG metrics", *_grid(tables.rag_rows(summary), RAG_NOTE)),
+        _section("totals", "What it cost in all", *_grid(tables.cost_rows(summary), COST_NOTE)),
         _section("figures", "Figures", _figures(summary)),
         _section("differences", f"Differences from {summary.baseline}", *_differences(summary)),
         _section("analysis", "When it wins, and when it does not", *_analysis(examples, records, judgements)),
@@ -123,8 +108,6 @@ def _analysis(
     examples: Sequence[Example], records: Sequence[Record], judgements: Judgements | None
 ) -> list[Html | None]:
     """Write sentences on the questions that only one of self-rag and plain gets right; none unless both were asked."""
-    if not {"self-rag", "plain"} <= {record["system"] for record in records}:
-        return []
     lines = analysis(examples, records, judgements or Judgements()).lines
     return [tag("ul", joined(*(tag("li", line) for line in lines)))] if lines else []
 
@@ -151,15 +134,15 @@ def _figures(summary: Summary) -> Html:
 
 def _figure(metric: Metric, summary: Summary) -> Html:
     values = [one.value for system in summary.systems if (one := system[metric.key]).value is not None]
-    shown_values = {shown(value, metric.unit) for value in values}
+    shown_values = {tables.shown(value, metric.unit) for value in values}
     top = max(values, key=lambda value: metric.better * value, default=None) if metric.better else None
-    best = shown(top, metric.unit) if top is not None else None
+    best = tables.shown(top, metric.unit) if top is not None else None
     cells = []
     for system in summary.systems:
         one = system[metric.key]
-        value = shown(one.value, metric.unit)
+        value = tables.shown(one.value, metric.unit)
         strong = value == best and len(shown_values) > 1
-        note = tag("small", f"{bounds(one, metric.unit)} n {one.n}") if one.value is not None else None
+        note = tag("small", f"{tables.bounds(one, metric.unit)} n {one.n}") if one.value is not None else None
         cells.append(tag("td", tag("b", value) if strong else value, note))
     return tag("tr", tag("th", metric.title, scope="row", title=metric.formula), *cells)
 
@@ -170,10 +153,8 @@ def _grid(rows: Sequence[Sequence[str]], note: str) -> list[Html]:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """Return a table with names above its columns; a row begins with its own name."""
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
-    body = tag("tbody", *(_row(name, cells) for name, *cells in rows))
-    return tag("div", tag("table", head, body), class_="wide")
+    """Return a table whose rows begin with their own name."""
+    return table(names, tag("tbody", *(_row(name, cells) for name, *cells in rows)))
 
 
 def _row(name: object, numbers: Iterable[object], *more: Html) -> Html:
@@ -181,7 +162,7 @@ def _row(name: object, numbers: Iterable[object], *more: Html) -> Html:
 
 
 def _differences(summary: Summary) -> list[Html]:
-    known = summary.known_differences()
+    known = [one for one in summary.differences if one.difference.n]
     if not known:
         return []
     names = ("metric", "difference", "95 % interval", "p", "n", "reading")
@@ -189,17 +170,21 @@ def _differences(summary: Summary) -> list[Html]:
     for system, found in groupby(known, key=lambda one: one.system):
         title = tag("th", f"{system} − {summary.baseline}", colspan=len(names), scope="rowgroup")
         body.append(tag("tbody", tag("tr", title, class_="group"), *map(_difference, found)))
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
     note = (
         "Over the examples that both were asked. p is from a permutation test that exchanges the two systems example "
         "by example; it is not corrected for the number of comparisons."
     )
-    return [tag("p", note, class_="muted"), tag("div", tag("table", head, *body, class_="differences"), class_="wide")]
+    return [tag("p", note, class_="muted"), table(names, *body, class_="differences")]
 
 
 def _difference(one: Compared) -> Html:
     metric, gap = BY_KEY[one.metric], one.difference
-    cells = [shown(gap.value, metric.unit, sign=True), bounds(gap, metric.unit, sign=True), p_shown(gap.p), gap.n]
+    cells = [
+        tables.shown(gap.value, metric.unit, sign=True),
+        tables.bounds(gap, metric.unit, sign=True),
+        tables.p_shown(gap.p),
+        gap.n,
+    ]
     return _row(metric.title, cells, _reading(one))
 
 
@@ -224,7 +209,7 @@ def _preferences(summary: Summary) -> list[Html]:
         rows = [
             (
                 *(f"{one.one} / {one.other}", one.one_wins, one.other_wins, one.ties, one.contradictions),
-                *(one.identical, one.failures, with_bounds(one.share, "share")),
+                *(one.identical, one.failures, tables.with_bounds(one.share, "share")),
             )
             for one in summary.preferences
         ]
@@ -241,7 +226,7 @@ def _calibration(summary: Summary) -> list[Html]:
     if not drawn:
         return []
     rows = [
-        (f"{system.name}, {kind}", shown(one.error, "score"), shown(one.brier, "score"), one.n)
+        (f"{system.name}, {kind}", tables.shown(one.error, "score"), tables.shown(one.brier, "score"), one.n)
         for system in summary.systems
         for kind, one in system.calibration.items()
     ]

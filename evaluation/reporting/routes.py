@@ -1,7 +1,5 @@
 """List the questions of a set with an expected route: whether it was taken, and the path of each run in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ from evaluation.records import Example, Record
 
 RIGHT, WRONG = "✓", "✗"
 SUPPORT = {"fully supported": "supported", "partially supported": "partly supported", "no support": "unsupported"}
-USELESS = ("1", "2")
+USELESS = {"1", "2"}
 
 
 @dataclass(frozen=True)
@@ -73,10 +71,13 @@ def _step(step: Mapping[str, Any]) -> str | None:
         case "direct_generate":
             return "generate"
         case "hallucination_check":
-            return _support([str(claim["verdict"]["label"]) for claim in step.get("claims") or []])
+            labels = {str(claim["verdict"]["label"]) for claim in step.get("claims") or []}
+            if len(labels) < 2:
+                return next((SUPPORT.get(label, "unsupported") for label in labels), None)
+            return "partly supported"
         case "answer_check":
-            labels = [str(verdict["label"]) for verdict in step.get("usefulness") or []]
-            return "not useful" if labels and all(label in USELESS for label in labels) else None
+            labels = {str(verdict["label"]) for verdict in step.get("usefulness") or []}
+            return "not useful" if labels and labels <= USELESS else None
         case "compare_answers":
             return "documents disagree" if step.get("answers") else None
         case "retrieve" | "select" | "finish":
@@ -85,28 +86,18 @@ def _step(step: Mapping[str, Any]) -> str | None:
             return str(other or "step")
 
 
-def _support(labels: Sequence[str]) -> str | None:
-    """Return the verdict on a draft's claims as a whole: partly, where they differ."""
-    if not labels:
-        return None
-    return SUPPORT.get(labels[0], "unsupported") if len(set(labels)) == 1 else "partly supported"
-
-
 def route_lists(examples: Sequence[Example], records: Sequence[Record]) -> list[Html]:
     """Return a table for each system that decides a route."""
-    return [_table(name, lines) for name, lines in routed(examples, records).items()]
-
-
-def _table(name: str, lines: Sequence[Routed]) -> Html:
-    rows = (
-        tag(
-            "tr",
-            tag("td", line.mark, class_="number"),
-            tag("td", line.question, class_="said"),
-            tag("td", tag("code", line.path)),
+    found = []
+    for name, lines in routed(examples, records).items():
+        rows = (
+            (
+                tag("td", one.mark, class_="number"),
+                tag("td", one.question, class_="said"),
+                tag("td", tag("code", one.path)),
+            )
+            for one in lines
         )
-        for line in lines
-    )
-    return joined(
-        tag("h3", count_line(name, lines)), tag("div", tag("table", tag("tbody", *rows)), class_="wide", tabindex="0")
-    )
+        shown = tag("table", tag("tbody", *(tag("tr", *cells) for cells in rows)))
+        found.append(joined(tag("h3", count_line(name, lines)), tag("div", shown, class_="wide", tabindex="0")))
+    return found

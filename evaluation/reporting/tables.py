@@ -1,19 +1,16 @@
 """Format the figures of an evaluation as text: for the terminal, and as CSV files."""
 
-from __future__ import annotations
-
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.text import as_json, clean
-from evaluation.judgements import Judgements
 from evaluation.measures.joined_rows import Row, rows_of
 from evaluation.measures.metrics import terms_of_reading
 from evaluation.measures.scores import read_by
 from evaluation.measures.statistics import Difference, Estimate
-from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, PLAIN, RAG, RATIOS, Summary, Unit
-from evaluation.records import Example, Record
+from evaluation.measures.summary import BY_KEY, MAIN_METRICS, METRICS, RAG, RATIOS, Summary, Unit
+from evaluation.records import BASELINE, Example, Judgements, Record
 
 NONE = "–"
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
@@ -67,9 +64,9 @@ def rag_rows(summary: Summary) -> list[list[str]]:
 
     What only the judge knows has a row if it was asked; without a label a cell is a dash.
     """
-    differences = {one.metric: -one.difference for one in summary.differences if one.system == PLAIN}
+    differences = {one.metric: -one.difference for one in summary.differences if one.system == BASELINE}
     header = ["RAG metrics", *(system.name for system in summary.systems)]
-    rows = [header + ([f"{summary.baseline} − {PLAIN}", "both read"] if differences else [])]
+    rows = [header + ([f"{summary.baseline} − {BASELINE}", "both read"] if differences else [])]
     for metric in map(BY_KEY.__getitem__, RAG):
         found = [system[metric.key] for system in summary.systems]
         known = any(one.value is not None for one in found)
@@ -123,6 +120,7 @@ def records_csv(examples: Sequence[Example], records: Sequence[Record], judgemen
 
 def _cells(row: Row) -> dict[str, object]:
     example, record, scores, cost = row.example, row.record, row.scores, row.record["cost"]
+    told: Mapping[str, object] = {**record, **cost}
     relevance = [seen["relevance"] for seen in record["seen"] if seen["relevance"] is not None]
     support = [said["score"] for said in record["said"] if said["score"] is not None]
     return {
@@ -132,12 +130,7 @@ def _cells(row: Row) -> dict[str, object]:
         "references": " | ".join(example.references),
         "answerable": example.answerable,
         "route_expected": example.route,
-        "route": record["route"],
-        "route_score": record["route_score"],
-        "outcome": record["outcome"],
-        "stop_reason": record["stop_reason"],
-        "answer": record["answer"],
-        "confidence": record["confidence"],
+        **{key: told[key] for key in ("route", "route_score", "outcome", "stop_reason", "answer", "confidence")},
         **vars(scores),
         "passages": len(record["seen"]),
         "relevance_max": max(relevance, default=None),
@@ -145,13 +138,9 @@ def _cells(row: Row) -> dict[str, object]:
         "support_min": min(support, default=None),
         "citations": len(record["citations"]),
         "usefulness": record["usefulness"],
-        "model_calls": cost["model_calls"],
-        "input_tokens": cost["input_tokens"],
-        "cached_input_tokens": cost["cached_input_tokens"],
+        **{key: told[key] for key in ("model_calls", "input_tokens", "cached_input_tokens")},
         "uncached_input_tokens": cost["input_tokens"] - cost["cached_input_tokens"],
-        "output_tokens": cost["output_tokens"],
-        "seconds": cost["seconds"],
-        "estimated": cost["estimated"],
+        **{key: told[key] for key in ("output_tokens", "seconds", "estimated")},
     }
 
 

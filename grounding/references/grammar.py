@@ -1,7 +1,5 @@
 """What tells, in one language, that a question refers to what was said before it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

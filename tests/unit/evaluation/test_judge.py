@@ -14,10 +14,9 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.types import Verdict
-from evaluation.judgements import Judgements, Pair
 from evaluation.judging.judge import judge_records, passages_of
 from evaluation.judging.judge_prompts import NO_ANSWER, QUESTIONS
-from evaluation.records import Example, Record, Seen
+from evaluation.records import Example, Judgements, Pair, Record, Seen
 from models.failures import UnusableRequestError
 from models.usage import NodeBudget
 from prompts.choice import Choice

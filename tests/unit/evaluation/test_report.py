@@ -13,10 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from core.markup import Html
-from evaluation.judgements import Judgements, Pair
 from evaluation.measures.joined_rows import rows_of
 from evaluation.measures.metrics import summarise
-from evaluation.records import Dataset, Example, Gold, Record
+from evaluation.records import Dataset, Example, Gold, Judgements, Pair, Record
 from evaluation.reporting import charts
 from evaluation.reporting.failure_page import failures, kinds_of
 from evaluation.reporting.report import page, write_report

@@ -10,7 +10,6 @@ from core.wording import WORDINGS
 from evaluation.measures.scores import (
     abstained,
     answer_of,
-    citation_gold,
     containment,
     contains,
     decided_route,
@@ -21,14 +20,10 @@ from evaluation.measures.scores import (
     is_gold,
     precision_over_ranks,
     read_by,
-    read_gold,
-    read_precision,
-    read_recall,
     right,
     right_answer,
     score,
     spans_of,
-    supported_share,
     token_f1,
     tokens,
 )
@@ -226,22 +221,22 @@ def test_a_system_whose_only_step_is_a_draft_read_all_that_it_found() -> None:
 )
 def test_without_reading_or_a_label_there_is_no_precision_and_no_recall(changes: dict[str, Any], read: Any) -> None:
     one = example(**changes)
-    made = record(read=read)
-    assert (read_precision(one, made), read_gold(one, made), read_recall(one, made)) == (None, None, None)
+    made = score(one, record(read=read))
+    assert (made.read_precision, made.read_gold, made.read_recall) == (None, None, None)
 
 
 def test_recall_is_the_share_of_gold_spans_held_each_in_its_source() -> None:
     two = (Gold(source="a.md", text="Alan Turing"), Gold(source="b.md", text="1936"))
     one = example(answerable=True, gold=two, references=("Turing",))
-    assert read_recall(one, record(read=[seen("Alan Turing, 1936")])) == 0.5
-    assert read_recall(one, record(read=[seen("Alan Turing"), seen("in 1936", source="b.md")])) == 1
-    assert read_recall(one, record(read=[seen("by Turing")])) == 0
+    assert score(one, record(read=[seen("Alan Turing, 1936")])).read_recall == 0.5
+    assert score(one, record(read=[seen("Alan Turing"), seen("in 1936", source="b.md")])).read_recall == 1
+    assert score(one, record(read=[seen("by Turing")])).read_recall == 0
 
 
 def test_without_spans_one_short_reference_of_several_is_recall_enough() -> None:
     one = example(answerable=True, references=("Turing", "Church"))
-    assert read_recall(one, record(read=[seen("by Church")])) == 1
-    assert read_recall(one, record(read=[seen("by Gödel")])) == 0
+    assert score(one, record(read=[seen("by Church")])).read_recall == 1
+    assert score(one, record(read=[seen("by Gödel")])).read_recall == 0
 
 
 @pytest.mark.parametrize(
@@ -263,17 +258,17 @@ def test_a_route_is_right_or_wrong_only_where_the_system_chose_it(changes: dict[
 def test_a_quote_counts_for_right_answers_that_cite() -> None:
     one = example(answerable=True, references=("Turing",), gold=GOLD)
     quotes = [{"quote": "Church wrote", "source": "a.md"}, {"quote": "Alan Turing wrote", "source": "a.md"}]
-    assert citation_gold(one, record(answer="Turing", citations=quotes)) is True
-    assert citation_gold(one, record(answer="Turing", citations=quotes[:1])) is False
-    assert citation_gold(one, record(answer="Church", citations=quotes)) is None
-    assert citation_gold(one, record(answer="Turing")) is None
+    assert score(one, record(answer="Turing", citations=quotes)).citation_gold is True
+    assert score(one, record(answer="Turing", citations=quotes[:1])).citation_gold is False
+    assert score(one, record(answer="Church", citations=quotes)).citation_gold is None
+    assert score(one, record(answer="Turing")).citation_gold is None
 
 
 def test_only_fully_supported_claims_count_and_only_those_judged() -> None:
     claims = [said("a", 0.9), said("b", 0.4, "partially supported"), said("c")]
-    assert supported_share(record(said=claims)) == 0.5
-    assert supported_share(record(said=[said("c")])) is None
-    assert supported_share(record(answer="", said=claims)) is None
+    assert score(example(), record(said=claims)).supported_share == 0.5
+    assert score(example(), record(said=[said("c")])).supported_share is None
+    assert score(example(), record(answer="", said=claims)).supported_share is None
 
 
 def test_an_abstention_matches_and_contains_nothing() -> None:

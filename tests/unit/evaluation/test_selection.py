@@ -3,7 +3,7 @@
 import pytest
 
 from core.errors import RequestError
-from evaluation.datasets.selection import select
+from evaluation.datasets.question_set import select
 from evaluation.records import Example
 
 EXAMPLES = [Example(id=str(i), question=f"{i}?", answerable=i % 3 == 0) for i in range(30)]

@@ -8,10 +8,9 @@ import json
 
 import pytest
 
-from evaluation.judgements import Judgements
 from evaluation.measures.metrics import summarise
 from evaluation.measures.summary import MAIN_METRICS, RAG
-from evaluation.records import Gold
+from evaluation.records import Gold, Judgements
 from evaluation.reporting.tables import (
     escape_formula,
     metrics_csv,

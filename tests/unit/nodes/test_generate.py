@@ -5,7 +5,7 @@ import pytest
 from core.errors import ModelError
 from models.failures import TransientModelError
 from models.usage import LimitReachedError
-from nodes.generate import MOST_COMPLAINTS, generate
+from nodes.generate import MOST_COMPLAINTS, draft_changes, generate
 from run.candidates import candidate, rank
 from run.context import Limits
 from tests.scripted import ScriptedGenerator, claim, draft, passage, roomy_budget, runtime, services, state, verdict
@@ -219,3 +219,14 @@ async def test_a_redraft_tells_what_it_changed() -> None:
     before = one_round("It scatters blue light.", claim("It scatters blue light.", "no support"))
     update = await generate(state(**before), made, runtime())
     assert update["decided"]["changes"] == [{"removed": "blue", "added": "red"}]
+
+
+def test_a_redraft_is_told_by_what_it_replaced_left_out_and_added() -> None:
+    before = "The museum opened in 1912 and is large. It has four lanes."
+    after = "The museum opened in 1911 and is large. Why not?"
+    assert draft_changes(before, after) == [
+        {"removed": "1912", "added": "1911"},
+        {"removed": "It has four lanes.", "added": "Why not?"},
+    ]
+    assert draft_changes("a b", "a") == [{"removed": "b", "added": ""}]
+    assert draft_changes("a", "a") == []

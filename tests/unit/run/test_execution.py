@@ -13,8 +13,7 @@ from models.usage import LimitReachedError
 from prompts.grade_documents import RELEVANCE
 from retrieval.filters import Filter
 from run.context import Context, Limits
-from run.critic_cache import CachedCritic, VerdictCache
-from run.execution import Execution, budget_of, current_execution
+from run.execution import CachedCritic, Execution, VerdictCache, budget_of, current_execution
 from run.prefetch import PrefetchingRetriever
 from tests.integration.graph.sky import Filtering
 from tests.scripted import NotScriptedError, ScriptedCritic, ScriptedRetriever, roomy_budget, state

@@ -56,14 +56,13 @@ TRACES = {
 def test_a_passage_is_positive_when_it_is_of_the_gold_source_and_holds_the_answer() -> None:
     rows = passage_rows([ASKED, UNANSWERABLE], TRACES)
     # The rope holds the answer's words by chance and is left out; the lease was not graded.
-    assert list(zip(rows.labels, rows.kinds, strict=True)) == [(True, "right"), (False, "plausible"), (False, "other")]
+    assert rows.labels == [True, False, False]
     assert [row["behind_best"] == 0 for row in rows.evidence] == [True, True, False]
 
 
 def test_a_claim_is_right_when_its_draft_holds_a_reference_of_an_answerable_question() -> None:
     rows = claim_rows([ASKED, UNANSWERABLE], TRACES)
     assert rows.labels == [True, False]
-    assert rows.kinds == ["right", "plausible"]
 
 
 def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() -> None:
@@ -77,7 +76,6 @@ def test_the_regression_finds_what_tells_right_from_wrong_and_ignores_noise() ->
         evidence,
         labels,
         [str(i % 10) for i in range(400)],
-        ["right" if one else "wrong" for one in labels],
         [str(i) for i in range(400)],
     )
     fit, _, lines = fitted("test", rows, ("signal", "noise"))
@@ -91,7 +89,7 @@ def test_thresholds_keep_the_right_drafts_and_stop_the_most_of_the_others() -> N
     examples = [Example(str(i), "?", answerable=i < 10) for i in range(20)]
     relevant = {str(i): 0.3 if i < 10 else 0.04 + 0.02 * (i - 10) for i in range(20)}
     supported = {str(i): 0.4 if i < 10 else 0.5 for i in range(20)}
-    claims = Rows([], [i < 10 for i in range(20)], [], [], [str(i) for i in range(20)])
+    claims = Rows([], [i < 10 for i in range(20)], [], [str(i) for i in range(20)])
     levels, _ = thresholds(examples, relevant, supported, claims)
     assert 0.22 < levels["relevant"] <= 0.3
     assert levels["supported"] <= 0.4

@@ -10,8 +10,6 @@ from training.fit_gate import (
     Search,
     fitted,
     lost_in_other_words,
-    skips,
-    table,
     tally,
     threshold,
 )
@@ -28,25 +26,20 @@ CHANCES = [[0.01, 0.4], [0.5, 0.02, 0.3], [0.03, 0.001]]
 
 
 def test_what_is_spared_and_lost_is_counted() -> None:
-    found = tally(SEARCHES, skips(SEARCHES, CHANCES, 0.025, 0.2))
+    found = tally(SEARCHES, CHANCES, 0.025, 0.2)
     assert found == {
         "passages": 7,
         "skipped": 3,
-        "passages_of_answered": 5,
-        "skipped_of_answered": 2,
         "gold": 3,
         "lost": 2,
         "answered": 2,
         "unanswered": 1,
     }
-    lines = table({0.025: found, 0.5: found}, 0.5)
-    assert [line.split()[:2] for line in lines[1:]] == [["0.0250", "3"], ["0.5000", "*"]]
-    assert "2 of 3" in lines[1]
 
 
 def test_the_threshold_loses_no_gold_passage_but_of_two_hundred_one() -> None:
     assert threshold(SEARCHES, CHANCES) == 0.01
-    assert tally(SEARCHES, skips(SEARCHES, CHANCES, 0.01, 0.2))["lost"] == 0
+    assert tally(SEARCHES, CHANCES, 0.01, 0.2)["lost"] == 0
     many = [search(str(number), [True, False]) for number in range(200)]
     least = threshold(many, [[0.1 + number / 1000, 0.9] for number in range(200)])
     assert least == pytest.approx(0.101)

@@ -19,9 +19,8 @@ from app.settings import load_settings
 from app.terminal.screen import Screen
 from core.errors import ModelError, RequestError
 from core.fingerprint import digest
-from evaluation.judgements import Judgements
 from evaluation.judging import judge
-from evaluation.records import Record
+from evaluation.records import Judgements, Record
 from tests.scripted import ScriptedGenerator
 from tests.unit.app.scripted_commands import enter_folder
 from tests.unit.evaluation.sample_records import ScriptedSystem
