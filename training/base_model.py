@@ -105,8 +105,8 @@ class Model:
             if past
             else (keys, values)
         )
-        # The queries of the heads that share keys stand one behind the other, so that no key is copied. PyTorch's own
-        # attention gave gradients that were no numbers on an H100, for endings of different lengths.
+        # The queries of the heads that share keys stand one behind the other, so that no key is copied. Not PyTorch's
+        # fused attention: with it gradients were NaN on an H100 once endings differed in length (cause not proved).
         shared = HEADS // KV_HEADS
         scores = queries.reshape(count, KV_HEADS, shared * tokens, HEAD) @ all_keys.transpose(2, 3) * HEAD**-0.5
         scores = scores.view(count, KV_HEADS, shared, tokens, -1).masked_fill(~seen[:, :, None], -torch.inf)
