@@ -42,7 +42,7 @@ TARGETS = {
 }
 SCALE = 2.0  # alpha over rank
 WARM_UP = 10  # steps
-SAVED = 20  # steps, from one time that what was learnt is kept to the next
+SAVED = 20  # steps between two checkpoints
 ALIKE = 32  # lengths in a batch differ by at most so many tokens
 DRAFT = "draft"
 
@@ -76,7 +76,7 @@ class Trial:
                 group["lr"] = self.rate * share
             self.optimiser.step()
         else:
-            print("a step without a finite gradient is left out", flush=True)
+            print("skipped a step whose gradient is not finite", flush=True)
         self.optimiser.zero_grad(set_to_none=True)
 
 
@@ -89,11 +89,13 @@ class Training:
         self._output = model.weights["output.weight"]
         self._columns = self._output[torch.tensor(list(self.words.values()), device=model.device)].float()
 
-    def run(self, trials: Sequence[Trial], numbers: Sequence[int], epochs: int, seed: int, kept: Path) -> Iterator[int]:
-        """Go over the rows so many times; yield after each. ``kept`` holds what was learnt, for a run that goes on."""
+    def run(
+        self, trials: Sequence[Trial], numbers: Sequence[int], epochs: int, seed: int, checkpoint: Path
+    ) -> Iterator[int]:
+        """Go over the rows so many times; yield after each. A run that was stopped goes on from ``checkpoint``."""
         epochs_of = [self._batches(numbers, Random(f"{seed}{epoch}")) for epoch in range(epochs)]
         steps, done, began = sum(map(len, epochs_of)), 0, time.monotonic()
-        before = saved = _restored(kept, trials)
+        before = saved = _restored(checkpoint, trials)
         for epoch, batches in enumerate(epochs_of, 1):
             for batch in batches:
                 if done < before:
@@ -112,7 +114,7 @@ class Training:
                     losses.append(loss.item())
                 done += 1
                 if done - saved == SAVED or done == steps:
-                    _save(kept, trials, done)
+                    _save(checkpoint, trials, done)
                     saved = done
                 minutes = (time.monotonic() - began) / (done - before) * (steps - done) / 60
                 said = " ".join(f"{one:.3f}" for one in losses)
@@ -164,15 +166,15 @@ def _save(path: Path, trials: Sequence[Trial], done: int) -> None:
 
 
 def _restored(path: Path, trials: Sequence[Trial]) -> int:
-    """Go on from what was kept: return how many steps that was."""
+    """Load the checkpoint into the trials; return how many steps it has, 0 if there is none."""
     if not path.exists():
         return 0
-    kept = torch.load(path, weights_only=True, map_location="cpu")
-    for trial, (adapter, optimiser) in zip(trials, kept["trials"], strict=True):
+    saved = torch.load(path, weights_only=True, map_location="cpu")
+    for trial, (adapter, optimiser) in zip(trials, saved["trials"], strict=True):
         for name, one in trial.adapter.items():
             one.data.copy_(adapter[name])
         trial.optimiser.load_state_dict(optimiser)
-    return int(kept["done"])
+    return int(saved["done"])
 
 
 def main() -> None:
@@ -198,22 +200,22 @@ def main() -> None:
     trials = [Trial(one, options.device, options.seed, begin) for one in options.trials.split(",") if one]
     options.out.mkdir(parents=True, exist_ok=True)
 
-    def tell(adapters: Mapping[str, Adapter | None], epoch: int) -> None:
+    def test(adapters: Mapping[str, Adapter | None], epoch: int) -> None:
         for name, scores in training.scores(adapters, tested).items():
             compare(f"{name}, epoch {epoch}" if epoch else name, rows, scores)
-            told = {f"{rows[one]['id']} {one}": round(score, 4) for one, score in scores.items()}
-            (options.out / f"{asked['choice']}-{name}-{epoch}.scores.json").write_text(json.dumps(told))
+            by_id = {f"{rows[one]['id']} {one}": round(score, 4) for one, score in scores.items()}
+            (options.out / f"{asked['choice']}-{name}-{epoch}.scores.json").write_text(json.dumps(by_id))
 
     if options.beside:
-        tell({"prompt": None} | {one.stem: read_gguf(one, options.device) for one in options.beside}, 0)
-    asks = f"{options.trials} {options.batch} {options.epochs} {options.seed} {options.begin}"
-    kept = options.out / f"{crc32(options.prepared.read_bytes() + asks.encode()):08x}.pt"
-    for epoch in training.run(trials, seen, options.epochs, options.seed, kept):
+        test({"prompt": None} | {one.stem: read_gguf(one, options.device) for one in options.beside}, 0)
+    settings = f"{options.trials} {options.batch} {options.epochs} {options.seed} {options.begin}"
+    checkpoint = options.out / f"{crc32(options.prepared.read_bytes() + settings.encode()):08x}.pt"
+    for epoch in training.run(trials, seen, options.epochs, options.seed, checkpoint):
         for one in trials:
             path = options.out / f"{asked['choice']}-{one.name}-{epoch}.gguf"
             described = {"name": f"Self-RAG {asked['choice']}", "license": "apache-2.0"}
             write_gguf(one.adapter, asked["invocation"], path, **described)
-        tell({one.name: one.adapter for one in trials}, epoch)
+        test({one.name: one.adapter for one in trials}, epoch)
 
 
 def compare(name: str, rows: Sequence[Mapping[str, Any]], scores: dict[int, float]) -> None:
