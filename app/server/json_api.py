@@ -1,7 +1,5 @@
 """The JSON API: questions, runs with their events, and documents."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Literal

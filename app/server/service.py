@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.checking.checked_text import check_events
+from app.checking.text_to_check import TextToCheck
+from app.conversations.feedback import FeedbackStore
+from app.results.events import Event
 from app.server.asking import Asking
 from app.server.metrics import Metrics
 from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
+from app.server.threads import ThreadRuns
 from core.errors import RequestError
 from core.text import one_line
 from core.types import Fallback, Turn
@@ -23,13 +27,7 @@ from run.context import Constraints, Context
 from run.initial_state import require_conversation, require_question, require_standalone
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from app.checking.text_to_check import TextToCheck
-    from app.conversations.feedback import FeedbackStore
-    from app.results.events import Event
     from app.server.shared_runs import SharedRuns
-    from app.server.threads import ThreadRuns
 
 UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}

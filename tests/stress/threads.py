@@ -10,8 +10,6 @@ them all as if nothing had been, without a call that a finished node had made, a
 must have that word and no other. Both write ``bench/threads-*.json`` and end with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """What the tools ask: on stdio one person's documents, on the server those that the owner of a token may see."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -9,30 +7,28 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
+
+from anyio import CancelScope
+from starlette.requests import Request
 
 from app.compose import questions_at_once
 from app.front_door import SelfRAG
 from app.libraries import open_docs, open_served, sync
 from app.options import as_text
+from app.server.documents import Documents
 from app.server.errors import NotFoundError
 from app.server.runs import Run, Runs
+from app.server.service import Service
 from app.server.uploads import INDEX_SECONDS
+from app.settings import Settings
+from app.terminal.screen import Screen
 from core.files import is_below
+from retrieval.filters import Visible
+from retrieval.library.library import Library
+from retrieval.sync_report import Source
+from run.context import Context
 from run.initial_state import require_question
-
-if TYPE_CHECKING:
-    from anyio import CancelScope
-    from starlette.requests import Request
-
-    from app.server.documents import Documents
-    from app.server.service import Service
-    from app.settings import Settings
-    from app.terminal.screen import Screen
-    from retrieval.filters import Visible
-    from retrieval.library.library import Library
-    from retrieval.sync_report import Source
-    from run.context import Context
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.checking.verification import VerifiedClaim
 from app.options import as_text
+from app.server.mcp.backends import LocalBackend, ServedBackend
 from app.server.mcp.results import (
     AskResult,
     DocumentList,
@@ -30,8 +31,6 @@ from core.errors import RequestError, SelfRAGError
 from run.initial_state import LONGEST_QUESTION, require_question
 
 if TYPE_CHECKING:
-    from app.server.mcp.backends import LocalBackend, ServedBackend
-
     Backend: TypeAlias = LocalBackend | ServedBackend  # of one caller: on stdio, or of one request to the server
 
 Report = Callable[[str], Awaitable[None]]  # tells the client how far a tool is

@@ -1,7 +1,5 @@
 """Who is let in, from where, and with what: hostile requests are refused in a sentence, or made harmless."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What people say of answers, over HTTP, and as a question set on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the page draws while it watches a run: the graph, and what each node decided in a line."""
 
-from __future__ import annotations
-
 import json
 
 from graph.builder import build_graph

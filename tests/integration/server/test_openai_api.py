@@ -1,7 +1,5 @@
 """OpenAI's API, as its own client, LangChain's and Open WebUI's way of reading a stream see it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator

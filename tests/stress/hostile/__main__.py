@@ -9,8 +9,6 @@ hold of it. All of it takes place in a network of its own without a way out, whe
 anything fell.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import shlex

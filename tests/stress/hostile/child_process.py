@@ -1,7 +1,5 @@
 """Run the program in a forked child process with its modules preloaded, watched and limited."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

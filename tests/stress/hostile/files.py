@@ -1,7 +1,5 @@
 """Attack the files of an index, and put other things in their place."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Attack folder discovery with unexpected names, links and special files."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Check what must hold of every run, whatever was done to the program."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

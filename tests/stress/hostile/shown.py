@@ -1,7 +1,5 @@
 """Attack what a person is shown: texts of documents, of replies and of question sets, on the screen and as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from random import Random

@@ -1,7 +1,5 @@
 """Strategies for texts, values and bytes that do harm when they are shown, parsed or used as a path."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The environment of an attack: a home, documents, a model server and secrets; every run is checked."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -71,7 +69,7 @@ class World:
     key: str
     password: str
     canary: str
-    check: Callable[[World, Ended], Iterator[str]]
+    check: Callable[["World", Ended], Iterator[str]]
     server: Server = field(default_factory=Server)
     other: Server = field(default_factory=Server)  # another origin, which nobody named
     broken: list[str] = field(default_factory=list)
@@ -165,7 +163,7 @@ class World:
 
 
 @contextmanager
-def worlds(root: Path, check: Callable[[World, Ended], Iterator[str]]) -> Iterator[Callable[[str], World]]:
+def worlds(root: Path, check: Callable[["World", Ended], Iterator[str]]) -> Iterator[Callable[[str], World]]:
     """Yield a factory of worlds; each is a copy of the first and replaces the one before.
 
     Its documents are in the library already, and in an index of their own.

@@ -1,7 +1,5 @@
 """The questions of the latency benchmark can be answered from the passages that are found for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.libraries import SAMPLE

@@ -1,7 +1,5 @@
 """The model of the latency server judges by what it is shown, and its cache holds whole messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
