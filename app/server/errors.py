@@ -23,10 +23,6 @@ SENTENCES = {
 }
 
 
-class TooLargeError(RequestError):
-    """More was sent than is taken."""
-
-
 class StorageError(RequestError):
     """What was sent cannot be stored."""
 
@@ -48,7 +44,6 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (NotLastTurnError, 409),
     (NotFoundError, 404),
     (ConflictError, 409),
-    (TooLargeError, 413),
     (StorageError, 507),
     (ThreadStorageError, 507),
     (IndexBusy, 503),

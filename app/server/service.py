@@ -15,6 +15,8 @@ from app.checking.text_to_check import TextToCheck
 from app.conversations.feedback import FeedbackStore
 from app.results.events import Event
 from app.server.asking import Asking
+from app.server.documents import Documents
+from app.server.errors import NotFoundError
 from app.server.metrics import Metrics
 from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
@@ -149,3 +151,9 @@ class Service(Asking):
         """Raise `RequestError` if the database of the documents and runs cannot be reached."""
         if self.shared:
             await self.shared.require_reachable()
+
+    def require_documents(self) -> Documents:
+        """Return the documents. Raises `NotFoundError` where there are none."""
+        if self.documents is None:
+            raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
+        return self.documents

@@ -60,7 +60,8 @@ class SharedRuns:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Look at the table while the block lasts; then end what is being answered, and leave the rest to others."""
-        loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (self._table_expires, EXPIRE_SECONDS))
+        expire = partial(self._call, self._table.expire)
+        loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (expire, EXPIRE_SECONDS))
         looking = [asyncio.create_task(self._each(seconds, look)) for look, seconds in loops]
         try:
             yield
@@ -295,9 +296,6 @@ class SharedRuns:
             await asyncio.gather(run.task, return_exceptions=True)
         if lease:
             await self._call(lease.release)
-
-    async def _table_expires(self) -> None:
-        await self._call(self._table.expire)
 
     async def _each(self, seconds: float, look: Callable[[], Any]) -> None:
         while True:

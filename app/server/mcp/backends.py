@@ -16,8 +16,6 @@ from app.compose import questions_at_once
 from app.front_door import SelfRAG
 from app.libraries import open_docs, open_served, sync
 from app.options import as_text
-from app.server.documents import Documents
-from app.server.errors import NotFoundError
 from app.server.runs import Run, Runs
 from app.server.service import Service
 from app.server.uploads import INDEX_SECONDS
@@ -159,7 +157,7 @@ class ServedBackend:
     @property
     def visible(self) -> Visible | None:
         """Tell the paths that the owner may see from others'."""
-        return self._documents.visible_to(self._owner)
+        return self._service.require_documents().visible_to(self._owner)
 
     def attended(self) -> CancelScope:
         """Cancel the block when the client closes the connection on which it waits."""
@@ -167,12 +165,13 @@ class ServedBackend:
 
     async def library(self) -> Library:
         """Return the documents that are asked."""
-        self._documents.refresh()
-        return self._documents.asked
+        documents = self._service.require_documents()
+        documents.refresh()
+        return documents.asked
 
     async def rag(self) -> SelfRAG:
         """Return the models over what the owner may see."""
-        return self._service.documents.rag_of(self._owner) if self._service.documents else self._service.rag
+        return self._service.rag_of(self._owner)
 
     def count_verified(self, label: str) -> None:
         """Count it among the server's metrics."""
@@ -188,10 +187,4 @@ class ServedBackend:
         async def body() -> AsyncIterator[bytes]:
             yield text.encode("utf-8", "replace")
 
-        return await self._documents.put(self._owner, as_text(name), body())
-
-    @property
-    def _documents(self) -> Documents:
-        if self._service.documents is None:
-            raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
-        return self._service.documents
+        return await self._service.require_documents().put(self._owner, as_text(name), body())

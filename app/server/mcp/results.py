@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from pydantic import BaseModel, Field
 
 from app.results.result import FoundPassage, Result, ResultClaim, ResultUsage
-from app.server.names import entry_of, named
+from app.server.names import named
 from core.errors import RequestError
 from core.text import path_text, shortened
 from core.types import Citation, Conflict, Outcome, StopReason
@@ -86,11 +86,6 @@ class ListedDocument(BaseModel):
     passages: int
     reason: str
     date: str | None
-
-    @classmethod
-    def of(cls, source: Source) -> Self:
-        """Make it of a library's document."""
-        return cls(**entry_of(source))
 
 
 class DocumentList(BaseModel):

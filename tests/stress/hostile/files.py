@@ -76,7 +76,6 @@ READS: dict[str, tuple[tuple[str, ...], ...]] = {
     "listed": (("index", "--list"), (QUESTION, "--quiet")),
     "verified": (("index", "--verify"), (QUESTION, "--json")),
     "indexed": (("index",), (QUESTION, "--json")),
-    "asked on a terminal": ((QUESTION,),),
 }
 
 
@@ -91,7 +90,7 @@ def _index_file(world: World, dice: Random, name: str, how: tuple[str, Any], rea
         with suppress(ValueError):
             path.write_bytes(as_json(changed(json.loads(data), given), world.key))
     for words in READS[reads]:
-        world.run(*words, seconds=20, terminal=reads == "asked on a terminal")
+        world.run(*words, seconds=20)
 
 
 INDEX_FILES = Surface(

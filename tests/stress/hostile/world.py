@@ -58,7 +58,6 @@ class Ended:
     unrouted: int
     changed: Sequence[str]  # outside what may be written
     exposed: Sequence[str]  # what others may read of what was written
-    terminal: bool = False
 
 
 @dataclass
@@ -110,17 +109,15 @@ class World:
         self,
         function: Callable[..., int],
         *arguments: Any,
-        may_write: Sequence[Path] = (),
         seconds: float = LIMIT_SECONDS,
         checked: bool = True,
-        **more: Any,
     ) -> Ended:
         """Run a function in a child process for at most ``seconds`` + 10."""
-        allowed = (self.kept, self.work / "eval", *may_write)
+        allowed = (self.kept, self.work / "eval")
         output = self.output
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir()
-        order = Order(function, arguments, self.work, self.environment, output, **more)
+        order = Order(function, arguments, self.work, self.environment, output)
         before, inside, unrouted = listing(self.root, allowed), _inside(allowed), _unrouted()
         seen: dict[str, Any] = {}
         code, took, memory = _await(order, seconds + 10)
@@ -148,7 +145,6 @@ class World:
                 for path, (mode, *stamp) in _inside(allowed).items()
                 if mode & 0o077 and inside.get(path) != (mode, *stamp)
             ),
-            terminal=order.terminal,
         )
         if checked:
             self.broken += self.check(self, ended)
