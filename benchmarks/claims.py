@@ -7,8 +7,6 @@ A third of the sentences is true, a third has a figure or name changed, a third 
 are of the labels "no support" and "contradicted". ``bench/claims.json`` has the figures.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -9,8 +9,6 @@ behaviour, not their code. All have the same models, search, k, generator's prom
 call. An interrupted run goes on where it stopped. The report's path is printed last.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -12,8 +12,6 @@ tuning`` takes the questions that rules and prompts may be fitted to. Replies ar
 prompts that it changes.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence

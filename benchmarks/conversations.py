@@ -10,8 +10,6 @@ before it.
 ``bench/conversations.json`` has the figures, and every turn with what it was taken to mean.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

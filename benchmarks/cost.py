@@ -9,8 +9,6 @@ and write with the prompt of plain, so that what the server's cache has of it is
 `bench/cost.json` has the figures.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

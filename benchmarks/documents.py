@@ -1,7 +1,5 @@
 """Read documents in this process, which what measures or tests a reader may do: the program reads in a sandbox."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from langchain_core.documents import Document

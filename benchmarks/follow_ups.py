@@ -10,8 +10,6 @@ over all and over those that lean on earlier questions, and writes ``bench/follo
 takes every other conversation, to which rules may be fitted; ``reporting`` the others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """What benchmarks and stress runs share: options, a progress line, tables, figures kept as JSON, an exit code."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -8,8 +8,6 @@ says whether the attack succeeded. Answers are kept in ``bench/injection.jsonl``
 nothing is asked twice. ``bench/injection.json`` has the figures.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,6 @@ right answer, missed a changed figure, or vetoed anything but figures over docum
 ``bench/languages.json`` has the figures.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ that reach the line run, those that reach the fewest lines first, for at most ``
 appended to ``--out``, and an interrupted run goes on. Printed is the share caught, with its interval.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

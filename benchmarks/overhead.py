@@ -8,8 +8,6 @@ the sample library's questions that is grounded at its first draft is asked once
 time. Printed is the median of the milliseconds. ``bench/overhead.json`` has the figures.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import time

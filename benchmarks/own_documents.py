@@ -1,7 +1,5 @@
 """Ask systems about examples that each have documents of their own, found by one and the same search."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -9,8 +9,6 @@ differences with 95 % intervals. Costs are over those of plain retrieve-and-gene
 differ.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ Wall-clock against plain retrieve-and-generate, for ours and the peers' ways: a 
 and one for the embedded model where `bench/cost.json` has it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A PostgreSQL server of a run's own."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping

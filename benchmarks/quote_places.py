@@ -20,8 +20,6 @@ Seige_of_Vicksburg_Sample_OCR.pdf (a scan with OCR), indirect-rotation.pdf (one 
 12s0324.pdf (InDesign).
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import unicodedata

@@ -5,8 +5,6 @@ python -m benchmarks.routes --questions data/routes_factual.jsonl    50 more tha
 python -m benchmarks.routes --questions data/routes_tuning.jsonl     the 160 that the prompt and threshold were
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -8,8 +8,6 @@ name, figure, number word or date of another paragraph is planted in it, drawn b
 The same command in another checkout measures the rules there. ``bench/rules.json`` has the figures.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """The sample library and its questions, on which benchmarks measure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -19,8 +19,6 @@ with one, and in the same run one server over an embedded store; no other figure
 ``bench/serving.json`` has the figures, of several servers ``bench/several_servers.json``.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import itertools

@@ -1,7 +1,5 @@
 """Questions asked in several ways in turn, and what each way costs over plain retrieve-and-generate."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ waited for. Processes read the same files into a library in a PostgreSQL of thei
 file to the last. It writes ``bench/workers_speed.json``.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import tempfile
 import time

@@ -62,11 +62,14 @@ async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen
             async with stdio_server() as (read, write):  # whatever else prints, C code too, prints to stderr
                 sys.stdout = sys.stderr  # which keeps nothing back
                 await server.run(read, write, server.create_initialization_options())
+                # What is left to be written waits for a client that may read no more.
+                asyncio.get_running_loop().call_later(CLOSE_SECONDS, speaking.cancel)
         except* OSError:  # the client reads no more
             pass
 
+    speaking = asyncio.shield(asyncio.create_task(speak()))
     with suppress(asyncio.CancelledError):  # an interrupt: the reader, which waits for a line, is not told
-        await asyncio.shield(asyncio.create_task(speak()))
+        await speaking
     # Close what is open and end the process, without waiting for threads that read, index or load a model.
     os.dup2(2, 1)  # the package has given stdout back: what is printed from here on goes to stderr again
     for one in opened:

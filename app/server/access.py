@@ -1,7 +1,5 @@
 """Who may ask, from which pages, with how long a body; and the headers that each answer carries."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import ipaddress
@@ -12,11 +10,11 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.server.errors import Refused, refusal
 from app.server.runs import INTERNAL
@@ -24,9 +22,6 @@ from core.errors import RequestError
 from core.files import read_regular
 from core.text import clean, shortened, shown
 from models.redaction import Secrets
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = logging.getLogger("selfrag.server")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -1,11 +1,8 @@
 """The web application: the APIs, the page, and what a monitor asks for."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
@@ -14,6 +11,9 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.routing import Route
 
 from app.conversations.answering import ThreadAnswers
+from app.conversations.feedback import FeedbackStore
+from app.conversations.tables import ThreadTables
+from app.front_door import SelfRAG
 from app.server.access import Guard
 from app.server.asking import ServerOptions
 from app.server.documents import Documents
@@ -29,11 +29,6 @@ from app.server.sources import Sources
 from app.server.threads import ThreadRuns
 from app.server.threads_api import threads_api
 from app.version import VERSION
-
-if TYPE_CHECKING:
-    from app.conversations.feedback import FeedbackStore
-    from app.conversations.tables import ThreadTables
-    from app.front_door import SelfRAG
 
 # FastAPI's own is on where a process or its environment configures OpenTelemetry, and would export what fails.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}

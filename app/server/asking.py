@@ -1,17 +1,12 @@
 """What a question is asked of: the models over an owner's documents, with the server's runs and options."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from app.front_door import SelfRAG
 from app.server.access import Access
+from app.server.documents import Documents
+from app.server.runs import Runs
 from run.context import Context
-
-if TYPE_CHECKING:
-    from app.front_door import SelfRAG
-    from app.server.documents import Documents
-    from app.server.runs import Runs
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """What questions are asked of, with what is uploaded: each owner sees the shared documents and their own uploads."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

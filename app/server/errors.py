@@ -1,11 +1,13 @@
 """What a client is told when something goes wrong: one sentence, in the shape that OpenAI's clients read."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from fastapi import HTTPException
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import Response
 
 from app.conversations.thread import NotLastTurnError, ThreadBusyError, ThreadStorageError, UnknownThreadError
 from app.server.names import named
@@ -13,24 +15,12 @@ from app.server.runs import INTERNAL, ClosingError, QueueFullError, UnknownRunEr
 from core.errors import IndexBusy, IndexDamaged, ModelError, RequestError, SelfRAGError, StoreUnavailable
 from core.text import one_line, shortened
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fastapi import FastAPI, Request
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException as StarletteHTTPException
-    from starlette.responses import Response
-
 LONGEST = 500  # characters of a message
 SENTENCES = {
     400: "The body cannot be read as JSON in UTF-8: send an object.",
     404: "There is nothing at this address: /docs lists what there is.",
     405: "This address takes another method: /docs lists them.",
 }
-
-
-class TooLargeError(RequestError):
-    """More was sent than is taken."""
 
 
 class StorageError(RequestError):
@@ -54,7 +44,6 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (NotLastTurnError, 409),
     (NotFoundError, 404),
     (ConflictError, 409),
-    (TooLargeError, 413),
     (StorageError, 507),
     (ThreadStorageError, 507),
     (IndexBusy, 503),
@@ -104,8 +93,6 @@ def answer_to(error: Exception) -> JSONResponse:
 
 def handle_errors(app: FastAPI) -> None:
     """Let every error of the application be told in one shape."""
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException as StarletteHTTPException
 
     async def of_ours(_: Request, error: Exception) -> Response:
         return answer_to(error)

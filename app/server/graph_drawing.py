@@ -1,7 +1,5 @@
 """The graph as shapes that a page can draw by itself: small, since the page tells beside it what each node decided."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

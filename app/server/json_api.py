@@ -1,7 +1,5 @@
 """The JSON API: questions, runs with their events, and documents."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Literal
@@ -16,7 +14,6 @@ from app.conversations.feedback import Feedback
 from app.export import TYPES, exported, exported_check
 from app.options import as_text
 from app.results.result import Result
-from app.server.documents import Documents
 from app.server.errors import ConflictError, NotFoundError, answer_to, said_by
 from app.server.graph_drawing import graph_drawing
 from app.server.names import named
@@ -139,11 +136,6 @@ def json_api(service: Service) -> APIRouter:
             conversation=[one.turn() for one in question.conversation],
             standalone=question.standalone and as_text(question.standalone),
         )
-
-    def documents() -> Documents:
-        if service.documents is None:
-            raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
-        return service.documents
 
     @router.post("/ask", tags=["questions"], response_model=Result)
     async def ask(question: Question, request: Request) -> Response:
@@ -278,17 +270,17 @@ def json_api(service: Service) -> APIRouter:
     @router.get("/documents", tags=["documents"])
     async def list_documents(request: Request) -> Response:
         """List the documents that are asked, with the reason for each that is left out."""
-        return json_response({"documents": await documents().listed(owner_of(request))})
+        return json_response({"documents": await service.require_documents().listed(owner_of(request))})
 
     @router.put("/documents/{name:path}", tags=["documents"], openapi_extra=RAW_BODY)
     async def put_document(name: str, request: Request) -> Response:
         """Store the body as a document and index it; the answer says what was read, or why it was left out."""
-        return json_response(await documents().put(owner_of(request), name, request.stream()))
+        return json_response(await service.require_documents().put(owner_of(request), name, request.stream()))
 
     @router.delete("/documents/{name:path}", tags=["documents"], status_code=204)
     async def remove_document(name: str, request: Request) -> Response:
         """Remove a document that was uploaded."""
-        await documents().remove(owner_of(request), name)
+        await service.require_documents().remove(owner_of(request), name)
         return Response(status_code=204)
 
     return router

@@ -1,27 +1,20 @@
 """A server on a port, with limits on connections, heads and the time that it takes to end."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import socket
+from asyncio import Transport
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from app.server.runs import Runs
 from core.errors import RequestError
-
-if TYPE_CHECKING:
-    from asyncio import Transport
-    from types import FrameType
-
-    from fastapi import FastAPI
-
-    from app.server.runs import Runs
 
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 256  # descriptors for all but connections

@@ -1,7 +1,5 @@
 """What the messages of a chat say: the question, and the conversation before it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Literal

@@ -1,13 +1,8 @@
 """Counters for Prometheus, in a registry of their own, so that two servers in a process do not share them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-if TYPE_CHECKING:
-    from app.server.runs import Run, Runs
+from app.server.runs import Run, Runs
 
 SECONDS = (0.1, 0.3, 1, 3, 10, 30, 100, 300)
 

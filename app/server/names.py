@@ -3,8 +3,6 @@
 The names are put in at the doors alone, where answers leave and filters come in; what is kept has whole paths.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re
@@ -12,16 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.text import one_line, path_text
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from retrieval.sync_report import Source
+from retrieval.sync_report import Source
 
 T = TypeVar("T")
 PATHS = {"source", "sources", "docs"}  # the keys of paths

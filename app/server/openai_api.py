@@ -1,7 +1,5 @@
 """OpenAI's chat completions: answers with citations as annotations, streamed or not, for clients that know no other."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

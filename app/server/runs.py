@@ -1,7 +1,5 @@
 """The questions that are waiting, being answered, or answered, each with its numbered events; kept in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets
@@ -11,21 +9,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from app.checking.checked_text import ClaimChecked, TextChecked
+from app.checking.checked_text import CheckedText, ClaimChecked, TextChecked
 from app.conversations.answering import NotKept
 from app.drawing.visits import summary
-from app.results.events import DraftToken, Finished, NodeFinished, NodeStarted
+from app.results.events import DraftToken, Event, Finished, NodeFinished, NodeStarted
+from app.results.result import Result
 from app.terminal.show import numbered_answer
 from core.errors import RequestError, SelfRAGError
 from core.text import clean
 from models.redaction import Secrets
-
-if TYPE_CHECKING:
-    from app.checking.checked_text import CheckedText
-    from app.results.events import Event
-    from app.results.result import Result
 
 Kind = Literal["question", "check"]
 State = Literal["queued", "running", "finished", "failed", "cancelled", "unfinished"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.checking.checked_text import check_events
+from app.checking.text_to_check import TextToCheck
+from app.conversations.feedback import FeedbackStore
+from app.results.events import Event
 from app.server.asking import Asking
+from app.server.documents import Documents
+from app.server.errors import NotFoundError
 from app.server.metrics import Metrics
 from app.server.runs import Run, UnknownRunError
 from app.server.sources import Sources
+from app.server.threads import ThreadRuns
 from core.errors import RequestError
 from core.text import one_line
 from core.types import Fallback, Turn
@@ -23,13 +29,7 @@ from run.context import Constraints, Context
 from run.initial_state import require_conversation, require_question, require_standalone
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from app.checking.text_to_check import TextToCheck
-    from app.conversations.feedback import FeedbackStore
-    from app.results.events import Event
     from app.server.shared_runs import SharedRuns
-    from app.server.threads import ThreadRuns
 
 UNNAMED = "Your text"  # that is checked
 FILTERS = {"sources", "pages", "since", "until"}
@@ -151,3 +151,9 @@ class Service(Asking):
         """Raise `RequestError` if the database of the documents and runs cannot be reached."""
         if self.shared:
             await self.shared.require_reachable()
+
+    def require_documents(self) -> Documents:
+        """Return the documents. Raises `NotFoundError` where there are none."""
+        if self.documents is None:
+            raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
+        return self.documents

@@ -1,7 +1,5 @@
 """The runs of several servers over one database: any of them tells of each, and goes on with those of a dead one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
@@ -11,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from app.checking.checked_text import CheckedText, check_events
 from app.checking.text_to_check import TextToCheck
@@ -20,19 +18,16 @@ from app.conversations.postgres.leases import Lease
 from app.conversations.postgres.runs import Ending, KeptEvent, KeptRun, RunTable
 from app.conversations.thread import LeaseLostError, ThreadBusyError
 from app.front_door import question_after
-from app.results.events import DraftToken, NodeFinished, NodeStarted
+from app.results.events import DraftToken, Event, NodeFinished, NodeStarted
 from app.results.result import Result
+from app.server.asking import Asking
 from app.server.errors import said_by
 from app.server.runs import Ask, Kind, Run, RunEvent, UnknownRunError
 from app.server.threads import EXPIRE_SECONDS, ThreadRuns
 from core.errors import RequestError, SelfRAGError
 from core.text import as_json
+from core.types import Turn
 from run.context import Context
-
-if TYPE_CHECKING:
-    from app.results.events import Event
-    from app.server.asking import Asking
-    from core.types import Turn
 
 POLL_SECONDS = 0.2  # between two looks for events that other servers keep
 TAKE_SECONDS = 1.0  # between two looks for runs that nobody answers any more
@@ -65,7 +60,8 @@ class SharedRuns:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
         """Look at the table while the block lasts; then end what is being answered, and leave the rest to others."""
-        loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (self._table_expires, EXPIRE_SECONDS))
+        expire = partial(self._call, self._table.expire)
+        loops = ((self._poll, POLL_SECONDS), (self._take_over, TAKE_SECONDS), (expire, EXPIRE_SECONDS))
         looking = [asyncio.create_task(self._each(seconds, look)) for look, seconds in loops]
         try:
             yield
@@ -300,9 +296,6 @@ class SharedRuns:
             await asyncio.gather(run.task, return_exceptions=True)
         if lease:
             await self._call(lease.release)
-
-    async def _table_expires(self) -> None:
-        await self._call(self._table.expire)
 
     async def _each(self, seconds: float, look: Callable[[], Any]) -> None:
         while True:

@@ -1,21 +1,16 @@
 """Where a quote stands: in the text around it and, for a PDF, on a picture of its page."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.server.errors import NotFoundError
 from core.passages import section_of
 from core.text import location
 from core.types import Citation
-
-if TYPE_CHECKING:
-    from retrieval.sandbox.pages import PageReader
-    from retrieval.store import Surroundings
-
+from retrieval.sandbox.pages import PageReader
+from retrieval.store import Surroundings
 
 Around = Callable[[Citation], "Surroundings"]
 

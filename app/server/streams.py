@@ -1,16 +1,11 @@
 """Server-sent events, and waiting for a run while its client is there."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
+from fastapi import Request
 from sse_starlette.sse import AppStatus, EventSourceResponse
 
-if TYPE_CHECKING:
-    from fastapi import Request
-
-    from app.server.runs import Run
+from app.server.runs import Run
 
 # The package would cut what is being answered at SIGTERM, for which the server waits.
 AppStatus.enable_automatic_graceful_drain = False

@@ -1,24 +1,19 @@
 """The questions of threads as runs of the server, also of those that it has forgotten or that were cut off."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from app.conversations.answering import NotKept, ThreadAnswers
 from app.conversations.thread import ThreadBusyError, ThreadStorageError, ThreadTurn, UnknownThreadError
-from app.results.events import NodeFinished, NodeStarted
+from app.results.events import Event, NodeFinished, NodeStarted
+from app.server.asking import Asking
 from app.server.runs import INTERNAL, Ask, Run, State, UnknownRunError, finish, record
 from core.errors import SelfRAGError
-
-if TYPE_CHECKING:
-    from app.results.events import Event
-    from app.server.asking import Asking
-    from run.context import Context
+from run.context import Context
 
 EXPIRE_SECONDS = 3_600.0  # from one look for old threads to the next
 SPENT = {"seconds", "model_calls", "input_tokens", "cached_input_tokens", "output_tokens"}

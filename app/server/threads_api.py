@@ -1,7 +1,5 @@
 """The JSON API of threads: conversations that are kept, and their questions."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated
 

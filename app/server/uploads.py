@@ -1,7 +1,5 @@
 """Where uploads are kept: in a folder of this machine, or in the database that all servers share."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

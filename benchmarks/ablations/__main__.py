@@ -7,8 +7,6 @@ Replies are kept by prompt in ``--replies``, so that an ablation costs the calls
 those that no run made.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A chat model whose replies are kept by prompt, so that an ablation costs only the calls that it changes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3

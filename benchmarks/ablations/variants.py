@@ -1,7 +1,5 @@
 """The ablations: what each leaves out of the graph, as other settings, other services, or replaced functions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Passages with vectors by the million: real ones from files, or drawn from topics."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is measured of the embedded store alone: memory, keyword search against a full ranking, and changes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

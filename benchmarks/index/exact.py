@@ -1,7 +1,5 @@
 """The nearest passages by comparing all vectors, of all passages and of those that a filter lets through."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

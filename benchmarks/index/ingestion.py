@@ -6,8 +6,6 @@ The pages are PDFs made from the sample library's sentences in other orders. The
 the command line indexes in processes of its own. ``bench/index_ingestion.json`` has the figures.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

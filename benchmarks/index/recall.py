@@ -7,8 +7,6 @@ passage counts when it comes from the paragraph that the question was asked on. 
 and ends with 1 if searching by both is not the best.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import get_args

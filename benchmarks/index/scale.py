@@ -13,8 +13,6 @@ vectors; with filters, all that they let through. It writes ``bench/index_scale.
 below 0.95, or PostgreSQL's p95 of hybrid search above twice the embedded store's.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import time

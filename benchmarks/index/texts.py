@@ -1,7 +1,5 @@
 """Fill a store with texts that are passages already, as a library does with what it reads from files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

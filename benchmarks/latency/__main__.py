@@ -10,8 +10,6 @@ one before it had ended, wall-clock over plain, and input tokens not from a cach
 whole messages. `bench/latency.json` has the figures.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The replies of a good model to our prompts and the peers', and the prefix cache of its server."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

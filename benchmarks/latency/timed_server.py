@@ -1,7 +1,5 @@
 """A model server whose calls take a set time, and which records when each was served and what it read."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import defaultdict

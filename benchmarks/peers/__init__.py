@@ -1,7 +1,5 @@
 """The common ways to build a self-reflecting answerer, as systems over our models."""
 
-from __future__ import annotations
-
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.ways import best_of, filter_flag, sequential
 from run.context import Services

@@ -1,7 +1,5 @@
 """What the peers share: their models and search, paid for as ours are, and the record of what they reached."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The common ways to build a self-reflecting answerer: their behaviour, not their code."""
 
-from __future__ import annotations
-
 import re
 
 from benchmarks.peers import prompts

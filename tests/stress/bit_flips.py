@@ -12,8 +12,6 @@ afterwards, nothing having come by it, the index is verified and asked again. A 
 crash or a hang of it is seen. It writes ``bench/index_flips.json`` and ends with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Servers in processes that are killed, and questions that are asked of one, followed at others, and judged."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -10,8 +10,6 @@ the same code finds in no passage (both). It writes ``bench/critics.json`` and e
 claimed too much.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Damage a copy of an index, open it, sync it, query it, and judge the answers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence
@@ -9,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from typing import Self
 
 import numpy as np
 from langchain_core.documents import Document
@@ -112,7 +111,7 @@ class Answer:
     date: str | None
 
     @classmethod
-    def of(cls, document: Document) -> Answer:
+    def of(cls, document: Document) -> Self:
         """The answer for a retrieved document."""
         told = document.metadata
         page, row, offset = (told.get(key) for key in ("page", "row", "offset"))

@@ -1,7 +1,5 @@
 """Write folders of documents that grow, change and shrink, each version with sentences of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -9,8 +9,6 @@ Before, each question is run with a graph of its own for every step: what those 
 It writes ``bench/kills.json`` and ends with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import tempfile

@@ -1,7 +1,5 @@
 """What the stress runs share: starting and ending processes, what is counted, and what is said at the end."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from collections import Counter

@@ -12,8 +12,6 @@ verified. Linux only: orphaned readers are waited for.
 It writes ``bench/index_kills.json`` and ends with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Check an index whose writer was killed."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections import Counter

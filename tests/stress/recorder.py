@@ -1,14 +1,12 @@
 """Ask questions of a model that records every call, and judge from the calls whether resumed runs paid twice."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -95,7 +93,7 @@ class Expected:
     turns: dict[str, list[Counter[str]]]
 
     @classmethod
-    def of(cls, steps: Sequence[Iterable[str]], calls: Sequence[Sequence[Call]]) -> Expected:
+    def of(cls, steps: Sequence[Iterable[str]], calls: Sequence[Sequence[Call]]) -> Self:
         """Build from the nodes and the calls of each step."""
         turns: defaultdict[str, list[Counter[str]]] = defaultdict(list)
         for nodes, made in zip(steps, calls, strict=True):

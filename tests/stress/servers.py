@@ -10,8 +10,6 @@ nothing had been killed, without a call that a finished node had made, and its e
 and be the same at every server. It writes ``bench/servers.json`` and ends with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from benchmarks.harness import listed, option_parser

@@ -10,18 +10,15 @@ them all as if nothing had been, without a call that a finished node had made, a
 must have that word and no other. Both write ``bench/threads-*.json`` and end with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import aligned, end, end_progress, listed, option_parser, show_progress
+from benchmarks.harness import listed, option_parser, show_progress
 from tests.integration.openai_server import OpenAIServer
 from tests.stress.cluster import AT_ONCE, Asked, Cluster, kill_all, marked
 from tests.stress.harness import PROCESSES, Tally
@@ -56,7 +53,7 @@ async def kill(kills: int, count: int, seed: int) -> Tally:
 
 async def load(count: int, turns: int, at_once: int) -> None:
     """Ask ``turns`` questions of each of ``count`` threads, ``at_once`` of them at a time; then print."""
-    began, violated, answered, total = time.perf_counter(), list[str](), 0, count * turns
+    tally, total = Tally(), count * turns
     memory: dict[int, float] = {}
     model = OpenAIServer(models=("life-1",))
     with tempfile.TemporaryDirectory() as name:
@@ -69,55 +66,40 @@ async def load(count: int, turns: int, at_once: int) -> None:
             waiting.put_nowait((number, await cluster.new_thread(0), 0))
 
         async def ask_next() -> None:
-            nonlocal answered
             while not waiting.empty():
                 number, thread, turn = waiting.get_nowait()
                 asked = Asked(number, await cluster.post(0, thread, question=question_of(number, turn)), 0, 0)
                 await cluster.follow_here(asked)
                 result = asked.events[-1][2].get("result") or {}
-                violated.extend(f"thread {number}, turn {turn}: {text}" for text in mixed(result, number))
-                answered += 1
-                if answered * 100 // total in (25, 50, 75, 100):
-                    memory.setdefault(answered * 100 // total, resident(server.process.pid))
+                tally.violated += [f"thread {number}, turn {turn}: {text}" for text in mixed(result, number)]
+                tally.questions += 1
+                if (share := tally.questions * 100 // total) in (25, 50, 75, 100):
+                    memory.setdefault(share, resident(server.process.pid))
                 if turn + 1 < turns:
                     waiting.put_nowait((number, thread, turn + 1))
-                if answered % 50 == 0:
+                if tally.questions % 50 == 0:
                     model.asked.clear()
                     model.sent.clear()
-                    show_progress(f"{answered:,} of {total:,} questions")
+                    show_progress(f"{tally.questions:,} of {total:,} questions")
 
         await asyncio.gather(*(ask_next() for _ in range(at_once)))
-        seconds = time.perf_counter() - began
         listing = (await server.client.get("/api/threads")).json()["threads"]
-        violated += [f"a thread has {one['turns']} turns" for one in listing if one["turns"] != turns]
+        tally.violated += [f"a thread has {one['turns']} turns" for one in listing if one["turns"] != turns]
         if len(listing) != count:
-            violated.append(f"{len(listing)} threads are listed")
+            tally.violated.append(f"{len(listing)} threads are listed")
         size, left = sizes(folder)
         if left:
-            violated.append(f"{left} files of checkpoints are left")
+            tally.violated.append(f"{left} files of checkpoints are left")
         await cluster.kill(0)
     model.close()
-    end_progress()
-    figures = {
-        "threads": count,
-        "turns": turns,
-        "at_once": at_once,
-        "answered": answered,
-        "seconds": seconds,
-        "megabytes": memory,
-        "bytes": size,
-        "violations": len(violated),
-    }
     rows = [
         ("threads", f"{count} of {turns} turns, {at_once} at once"),
-        ("answered", f"{answered:,} in {seconds:.0f} s"),
+        ("answered", f"{tally.questions:,}"),
         ("memory", ", ".join(f"{megabytes:.0f} MB at {share} %" for share, megabytes in memory.items())),
         ("100 % against 25 %", f"{memory[100] / memory[25]:.2f}"),
-        ("files", f"{size / 1e6:.1f} MB, {size / max(1, answered) / 1e3:.1f} KB a question"),
-        ("violations", f"{len(violated)}"),
+        ("files", f"{size / 1e6:.1f} MB, {size / max(1, tally.questions) / 1e3:.1f} KB a question"),
     ]
-    print(aligned(rows))
-    end("threads-load", figures, violated)
+    tally.conclude("threads-load", rows, threads=count, turns=turns, at_once=at_once, megabytes=memory, bytes=size)
 
 
 def sizes(folder: Path) -> tuple[int, int]:

@@ -9,8 +9,6 @@ everything is read, and the library must be what one process makes of the folder
 ends with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """What the tools ask: on stdio one person's documents, on the server those that the owner of a token may see."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -9,30 +7,26 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
+
+from anyio import CancelScope
+from starlette.requests import Request
 
 from app.compose import questions_at_once
 from app.front_door import SelfRAG
 from app.libraries import open_docs, open_served, sync
 from app.options import as_text
-from app.server.errors import NotFoundError
 from app.server.runs import Run, Runs
+from app.server.service import Service
 from app.server.uploads import INDEX_SECONDS
+from app.settings import Settings
+from app.terminal.screen import Screen
 from core.files import is_below
+from retrieval.filters import Visible
+from retrieval.library.library import Library
+from retrieval.sync_report import Source
+from run.context import Context
 from run.initial_state import require_question
-
-if TYPE_CHECKING:
-    from anyio import CancelScope
-    from starlette.requests import Request
-
-    from app.server.documents import Documents
-    from app.server.service import Service
-    from app.settings import Settings
-    from app.terminal.screen import Screen
-    from retrieval.filters import Visible
-    from retrieval.library.library import Library
-    from retrieval.sync_report import Source
-    from run.context import Context
 
 T = TypeVar("T")
 
@@ -163,7 +157,7 @@ class ServedBackend:
     @property
     def visible(self) -> Visible | None:
         """Tell the paths that the owner may see from others'."""
-        return self._documents.visible_to(self._owner)
+        return self._service.require_documents().visible_to(self._owner)
 
     def attended(self) -> CancelScope:
         """Cancel the block when the client closes the connection on which it waits."""
@@ -171,12 +165,13 @@ class ServedBackend:
 
     async def library(self) -> Library:
         """Return the documents that are asked."""
-        self._documents.refresh()
-        return self._documents.asked
+        documents = self._service.require_documents()
+        documents.refresh()
+        return documents.asked
 
     async def rag(self) -> SelfRAG:
         """Return the models over what the owner may see."""
-        return self._service.documents.rag_of(self._owner) if self._service.documents else self._service.rag
+        return self._service.rag_of(self._owner)
 
     def count_verified(self, label: str) -> None:
         """Count it among the server's metrics."""
@@ -192,10 +187,4 @@ class ServedBackend:
         async def body() -> AsyncIterator[bytes]:
             yield text.encode("utf-8", "replace")
 
-        return await self._documents.put(self._owner, as_text(name), body())
-
-    @property
-    def _documents(self) -> Documents:
-        if self._service.documents is None:
-            raise NotFoundError("This server asks a retriever of its own, and holds no documents.")
-        return self._service.documents
+        return await self._service.require_documents().put(self._owner, as_text(name), body())

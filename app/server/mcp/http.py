@@ -1,24 +1,19 @@
 """MCP over streamable HTTP at ``/mcp``, behind the server's own rules of access."""
 
-from __future__ import annotations
-
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from anyio import CancelScope
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from app.server.errors import refusal
 from app.server.mcp.backends import ServedBackend
 from app.server.mcp.server import new_server
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Message, Receive, Scope, Send
-
-    from app.server.service import Service
+from app.server.service import Service
 
 MOST_SESSIONS = 1_000  # of clients older than the protocol of 2026-07-28, which has none
 SESSION_SECONDS = 3_600.0  # without a request

@@ -1,26 +1,20 @@
 """What the tools return, whose schemas are made of these models, and how it is read from the library."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
+from langchain_core.documents import Document
 from pydantic import BaseModel, Field
 
-from app.results.result import FoundPassage, ResultClaim, ResultUsage
-from app.server.names import entry_of, named
+from app.results.result import FoundPassage, Result, ResultClaim, ResultUsage
+from app.server.names import named
 from core.errors import RequestError
 from core.text import path_text, shortened
 from core.types import Citation, Conflict, Outcome, StopReason
 from nodes.retrieve import as_passage
-
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-
-    from app.results.result import Result
-    from retrieval.filters import Visible
-    from retrieval.library.library import Library
-    from retrieval.sync_report import Source
+from retrieval.filters import Visible
+from retrieval.library.library import Library
+from retrieval.sync_report import Source
 
 AROUND = 2_000  # characters before a passage, and after it
 LONGEST_TEXT = 20_000  # characters of a page or a document
@@ -45,7 +39,7 @@ class AskResult(BaseModel):
     run_id: str | None
 
     @classmethod
-    def of(cls, result: Result, numbered: str, run_id: str | None) -> AskResult:
+    def of(cls, result: Result, numbered: str, run_id: str | None) -> Self:
         """Leave out what an agent has no use for; ``numbered`` is the answer with the numbers of its citations."""
         ids = {(one.source, one.page, one.row, one.text): one.id for one in result.passages}
         citations: list[Any] = [
@@ -92,11 +86,6 @@ class ListedDocument(BaseModel):
     passages: int
     reason: str
     date: str | None
-
-    @classmethod
-    def of(cls, source: Source) -> ListedDocument:
-        """Make it of a library's document."""
-        return cls(**entry_of(source))
 
 
 class DocumentList(BaseModel):

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.checking.verification import VerifiedClaim
 from app.options import as_text
+from app.server.mcp.backends import LocalBackend, ServedBackend
 from app.server.mcp.results import (
     AskResult,
     DocumentList,
@@ -24,14 +25,13 @@ from app.server.mcp.results import (
     read_page,
     read_passage,
 )
+from app.server.names import entry_of
 from app.server.runs import INTERNAL
 from app.server.service import AskOptions
 from core.errors import RequestError, SelfRAGError
 from run.initial_state import LONGEST_QUESTION, require_question
 
 if TYPE_CHECKING:
-    from app.server.mcp.backends import LocalBackend, ServedBackend
-
     Backend: TypeAlias = LocalBackend | ServedBackend  # of one caller: on stdio, or of one request to the server
 
 Report = Callable[[str], Awaitable[None]]  # tells the client how far a tool is
@@ -146,7 +146,7 @@ async def list_documents(backend: Backend, given: ListArguments, _: Report) -> D
     """List what is asked, and what is left out of it."""
     sources = await asyncio.to_thread(listed, await backend.library(), backend.visible)
     part = sources[given.offset : given.offset + given.limit]
-    return DocumentList(documents=[ListedDocument.of(one) for one in part], total=len(sources))
+    return DocumentList(documents=[ListedDocument(**entry_of(one)) for one in part], total=len(sources))
 
 
 async def verify_claim(backend: Backend, given: ClaimArguments, _: Report) -> VerifiedClaim:
@@ -169,7 +169,7 @@ async def add_documents(backend: LocalBackend, given: PathArguments, _: Report) 
     if not all(path.is_absolute() for path in paths):
         raise RequestError("A path is not whole: begin each with the root of the disk.")
     added = await backend.add(paths)
-    return DocumentList(documents=[ListedDocument.of(one) for one in added], total=len(added))
+    return DocumentList(documents=[ListedDocument(**entry_of(one)) for one in added], total=len(added))
 
 
 async def upload_document(backend: ServedBackend, given: UploadArguments, _: Report) -> ListedDocument:

@@ -319,6 +319,17 @@ def test_a_client_that_is_gone_ends_it_in_order(program: Program, docs: Path) ->
         assert process.stderr.read() == ""
 
 
+def test_a_client_that_reads_nothing_does_not_hold_up_the_end(program: Program) -> None:
+    """More waits to be written than a pipe holds."""
+    with started(program) as process:
+        send(process, HELLO, INITIALIZED)
+        receive(process)
+        send(process, *({"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(1, 40)))
+        assert process.stdin
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
 @in_both_eras
 async def test_the_server_answers_an_agent_before_sigterm_ends_it(
     program: Program, server: OpenAIServer, docs: Path, mode: str

@@ -1,7 +1,5 @@
 """Whole questions whose drafts are streamed from a server that goes wrong: each ends by name."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, cast
 

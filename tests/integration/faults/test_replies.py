@@ -1,7 +1,5 @@
 """Each way in which a server goes wrong, and what the generator and the critic make of it: one table for all."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

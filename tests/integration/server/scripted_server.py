@@ -1,7 +1,5 @@
 """A server over scripted models, in this process or on a loopback port."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

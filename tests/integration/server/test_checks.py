@@ -1,7 +1,5 @@
 """Texts checked over HTTP: events, results, quotes, exports, and what is refused."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Documents are uploaded, indexed, searched and removed; each token's are its own."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import io

@@ -1,7 +1,5 @@
 """What people say of answers, over HTTP, and as a question set on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +39,3 @@ async def test_what_is_no_feedback_is_refused(tmp_path: Path, body: dict[str, An
     assert refused.status_code == 400
     assert refused.json()["error"]["message"]
     assert FeedbackFolder(tmp_path).labels() == []
-
-
-async def test_an_unknown_run_has_no_answer_to_judge(tmp_path: Path) -> None:
-    async with client(tmp_path) as asking:
-        refused = await asking.post("/api/runs/none/feedback", json={"judgement": "right"})
-    assert refused.status_code == 404

@@ -1,7 +1,5 @@
 """What the page draws while it watches a run: the graph, and what each node decided in a line."""
 
-from __future__ import annotations
-
 import json
 
 from graph.builder import build_graph
@@ -35,10 +33,3 @@ async def test_each_node_that_ends_says_in_a_line_what_it_decided() -> None:
     assert said["decide"] == "retrieve ×1"
     assert said["grade_documents"] == "relevant ×1; irrelevant ×1"
     assert said["finish"] == "grounded (accepted)"
-
-
-async def test_the_files_of_the_page_are_asked_for_again_after_an_update() -> None:
-    with client_of(scripted_app()) as client:
-        for path in ("/", "/static/page.js", "/static/page.css"):
-            assert (await client.get(path)).headers["cache-control"] == "no-cache"
-        assert (await client.get("/api/settings")).headers["cache-control"] == "no-store"

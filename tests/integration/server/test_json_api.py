@@ -1,7 +1,5 @@
 """Questions and runs over the JSON API."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

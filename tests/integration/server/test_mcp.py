@@ -1,7 +1,5 @@
 """MCP beside the other APIs: the official client over HTTP, and requests that no client would send."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator

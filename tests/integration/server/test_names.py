@@ -1,7 +1,5 @@
 """Where documents lie on the server's disk, which no answer tells, and the names by which clients know them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Iterator

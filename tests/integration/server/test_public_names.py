@@ -4,8 +4,6 @@
 that is there stays.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

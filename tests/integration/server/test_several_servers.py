@@ -1,7 +1,5 @@
 """Several servers over one database: each tells of all runs, and goes on with those of one that is dead or slow."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """Servers on several machines share one library in PostgreSQL: what one was sent, all have."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """A citation is shown in the text around it and on the page of its PDF; nothing is marked when unsure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

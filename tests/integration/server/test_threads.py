@@ -1,7 +1,5 @@
 """Threads over HTTP: asked, listed, corrected, exported, deleted, and continued after a restart."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

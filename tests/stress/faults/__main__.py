@@ -7,8 +7,6 @@ question ends with an outcome that follows from its recorded verdicts, within it
 none hangs. It writes ``bench/faults.json`` and ends with 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Serve a random model with faults in a share of the replies; count requests by question."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from random import Random

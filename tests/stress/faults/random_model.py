@@ -1,7 +1,5 @@
 """Reply at random with what a model might say: labels, sentences of the passages, queries."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Passages in memory, and questions that carry a ticket number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random

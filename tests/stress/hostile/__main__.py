@@ -9,8 +9,6 @@ hold of it. All of it takes place in a network of its own without a way out, whe
 anything fell.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import shlex
@@ -31,16 +29,14 @@ from typing import Any
 from benchmarks.harness import aligned, end_progress, listed, option_parser, show_progress
 from tests.stress.hostile.documents import DOCUMENTS
 from tests.stress.hostile.files import INDEX_FILES
-from tests.stress.hostile.folders import FOLDERS
 from tests.stress.hostile.records import RECORDS
 from tests.stress.hostile.replies import REPLIES
 from tests.stress.hostile.rules import RULES
 from tests.stress.hostile.run_checks import check
-from tests.stress.hostile.shown import SHOWN
 from tests.stress.hostile.surface import Surface
 from tests.stress.hostile.world import World, worlds
 
-SURFACES = (REPLIES, DOCUMENTS, FOLDERS, INDEX_FILES, RECORDS, RULES, SHOWN)
+SURFACES = (REPLIES, DOCUMENTS, INDEX_FILES, RECORDS, RULES)
 CLONE_NEWNET = 0x40000000
 Attacks = Mapping[str, tuple[Any, ...]]
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1

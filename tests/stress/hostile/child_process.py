@@ -1,10 +1,7 @@
 """Run the program in a forked child process with its modules preloaded, watched and limited."""
 
-from __future__ import annotations
-
 import json
 import os
-import pty
 import resource
 import socket
 import sys
@@ -33,7 +30,6 @@ class Order:
     folder: Path
     environment: Mapping[str, str]
     output: Path  # the folder of what it printed, and of what was seen of it
-    terminal: bool = False
 
 
 @dataclass
@@ -65,8 +61,6 @@ def _text(host: object) -> str:
 def run(order: Order) -> None:
     """Run the order, write what was observed beside the output, and exit with its code."""
     os.setsid()
-    if order.terminal:
-        _within_a_terminal(order)
     os.environ.clear()
     os.environ.update(order.environment)
     os.chdir(order.folder)
@@ -74,9 +68,8 @@ def run(order: Order) -> None:
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     bound = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
-    if not order.terminal:
-        for number, name in ((1, "out"), (2, "err")):
-            os.dup2(os.open(order.output / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(order.output / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     sys.stdout = open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
     _embed_words()
@@ -90,21 +83,6 @@ def run(order: Order) -> None:
         seen = {name: sorted(getattr(watch, name)) for name in ("connections", "lookups", "written")}
         (order.output / "seen").write_text(json.dumps(seen), "utf-8")
     sys.exit(code)
-
-
-def _within_a_terminal(order: Order) -> None:
-    """Return in a child on a pseudo-terminal; in the parent, copy its output and exit as it does."""
-    process, controller = pty.fork()
-    if process == 0:
-        return
-    with (order.output / "out").open("wb") as out:
-        try:
-            while piece := os.read(controller, 65_536):
-                out.write(piece)
-        except OSError:  # the terminal is gone with its last user
-            pass
-    (order.output / "err").write_bytes(b"")
-    os._exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) & 255)
 
 
 def _embed_words() -> None:

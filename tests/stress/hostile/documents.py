@@ -1,7 +1,5 @@
 """Attack the document readers with damaged files and with fragments of each format's grammar."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """Attack the files of an index, and put other things in their place."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable
@@ -78,7 +76,6 @@ READS: dict[str, tuple[tuple[str, ...], ...]] = {
     "listed": (("index", "--list"), (QUESTION, "--quiet")),
     "verified": (("index", "--verify"), (QUESTION, "--json")),
     "indexed": (("index",), (QUESTION, "--json")),
-    "asked on a terminal": ((QUESTION,),),
 }
 
 
@@ -93,7 +90,7 @@ def _index_file(world: World, dice: Random, name: str, how: tuple[str, Any], rea
         with suppress(ValueError):
             path.write_bytes(as_json(changed(json.loads(data), given), world.key))
     for words in READS[reads]:
-        world.run(*words, seconds=20, terminal=reads == "asked on a terminal")
+        world.run(*words, seconds=20)
 
 
 INDEX_FILES = Surface(

@@ -1,7 +1,5 @@
 """Attack evaluation with the records and the report of an earlier run that somebody else made."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

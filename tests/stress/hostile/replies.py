@@ -1,7 +1,5 @@
 """Attack with the replies of a chat server: transport, redirects and content."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Sequence

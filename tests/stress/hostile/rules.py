@@ -1,7 +1,5 @@
 """Attack the text rules with repeated fragments of the largest size that can reach them."""
 
-from __future__ import annotations
-
 import asyncio
 import faulthandler
 import re

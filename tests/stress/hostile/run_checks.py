@@ -1,7 +1,5 @@
 """Check what must hold of every run, whatever was done to the program."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -21,7 +19,6 @@ UNSHOWN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
-TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r\n?|\x1b\[\?25[hl]")  # what rich itself sends
 NOISE = re.compile(r"Traceback|Exception ignored|Warning: |was never (?:retrieved|awaited)|^Fatal ", re.MULTILINE)
 SCANNED = 50_000_000  # bytes of a file that is looked through for a secret
 
@@ -48,12 +45,10 @@ def _words(ended: Ended) -> list[str]:
 
 
 def _said(ended: Ended) -> Iterator[str]:
-    text = ended.err + (ended.out if ended.terminal else "")
-    asked_for = "Traceback" if "--debug" in _words(ended) else None
-    if (noise := NOISE.search(text)) and noise.group() != asked_for:
-        yield f"noise: {text[noise.start() : noise.start() + 200]!r}"
-    errors = [line for line in text.split("\n") if line.startswith("error: ")]
-    if ended.code in (2, 3) and not ended.terminal:
+    if noise := NOISE.search(ended.err):
+        yield f"noise: {ended.err[noise.start() : noise.start() + 200]!r}"
+    errors = [line for line in ended.err.split("\n") if line.startswith("error: ")]
+    if ended.code in (2, 3):
         if not errors:
             yield f"error: exit code {ended.code} without one: {_last(ended.err)}"
         elif len(errors) > 1 and "--verify" not in _words(ended):
@@ -69,9 +64,8 @@ def _said(ended: Ended) -> Iterator[str]:
 
 def _shown(ended: Ended) -> Iterator[str]:
     for name, text in (("stdout", ended.out), ("stderr", ended.err)):
-        plain = TERMINAL.sub("\n", text) if ended.terminal else text
-        if found := UNSHOWN.search(plain):
-            around = plain[max(0, found.start() - 60) : found.start() + 60]
+        if found := UNSHOWN.search(text):
+            around = text[max(0, found.start() - 60) : found.start() + 60]
             yield f"control: {found.group()!r} in {name}: {around!r}"
     answers = ended.code == 0 and _words(ended)[:1] not in (["index"], ["eval"], ["graph"])
     for name, text in (("stdout", "" if answers else ended.out), ("stderr", ended.err)):

@@ -1,10 +1,7 @@
 """Strategies for texts, values and bytes that do harm when they are shown, parsed or used as a path."""
 
-from __future__ import annotations
-
 import json
 import math
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -43,11 +40,6 @@ def odd() -> st.SearchStrategy[str]:
     numbers = st.one_of(st.integers(), st.floats()).map(str)
     digits = st.text(st.characters(categories=("Nd", "No")), min_size=1, max_size=3)
     return st.one_of(st.sampled_from(ODD_TEXTS), numbers, digits, st.text(max_size=8))
-
-
-def as_given(text: str) -> str:
-    """Return the text as the system gives it: without NUL, and with bytes that are no text as half characters."""
-    return os.fsdecode(text.replace("\0", "").encode("utf-8", "surrogatepass"))
 
 
 def nested(depth: int) -> Any:

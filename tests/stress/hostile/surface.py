@@ -1,7 +1,5 @@
 """A surface has a strategy for its attacks; those of a run are drawn by a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random

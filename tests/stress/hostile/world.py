@@ -1,7 +1,5 @@
 """The environment of an attack: a home, documents, a model server and secrets; every run is checked."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -60,7 +58,6 @@ class Ended:
     unrouted: int
     changed: Sequence[str]  # outside what may be written
     exposed: Sequence[str]  # what others may read of what was written
-    terminal: bool = False
 
 
 @dataclass
@@ -71,7 +68,7 @@ class World:
     key: str
     password: str
     canary: str
-    check: Callable[[World, Ended], Iterator[str]]
+    check: Callable[["World", Ended], Iterator[str]]
     server: Server = field(default_factory=Server)
     other: Server = field(default_factory=Server)  # another origin, which nobody named
     broken: list[str] = field(default_factory=list)
@@ -112,17 +109,15 @@ class World:
         self,
         function: Callable[..., int],
         *arguments: Any,
-        may_write: Sequence[Path] = (),
         seconds: float = LIMIT_SECONDS,
         checked: bool = True,
-        **more: Any,
     ) -> Ended:
         """Run a function in a child process for at most ``seconds`` + 10."""
-        allowed = (self.kept, self.work / "eval", *may_write)
+        allowed = (self.kept, self.work / "eval")
         output = self.output
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir()
-        order = Order(function, arguments, self.work, self.environment, output, **more)
+        order = Order(function, arguments, self.work, self.environment, output)
         before, inside, unrouted = listing(self.root, allowed), _inside(allowed), _unrouted()
         seen: dict[str, Any] = {}
         code, took, memory = _await(order, seconds + 10)
@@ -150,7 +145,6 @@ class World:
                 for path, (mode, *stamp) in _inside(allowed).items()
                 if mode & 0o077 and inside.get(path) != (mode, *stamp)
             ),
-            terminal=order.terminal,
         )
         if checked:
             self.broken += self.check(self, ended)
@@ -165,7 +159,7 @@ class World:
 
 
 @contextmanager
-def worlds(root: Path, check: Callable[[World, Ended], Iterator[str]]) -> Iterator[Callable[[str], World]]:
+def worlds(root: Path, check: Callable[["World", Ended], Iterator[str]]) -> Iterator[Callable[[str], World]]:
     """Yield a factory of worlds; each is a copy of the first and replaces the one before.
 
     Its documents are in the library already, and in an index of their own.

@@ -1,7 +1,5 @@
 """The ablations over scripted models: what is kept is not asked again, and each change changes what it names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast

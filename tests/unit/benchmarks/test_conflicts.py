@@ -1,7 +1,5 @@
 """What counts as a disagreement, as a shown conflict and as a deception, and which questions are drawn."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Which follow-ups of mt-rag are asked, and how their searches are measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The peers behave as the common ways do, within their bounds, and pay for every call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """A wrong answer is told from a right one, and harm that lasts from harm that was mended."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

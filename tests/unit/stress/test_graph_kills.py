@@ -1,7 +1,5 @@
 """What the calls of a life say of a run that was killed."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

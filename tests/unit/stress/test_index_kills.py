@@ -1,7 +1,5 @@
 """A planted loss is reported: files, passages, vectors, and processes that outlive their parent."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """What the answers under load say of threads that were mixed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What counts as found, and which way is said to be the best."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """What a filter lets through is what is compared, and the nearest are the nearest of that."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

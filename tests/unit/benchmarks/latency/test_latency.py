@@ -1,7 +1,5 @@
 """The chain of calls, and the figures of a server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
