@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from app.drawing.picture import Picture, graph_picture, require_writable
-from app.drawing.visits import Visits, wrapped
+from app.drawing.visits import Visits
 from app.results.result import Result, ResultUsage
 from core.errors import RequestError
 from graph.builder import build_graph
@@ -153,6 +153,7 @@ def test_a_node_has_its_verdicts_with_their_probabilities_its_seconds_and_its_co
     assert shown_in(picture, "hallucination_check")[2:] == ["fully 0.97"]
     assert shown_in(picture, "answer_check")[2:] == ["usefulness 4 0.56"]
     assert "7 model calls · 4,124 tokens read, 27 written · 19.0 s" in picture.svg
+    assert picture._repr_svg_() == picture.svg, "for notebooks"
 
 
 def test_a_run_that_stopped_at_its_first_node_is_drawn() -> None:
@@ -188,21 +189,10 @@ def test_a_long_question_takes_two_lines(question: str) -> None:
     assert lines[1].endswith("…")
 
 
-def test_lines_break_between_words_and_end_in_an_ellipsis_when_cut() -> None:
-    assert wrapped("one two three", 60, 10, 2) == ["one two", "three"]
-    assert wrapped("one two three", 60, 10, 1) == ["one tw…"]
-    assert wrapped("", 60, 10, 1) == []
-    assert wrapped("\n", 60, 10, 1) == []
-
-
 def test_a_picture_is_readable_on_light_and_dark_and_needs_nothing_else() -> None:
     for picture in (graph_picture(), run(BOTH).picture()):
         assert "prefers-color-scheme:dark" in picture.svg
         assert not re.search(r"url\(|href|@import|https?://(?!www\.w3\.org/2000/svg)", picture.svg)
-
-
-def test_a_notebook_shows_it() -> None:
-    assert run(STRAIGHT).picture()._repr_svg_() == run(STRAIGHT).picture().svg
 
 
 def test_mermaid_of_a_run_has_the_counts_and_the_visited_nodes() -> None:
