@@ -5,24 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from app.results.result import Result
+from app.drawing.svg import PURPOSES
+from app.results.result import SPENT, Result
 from app.version import VERSION
-
-NODES = {
-    "contextualize",
-    "decide",
-    "retrieve",
-    "grade_documents",
-    "rewrite_query",
-    "generate",
-    "hallucination_check",
-    "answer_check",
-    "direct_generate",
-    "select",
-    "compare_answers",
-    "finish",
-}
-SPENT = ("model_calls", "input_tokens", "cached_input_tokens", "output_tokens")
 
 
 def keep_to_the_contract(result: Any) -> None:
@@ -67,7 +52,7 @@ def keep_to_the_contract(result: Any) -> None:
         assert (candidate["support"], candidate["usefulness"]) == (result["support"], result["usefulness"])
     for step in result["path"]:
         assert {grade["id"] for grade in step.get("grades", [])} <= texts.keys()
-        assert step["node"] in NODES
+        assert step["node"] in PURPOSES
         if "texts" in step:
             assert step["text"] == (step["texts"][0] if step["texts"] else None)
             assert all(set(change) == {"removed", "added"} for change in step["changes"])

@@ -151,11 +151,7 @@ def test_help_lists_a_dozen_options_at_most_and_help_all_every_one(
     ],
 )
 def test_exit_codes(
-    error: BaseException,
-    code: int,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(options: object) -> int:
         raise error

@@ -167,17 +167,8 @@ def test_a_filter_that_fits_no_passage_is_refused(settings: Settings, docs: Path
 @pytest.mark.parametrize(
     "store",
     [
-        *(
-            "redis://here",
-            "sqlite",
-            "://",
-            " ",
-            "sqlite:////",
-            "sqlite://host/folder",
-            "sqlite:///a?b",
-            "sqlite:///a#b",
-        ),
-        *("sqlite://[bad", "sqlite:///a%00b", "sqlite://\u2100", "sqlite:///~nosuchuser/x", "http://[::1"),
+        *"redis://here sqlite :// sqlite://// sqlite://host/folder sqlite:///a?b sqlite:///a#b sqlite://[bad".split(),
+        *" ,sqlite:///a%00b,sqlite://\u2100,sqlite:///~nosuchuser/x,http://[::1".split(","),
     ],
 )
 def test_a_store_that_is_none_is_refused(settings: Settings, store: str) -> None:

@@ -4,15 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compose import (
-    EMBEDDED_LIMITS,
-    chat_file,
-    chat_of,
-    context_of,
-    embeddings_of,
-    limits_of,
-    services_of,
-)
+from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from core.errors import ModelError, RequestError
 from run.context import Limits, Weights

@@ -13,7 +13,6 @@ import pytest
 from app import compose, libraries
 from app.cli import main, parse
 from app.commands.eval import evaluate, surroundings_of
-from app.results import stamp
 from app.results.stamp import HASH_LENGTH, bare_stamp
 from app.settings import load_settings
 from app.terminal.screen import Screen
@@ -66,15 +65,6 @@ def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch
     evaluate(options("--systems", "plain", "--out", "other"))
     (line, _) = (Path("other") / "records.jsonl").read_text().splitlines()
     assert json.loads(line)["record"]["calibration"].startswith("embedded-")
-
-
-def test_what_it_was_made_with_is_no_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate(options())
-    monkeypatch.setattr(stamp, "VERSION", "9.9.9")
-    bare_stamp.cache_clear()
-    evaluate(options())
-    bare_stamp.cache_clear()
-    assert len(written()) == 4
 
 
 def test_a_judge_that_gave_no_verdict_is_told(

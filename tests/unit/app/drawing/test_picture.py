@@ -94,26 +94,6 @@ def test_every_node_and_edge_of_the_compiled_graph_is_drawn_and_no_other(picture
     assert set(groups(picture, "data-edge")) == {f"{edge.source} {edge.target}" for edge in compiled.edges}
 
 
-def test_what_was_not_visited_is_pale_and_nothing_else() -> None:
-    picture = run(STRAIGHT).picture()
-    pale = {name for name, element in groups(picture, "data-node").items() if is_pale(element)}
-    assert pale == {"contextualize", "rewrite_query", "direct_generate", "compare_answers"}
-    taken = {name for name, element in groups(picture, "data-edge").items() if not is_pale(element)}
-    assert taken == {
-        "__start__ decide",
-        "decide retrieve",
-        "retrieve grade_documents",
-        "grade_documents generate",
-        "generate hallucination_check",
-        "generate answer_check",
-        "hallucination_check select",
-        "answer_check select",
-        "select finish",
-        "finish __end__",
-    }
-    assert not any(is_pale(element) for element in groups(graph_picture(), "data-node").values())
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_checks_of_a_draft_ran_side_by_side_whichever_ended_first(first: int) -> None:
     checks = [check(("no support", 0.9)), USE]
@@ -164,6 +144,9 @@ def test_a_run_that_stopped_at_its_first_node_is_drawn() -> None:
     picture = run(path, outcome="stopped").picture()
     taken = {name for name, element in groups(picture, "data-edge").items() if not is_pale(element)}
     assert taken == {"__start__ decide", "decide finish", "finish __end__"}
+    visited = {name for name, element in groups(picture, "data-node").items() if not is_pale(element)}
+    assert visited == {"__start__", "decide", "finish", "__end__"}
+    assert not any(is_pale(element) for element in groups(graph_picture(), "data-node").values())
     assert shown_in(picture, "decide")[2].startswith("stopped: model_failed: </svg>")
 
 

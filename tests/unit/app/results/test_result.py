@@ -203,10 +203,7 @@ def test_the_answer_is_numbered_behind_each_claim_that_holds() -> None:
         ("retrieve", {"query": "sky", "retrieved": 3}, "3 passages for “sky”"),
         (
             "grade_documents",
-            {
-                "relevant": 1,
-                "grades": [{"source": "a/b.pdf", "page": 2, "row": None, "verdict": verdict("relevant")}],
-            },
+            {"relevant": 1, "grades": [{"source": "a/b.pdf", "page": 2, "row": None, "verdict": verdict("relevant")}]},
             "1 relevant: b.pdf p. 2 relevant",
         ),
         ("grade_documents", {"relevant": 0, "grades": []}, "nothing to grade"),
