@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from app.drawing.picture import Picture, graph_picture, require_writable
-from app.drawing.visits import Visits
+from app.drawing.visits import Visits, wrapped
 from app.results.result import Result, ResultUsage
 from core.errors import RequestError
 from graph.builder import build_graph
@@ -170,6 +170,7 @@ def test_a_long_question_takes_two_lines(question: str) -> None:
     lines = [text.text or "" for text in parsed(picture).iter(f"{SVG}text") if "question" in text.attrib["class"]]
     assert len(lines) == 2
     assert lines[1].endswith("…")
+    assert wrapped("one two three", 60, 10, 2) == ["one two", "three"]
 
 
 def test_a_picture_is_readable_on_light_and_dark_and_needs_nothing_else() -> None:

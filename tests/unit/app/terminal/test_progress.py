@@ -52,13 +52,6 @@ def test_what_is_described(now: Any) -> None:
     assert described(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
 
 
-def test_judgements_in_a_pipe_are_told_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    with judging(Screen()) as tell:
-        for done in range(4):
-            tell(done, 3)
-    assert capsys.readouterr().err == "3 of 3 judgements\n"
-
-
 def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen()
     screen.live = True
