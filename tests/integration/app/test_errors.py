@@ -25,6 +25,7 @@ def one_sentence(ended: Ended, *parts: str) -> None:
     ("arguments", "parts"),
     [
         ((RENT, "--docs", "no such file.txt"), ("no such file.txt does not exist",)),
+        ((RENT, "--docs", "n" * 300), ("does not exist",)),
         ((RENT, "--docs", "."), ("holds no PDF",)),
         (("index", "no such file.txt"), ("no such file.txt",)),
         (("ask", "   "), ("The question is empty",)),

@@ -155,6 +155,7 @@ def test_the_samples_questions_are_asked_of_the_sample(small_sample: Program, do
         (("--most", "0"), "'0' is no number from 1"),
         (("--concurrency", "many"), "'many' is no number from 1"),
         (("--paragraphs", "4-2"), "'4-2' is no number such as 7 and no range such as 3-5"),
+        (("--docs", "none"), "none does not exist"),
         (("--paragraphs", "1-2"), "has no paragraphs to choose from"),
     ],
 )

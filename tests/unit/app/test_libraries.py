@@ -184,6 +184,11 @@ def test_a_store_where_no_folder_can_be_is_refused(settings: Settings, store: st
         open_own(settings.model_copy(update={"selfrag_store": store}), Screen())
 
 
+def test_passages_that_overlap_by_more_than_their_length_are_refused(settings: Settings) -> None:
+    with pytest.raises(RequestError, match="SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE"):
+        open_own(settings.model_copy(update={"selfrag_chunk_overlap": 9_000}), Screen())
+
+
 def test_a_store_may_be_in_the_persons_home(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
