@@ -9,14 +9,12 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from app.conversations.feedback import FeedbackFolder
@@ -149,23 +147,6 @@ def test_a_model_that_fails_and_a_run_that_is_forgotten_are_told_in_a_sentence(
     expect(page.locator("#problem")).to_contain_text("There is no such run")
 
 
-def test_a_full_queue_is_told_in_a_sentence(serve: Callable[..., World], open_page: Open) -> None:
-    world = serve(at_once=1, queue=0)
-    page, seen = open_page()
-    seen.expected = "a status of 429"
-    page.goto(world.address)
-    world.model.hold("retrieve")
-    ask(page, BREAK)
-    expect(page.locator('[data-node="decide"]')).to_have_class(re.compile("running"))
-    ask(page, DEPOSIT)
-    expect(page.get_by_role("alert").first).to_contain_text("as many questions as it can queue")
-    page.get_by_role("button", name="Stop").click()
-    expect(page.locator("#outcome .failure")).to_contain_text("stopped before it was answered")
-    world.model.release()
-    page.get_by_role("button", name="Ask again").click()
-    expect(page.locator(".outcome")).to_contain_text("Partly supported")
-
-
 def test_a_document_is_added_seen_indexed_chosen_and_removed(page: Page, seen: Seen) -> None:
     seen.expected = "a status of 400"
     page.get_by_role("button", name="Documents", exact=True).click()
@@ -282,17 +263,6 @@ def test_what_a_reader_says_of_an_answer_is_kept(world: World, page: Page) -> No
     assert label.feedback.judgement == "right"
 
 
-def test_the_line_of_the_cost_unfolds_into_the_drawn_run(page: Page) -> None:
-    answered(page)
-    line = page.locator(".cost summary")
-    expect(line).to_contain_text("partially_grounded (claims_unsupported) · ")
-    expect(line).to_contain_text("decide → retrieve → grade_documents")
-    line.click()
-    picture = page.get_by_role("img", name="The way of this run through the graph")
-    expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
-
-
 def test_the_last_questions_can_be_opened_again(page: Page) -> None:
     answered(page)
     answered(page, DEPOSIT)
@@ -383,27 +353,6 @@ def test_a_token_is_asked_for_once_and_kept_for_the_tab(serve: Callable[..., Wor
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_a_quote_is_marked_on_its_page_where_the_server_gives_rectangles(page: Page) -> None:
-    answered(page)
-    made = BytesIO()
-    Image.new("RGB", (600, 800), "white").save(made, "PNG")
-    place = {"before": "", "quote": "the quote", "after": "", "source": "/a/plan.pdf", "page": 2, "row": None}
-    drawn = {"page_image": "/api/runs/x/citations/1/page.png", "rectangles": [[0.1, 0.2, 0.5, 0.25]]}
-    found = {"kind": "pdf", "place": "plan.pdf p. 2", "section": "", "date": None, **place, **drawn}
-    page.route("**/citations/1", lambda route: route.fulfill(json={**found, "width": 600, "height": 800}))
-    page.route("**/page.png", lambda route: route.fulfill(body=made.getvalue(), content_type="image/png"))
-    page.get_by_role("button", name="Open quote 1").click()
-    image = page.get_by_role("img", name="Page 2 with the quote marked: the quote")
-    expect(image).to_be_visible()
-    whole, region = image.bounding_box(), page.locator(".region").bounding_box()
-    assert whole
-    assert region
-    assert (region["x"] - whole["x"]) / whole["width"] == pytest.approx(0.1, abs=0.01)
-    assert (region["y"] - whole["y"]) / whole["height"] == pytest.approx(0.2, abs=0.01)
-    assert region["width"] / whole["width"] == pytest.approx(0.4, abs=0.01)
-    assert not violations(page)
-
-
 def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_page: Open) -> None:
     told = "the readers of pages are not there"
     reader = pytest.importorskip("retrieval.sandbox.pages", reason=told).PageReader
@@ -419,16 +368,20 @@ def test_a_quote_in_a_pdf_opens_on_its_page(serve: Callable[..., World], open_pa
     page, _ = open_page()
     page.goto(world.address)
     answered(page, PARKING)
-    page.locator(".claim").click()
+    with page.expect_response(re.compile("/citations/1$")) as told:
+        page.locator(".claim").click()
     dialog = page.get_by_role("dialog", name="Quote 1 · parking-plan.pdf p. 1")
-    image = dialog.get_by_role("img", name="Page 1 with the quote marked")
+    image = dialog.get_by_role("img", name=f"Page 1 with the quote marked: {PLAN}")
     expect(image).to_be_visible()
     assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1_200
     whole, region = image.bounding_box(), page.locator(".region").first.bounding_box()
     assert whole
     assert region
-    assert region["x"] > whole["x"]
-    assert region["y"] > whole["y"]
+    left, top, right, _ = told.value.json()["rectangles"][0]
+    assert (region["x"] - whole["x"]) / whole["width"] == pytest.approx(left, abs=0.01)
+    assert (region["y"] - whole["y"]) / whole["height"] == pytest.approx(top, abs=0.01)
+    assert region["width"] / whole["width"] == pytest.approx(right - left, abs=0.01)
+    assert not violations(page)
     dialog.get_by_text("The passage as text").click()
     expect(dialog.locator("mark")).to_have_text(PLAN)
 

@@ -207,20 +207,6 @@ def test_an_interrupt_on_a_terminal_ends_the_question_and_not_the_chat(
     assert [(turn.state, turn.replaced) for turn in turns(kept)] == [("cancelled", True), ("finished", False)]
 
 
-def test_a_terminal_is_told_of_a_model_that_cannot_be_reached_and_asks_again(
-    program: Program, docs: Path, server: OpenAIServer
-) -> None:
-    server.always = lambda asked: status(401)
-    with at_a_terminal(program, "chat", "--docs", str(docs), "--quiet") as (process, write):
-        write(RENT)
-        until(process, "error: ")
-        mend(server)
-        write("/again")
-        write("/quit")
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out.splitlines()[-1], "error" in err) == (0, ANSWER, False)
-
-
 def test_the_command_lists_shows_names_exports_and_deletes(program: Program, docs: Path, kept: Threads) -> None:
     assert program("threads").out == "No thread is kept yet.\n"
     program("chat", "--docs", str(docs), given=f"{RENT}\n{FOLLOW_UP}\n/again {DOGS}\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.checking.checked_text import CheckedText
 from tests.command_line import Program
 from tests.integration.openai_server import Asked, Fault, OpenAIServer, status
 from tests.unit.retrieval.documents.pdfs import pdf
@@ -33,17 +34,14 @@ def test_a_text_comes_back_with_its_marks(program: Program, docs: Path, draft: P
     assert "<mark" in (program.folder / "report.html").read_text()
 
 
-def test_json_has_offsets_into_the_text_as_read(program: Program, docs: Path, draft: Path) -> None:
+def test_json_is_the_checked_text(program: Program, docs: Path, draft: Path) -> None:
     ended = program("check", str(draft), "--docs", str(docs), "--json")
     assert (ended.code, ended.err) == (0, "")
     found = json.loads(ended.out)
-    assert {"claims", "citations", "usage", "text"} == found.keys()
-    for claim in found["claims"]:
-        assert found["text"][claim["start"] : claim["end"]] == claim["text"]
-        assert claim.keys() == {"text", "start", "end", "label", "probabilities", "reason", "citations"}
-    by_id = {one["id"]: one for one in found["citations"]}
+    assert CheckedText.model_validate(found).model_dump(mode="json") == found
     true = found["claims"][0]
-    assert (true["label"], [by_id[one]["quote"] for one in true["citations"]]) == ("fully supported", [TRUE])
+    assert (true["label"], found["citations"][true["citations"][0] - 1]["quote"]) == ("fully supported", TRUE)
+    assert found["text"][true["start"] : true["end"]] == true["text"] == TRUE
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import Ended, Program
-from tests.integration.app.contract import keep_to_the_contract
-from tests.integration.openai_server import CUT, HANG, OpenAIServer
+from tests.integration.openai_server import HANG, OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
 
@@ -26,17 +25,16 @@ def one_sentence(ended: Ended, *parts: str) -> None:
     ("arguments", "parts"),
     [
         ((RENT, "--docs", "no such file.txt"), ("no such file.txt does not exist",)),
+        ((RENT, "--docs", "n" * 300), ("does not exist",)),
         ((RENT, "--docs", "."), ("holds no PDF",)),
         (("index", "no such file.txt"), ("no such file.txt",)),
-        (("",), ("The question is empty",)),
         (("ask", "   "), ("The question is empty",)),
         (("ask", "\udcff\udcfe"), ("The question is empty",)),  # bytes that are not UTF-8
         (("compare", "\udcff"), ("The question is empty",)),
+        (("\u3164 \u2800\U000e0041\u200b",), ("The question is empty",)),
         (("x" * 100_000,), ("100,000 characters", "8,000")),
-        ((RENT, "--temperature", "2.5"), ("--temperature is 2.5", "0 to 2")),
         ((RENT, "--answer-tokens", "19"), ("--answer-tokens is 19", "20 to 4000")),
         ((RENT, "--k", "0"), ("--k is 0", "1 to 50")),
-        ((RENT, "--k", "51"), ("--k is 51", "1 to 50")),
         ((), ("question", "--help")),
         (("graph", "--output", "picture.gif"), ("picture.gif", ".svg, .png or .mmd")),
         (("graph", "--output", "no such folder/picture.svg"), ("no such folder/picture.svg cannot be written",)),
@@ -69,15 +67,6 @@ def test_a_model_that_cannot_be_had(
     assert (ended.code, ended.out.startswith("No answer to")) == (3, True)
     assert ("0 model calls · 0 tokens read, 0 written" in ended.err) == ("OPENAI_BASE_URL" in environment)
     assert "wrong-key-123" not in ended.out + ended.err
-
-
-def test_a_generator_that_keeps_failing(program: Program, docs: Path, server: OpenAIServer) -> None:
-    server.always = lambda asked: CUT if asked.kind == "draft" else None
-    ended = program(RENT, "--docs", str(docs), "--json")
-    result = json.loads(ended.out)
-    keep_to_the_contract(result)
-    assert (ended.code, result["outcome"], result["stop_reason"]) == (3, "stopped", "model_failed")
-    one_sentence(ended, "gpt-4o-mini")
 
 
 def test_a_server_that_hangs_ends_with_the_time_limit(program: Program, docs: Path, server: OpenAIServer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from collections.abc import Iterator
@@ -18,11 +17,12 @@ from pydantic import SecretStr
 
 from app import Context, DraftToken, Finished, NodeFinished, NodeStarted, Results, SelfRAG, Settings
 from app.compose import REMOTE_LIMITS
+from app.results.result import SPENT
 from core.errors import IndexDamaged
 from models.embeddings import NAME
 from prompts.grade_documents import RELEVANCE
 from tests.command_line import MODELS_FOLDER, Program
-from tests.integration.app.contract import SPENT, keep_to_the_contract
+from tests.integration.app.contract import keep_to_the_contract
 from tests.integration.openai_server import OpenAIServer
 
 RENT = "When does the tenant pay the monthly rent?"
@@ -140,13 +140,12 @@ def test_an_index_that_cannot_be_read_any_more_does_not_lose_the_answer(rag: Sel
     assert (result.answer, result.stamp.index) == (ANSWER, None)
 
 
-def test_a_grader_can_be_tried_alone(rag: SelfRAG) -> None:
-    critic = rag.services.critic
-    verdicts = [
-        asyncio.run(_closing(rag, critic.choose(RELEVANCE, question=RENT, passages=text, passage=text)))
-        for text in (ANSWER, "Salt melts ice.")
-    ]
-    assert [one["label"] for one in verdicts] == ["relevant", "irrelevant"]
+async def test_a_grader_can_be_tried_alone(settings: Settings, docs: Path) -> None:
+    async with SelfRAG.open(docs, settings=settings) as rag:
+        choose = rag.services.critic.choose
+        for text, label in ((ANSWER, "relevant"), ("Salt melts ice.", "irrelevant")):
+            assert (await choose(RELEVANCE, question=RENT, passages=text, passage=text))["label"] == label
+        rag.close()
 
 
 GARDEN = "Are cats allowed in the garden?"
@@ -169,10 +168,3 @@ async def test_every_way_of_asking_takes_a_conversation_and_a_correction(setting
             assert [(result.question, result.standalone) for result in results] == [("And cats?", meant)] * 4
             keep_to_the_contract(results[0].model_dump(mode="json"))
         rag.close()
-
-
-async def _closing(rag: SelfRAG, asking: Any) -> Any:
-    try:
-        return await asking
-    finally:
-        await rag.aclose()

@@ -77,6 +77,7 @@ def test_a_backup_is_restored_elsewhere(filled: Program, tmp_path: Path) -> None
         (("copy", "sqlite:///nowhere/at/all", "sqlite://"), "There is nothing in the library"),
         (("copy", "sqlite://", "mysql://u:geheim-1234@host/db"), "There is no store for mysql"),
         (("restore", "none.zip"), "There is no file"),
+        (("export-labels", "labels.jsonl"), "There is no feedback yet"),
         (("backup", "no/such/folder/backup.zip"), "no/such/folder"),
     ],
 )

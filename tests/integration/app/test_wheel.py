@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,10 @@ from app.version import VERSION
 from tests.command_line import ROOT, Program
 
 PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks", "training", "selfrag"}
+
+
+def ran(*command: str | Path, **given: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **given)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -39,12 +44,7 @@ def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder into which pip put the wheel, without its dependencies and without a network."""
     folder = tmp_path_factory.mktemp("installed")
     offline = ("--no-index", "--no-deps", "--no-build-isolation", "--no-compile", "--disable-pip-version-check")
-    ended = subprocess.run(
-        [sys.executable, "-m", "pip", "install", *offline, "--target", str(folder), str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = ran("-m", "pip", "install", *offline, "--target", folder, source)
     assert ended.returncode == 0, ended.stderr
     return folder
 
@@ -66,14 +66,7 @@ for module in pkgutil.walk_packages(selfrag.__path__, "selfrag."):
         importlib.import_module(module.name)
 print(selfrag.SelfRAG.__module__)
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = ran("-c", program, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(installed)})
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "selfrag.app.front_door\n", "")
 
 
@@ -83,14 +76,8 @@ def test_a_checkout_has_each_module_once() -> None:
 
 
 def test_a_wheel_answers_from_its_sample(installed: Path, program: Program) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-P", installed / "bin" / "self-rag", "what are points on a mortgage", "--json"],
-        cwd=program.folder,
-        env={**program.environment, "PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("-P", installed / "bin" / "self-rag", "what are points on a mortgage", "--json")
+    ended = ran(*command, cwd=program.folder, env={**program.environment, "PYTHONPATH": str(installed)})
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
     assert result["outcome"] == "grounded"

@@ -19,16 +19,11 @@ def team(program: Program, postgres_url: str) -> Program:
     return program
 
 
-def test_a_store_without_a_queue_has_no_worker(program: Program) -> None:
-    ended = program("worker")
-    assert (ended.code, ended.out) == (2, "")
-    assert "Only a library in PostgreSQL is read by workers" in ended.err
-
-
 def test_a_store_without_a_queue_leaves_nothing_to_workers(program: Program, docs: Path) -> None:
-    ended = program("index", str(docs), "--no-wait")
-    assert ended.code == 2
-    assert "Only a library in PostgreSQL is read by workers" in ended.err
+    for words in (["worker"], ["index", str(docs), "--no-wait"]):
+        ended = program(*words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "Only a library in PostgreSQL is read by workers" in ended.err
 
 
 @postgres

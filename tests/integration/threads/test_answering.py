@@ -67,6 +67,27 @@ async def ask(answers: ThreadAnswers, thread: str, question: str = QUESTION, **g
     return answers.threads.turn(turn.run)
 
 
+async def die(answers: ThreadAnswers, rag: SelfRAG) -> ThreadTurn:
+    """Begin a question whose process dies."""
+    begun = answers.begin(answers.threads.create().id, QUESTION)
+    answers.leave()
+    with pytest.raises(Died):
+        await events_of(answers, begun, rag)
+    return begun
+
+
+def require_finished(answers: ThreadAnswers, begun: ThreadTurn, events: list[Any]) -> None:
+    """Require that the question was finished, and each of its nodes told once."""
+    kept = answers.threads.turn(begun.run)
+    assert kept.result
+    assert (kept.result.answer, kept.result.usage["model_calls"]) == (GOOD, CALLS.total())
+    finished = [event.node for event in events if isinstance(event, NodeFinished)]
+    started = [event.node for event in events if isinstance(event, NodeStarted)]
+    assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
+    assert answers.unfinished() == []
+    assert not answers.threads.has_checkpoints(begun.run)
+
+
 def crash(answers: ThreadAnswers, open_threads: Opener) -> ThreadAnswers:
     """What another process finds after the death of this one: what was kept, and no lock."""
     answers.leave()
@@ -129,24 +150,13 @@ async def test_a_question_that_a_crash_cut_off_goes_on_at_its_node(
     answers: ThreadAnswers, open_threads: Opener, dies_at: str, turn: int, again: dict[str, int]
 ) -> None:
     first, second = Mortal(dies_at, turn), Models()
-    begun = answers.begin(answers.threads.create().id, QUESTION)
-    answers.leave()
-    with pytest.raises(Died):
-        await events_of(answers, begun, first.rag())
+    begun = await die(answers, first.rag())
     after = crash(answers, open_threads)
     ((owner, found),) = after.unfinished()
     assert (owner, found) == ("", begun)
     events = await events_of(after, found, second.rag())
     assert Counter(first.calls) + Counter(second.calls) - CALLS == Counter(again)
-    kept = after.threads.turn(begun.run)
-    assert kept.result
-    assert (kept.result.answer, kept.result.usage["model_calls"]) == (GOOD, CALLS.total())
-    finished = [event.node for event in events if isinstance(event, NodeFinished)]
-    started = [event.node for event in events if isinstance(event, NodeStarted)]
-    assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
-    assert after.unfinished() == []
-    assert not after.threads.has_checkpoints(begun.run)
-    after.threads.close()
+    require_finished(after, begun, events)
 
 
 @pytest.mark.parametrize("writes", range(1, 9))
@@ -164,38 +174,26 @@ async def test_a_question_that_was_cut_off_between_two_nodes_pays_nothing_again(
         return await put(*given)
 
     first, second = Models(), Models()
-    begun = answers.begin(answers.threads.create().id, QUESTION)
-    answers.leave()
     with monkeypatch.context() as patched:
         patched.setattr(ForgivingSaver, "aput", failing)
-        with pytest.raises(Died):
-            await events_of(answers, begun, first.rag())
+        begun = await die(answers, first.rag())
     after = crash(answers, open_threads)
     events = await events_of(after, begun, second.rag())
     assert Counter(first.calls) + Counter(second.calls) == CALLS
-    kept = after.threads.turn(begun.run)
-    assert kept.result
-    finished = [event.node for event in events if isinstance(event, NodeFinished)]
-    started = [event.node for event in events if isinstance(event, NodeStarted)]
-    assert sorted(finished) == sorted(started) == sorted(step["node"] for step in kept.result.path)
-    after.threads.close()
+    require_finished(after, begun, events)
 
 
 async def test_a_question_whose_result_was_not_kept_before_the_crash_pays_nothing_again(
     answers: ThreadAnswers, open_threads: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(*_: object) -> None:
+    def failing(*_: object) -> None:
         raise Died
 
-    begun = answers.begin(answers.threads.create().id, QUESTION)
-    monkeypatch.setattr(answers.threads, "finish", die)
-    answers.leave()
-    with pytest.raises(Died):
-        await events_of(answers, begun, Models().rag())
+    monkeypatch.setattr(answers.threads, "finish", failing)
+    begun = await die(answers, Models().rag())
     after, models = crash(answers, open_threads), Models()
     await events_of(after, begun, models.rag())
     assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
-    after.threads.close()
 
 
 @pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
@@ -203,10 +201,7 @@ async def test_a_question_whose_result_was_not_kept_before_the_crash_pays_nothin
 async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
     answers: ThreadAnswers, open_threads: Opener, harm: str
 ) -> None:
-    begun = answers.begin(answers.threads.create().id, QUESTION)
-    answers.leave()
-    with pytest.raises(Died):
-        await events_of(answers, begun, Mortal("draft").rag())
+    begun = await die(answers, Mortal("draft").rag())
     path = answers.threads.checkpoints(begun.run)
     if harm == "damaged":
         path.write_bytes(b"x" * 10_000)
@@ -220,7 +215,6 @@ async def test_a_question_whose_checkpoint_does_not_fit_is_begun_anew(
     after, models = crash(answers, open_threads), Models()
     await events_of(after, begun, models.rag())
     assert (Counter(models.calls), after.threads.turn(begun.run).state) == (CALLS, "finished")
-    after.threads.close()
 
 
 async def test_a_question_that_a_person_ends_is_cancelled(answers: ThreadAnswers) -> None:
@@ -263,7 +257,6 @@ async def test_options_that_this_version_does_not_know_fail_their_question_alone
     with pytest.raises(ValidationError):
         await events_of(after, found, Models().rag())
     assert (after.threads.turn(turn.run).state, after.unfinished()) == ("failed", [])
-    after.threads.close()
 
 
 async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, open_threads: Opener) -> None:
@@ -278,7 +271,6 @@ async def test_two_clients_in_one_thread_get_one_answer(answers: ThreadAnswers, 
     with pytest.raises(ThreadBusyError):
         other.claim(turn)  # which it took for unfinished
     assert [one.state for one in other.threads.turns(thread)] == ["finished"]
-    other.threads.close()
 
 
 async def test_a_question_of_other_documents_goes_on_with_these_alone(answers: ThreadAnswers) -> None:
@@ -296,7 +288,6 @@ async def test_a_question_after_one_that_was_cut_off_cancels_it(answers: ThreadA
     after = crash(answers, open_threads)
     await ask(after, thread, FOLLOW_UP)
     assert after.threads.turn(cut_off.run).state == "cancelled"
-    after.threads.close()
 
 
 @pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
@@ -314,7 +305,6 @@ async def test_a_result_that_finds_no_room_is_given_all_the_same_and_kept_later(
     after, models = crash(answers, open_threads), Models()
     await events_of(after, begun, models.rag())
     assert (models.calls, after.threads.turn(begun.run).state) == ([], "finished")
-    after.threads.close()
 
 
 @pytest.mark.parametrize("open_threads", ["sqlite"], indirect=True)
@@ -358,4 +348,3 @@ def test_a_synchronous_caller_may_end_a_question_and_ask_at_once(open_threads: O
     again = answers.begin(thread, QUESTION, replaces=turn.run)
     *_, last = answers.stream(models.rag(), again, tokens=False)
     assert isinstance(last, Finished)
-    answers.threads.close()

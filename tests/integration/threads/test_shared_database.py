@@ -64,9 +64,7 @@ def test_a_newer_schema_is_left_alone(
 
 
 def test_a_role_that_may_make_no_schemas_is_given_one(
-    admin: psycopg.Connection[Any],
-    role: str,
-    postgres_url: str,
+    admin: psycopg.Connection[Any], role: str, postgres_url: str
 ) -> None:
     admin.execute(sql.SQL("CREATE SCHEMA selfrag AUTHORIZATION {}").format(sql.Identifier(role)))
     with closing(SharedThreads(as_role(postgres_url, role))) as threads:
@@ -106,10 +104,7 @@ def test_servers_that_begin_at_once_make_it_once(postgres_url: str) -> None:
 
 
 def test_a_role_without_rights_is_told(
-    threads: SharedThreads,
-    admin: psycopg.Connection[Any],
-    role: str,
-    postgres_url: str,
+    threads: SharedThreads, admin: psycopg.Connection[Any], role: str, postgres_url: str
 ) -> None:
     refused(as_role(postgres_url, role), "threads and runs .* may be read only")
     admin.execute("DROP SCHEMA selfrag CASCADE")

@@ -167,17 +167,8 @@ def test_a_filter_that_fits_no_passage_is_refused(settings: Settings, docs: Path
 @pytest.mark.parametrize(
     "store",
     [
-        *(
-            "redis://here",
-            "sqlite",
-            "://",
-            " ",
-            "sqlite:////",
-            "sqlite://host/folder",
-            "sqlite:///a?b",
-            "sqlite:///a#b",
-        ),
-        *("sqlite://[bad", "sqlite:///a%00b", "sqlite://\u2100", "sqlite:///~nosuchuser/x", "http://[::1"),
+        *"redis://here sqlite :// sqlite://// sqlite://host/folder sqlite:///a?b sqlite:///a#b sqlite://[bad".split(),
+        *" ,sqlite:///a%00b,sqlite://\u2100,sqlite:///~nosuchuser/x,http://[::1".split(","),
     ],
 )
 def test_a_store_that_is_none_is_refused(settings: Settings, store: str) -> None:
@@ -191,6 +182,11 @@ def test_a_store_that_is_none_is_refused(settings: Settings, store: str) -> None
 def test_a_store_where_no_folder_can_be_is_refused(settings: Settings, store: str) -> None:
     with pytest.raises(RequestError, match="cannot be written"):
         open_own(settings.model_copy(update={"selfrag_store": store}), Screen())
+
+
+def test_passages_that_overlap_by_more_than_their_length_are_refused(settings: Settings) -> None:
+    with pytest.raises(RequestError, match="SELFRAG_CHUNK_OVERLAP must be less than SELFRAG_CHUNK_SIZE"):
+        open_own(settings.model_copy(update={"selfrag_chunk_overlap": 9_000}), Screen())
 
 
 def test_a_store_may_be_in_the_persons_home(

@@ -4,15 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compose import (
-    EMBEDDED_LIMITS,
-    chat_file,
-    chat_of,
-    context_of,
-    embeddings_of,
-    limits_of,
-    services_of,
-)
+from app.compose import EMBEDDED_LIMITS, chat_file, chat_of, context_of, embeddings_of, limits_of, services_of
 from app.settings import EMBEDDED, LARGEST_ENV, Settings, load_settings
 from core.errors import ModelError, RequestError
 from run.context import Limits, Weights
@@ -38,32 +30,48 @@ def test_the_chat_model(environment: dict[str, str], model: str, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("name", "values", "wrong"),
     [
-        "localhost:11434/v1",
-        "http://",
-        "http://host:port/v1",
-        "http://[bad/v1",
-        "ftp://host",
-        "http://ho\nst/v1",
-        "http://ho\u200bst/v1",
-        "http://host\\@other/v1",
+        (
+            "OPENAI_BASE_URL",
+            ("localhost:11434/v1", "http://", "http://host:port/v1", "http://[bad/v1", "ftp://host"),
+            "it is no address like http://",
+        ),
+        (
+            "OPENAI_BASE_URL",
+            ("http://ho\nst/v1", "http://ho\u200bst/v1", "http://host\\@other/v1"),
+            "it is no address like http://",
+        ),
+        (
+            "SELFRAG_WEIGHTS",
+            ("1", "1,1", "1,1,1,1", "a,b,c", "1,1,-1", "nan,1,1", "1,1,inf"),
+            r"it is no list of three numbers like 1,1,0\.5",
+        ),
+        ("SELFRAG_HOME", ("~nosuchuser/x",), "there is no such user"),
+        ("SELFRAG_HOME", ("x" * 300, "x/" * 5000), "as long"),
+        ("SELFRAG_MODEL_PATH", ("~nosuchuser/x",), "there is no such user"),
+        ("SELFRAG_MODEL_PATH", ("x" * 300, "x/" * 5000), "as long"),
+        ("SELFRAG_K", ("51",), "less than or equal to 50"),
     ],
 )
-def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(RequestError, match=r"OPENAI_BASE_URL is wrong: it is no address like http://"):
-        load_settings()
+def test_a_wrong_setting_is_named_at_once(
+    name: str, values: tuple[str, ...], wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in values:
+        monkeypatch.setenv(name, value)
+        with pytest.raises(RequestError, match=rf"{name} is wrong: .*{wrong}"):
+            load_settings()
 
 
 @pytest.mark.parametrize(
     ("given", "key"), [("sk-123\n", "sk-123"), ("\t sk-123\r\n", "sk-123"), (" \n", None), ("pass word", "pass word")]
 )
-def test_a_key_is_taken_without_the_blanks_around_it(
+def test_a_key_and_an_address_are_taken_without_the_blanks_around_them(
     given: str, key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", given)
-    assert load_settings().key == key
+    monkeypatch.setenv("OPENAI_BASE_URL", " http://127.0.0.1:9/v1\n")
+    assert (load_settings().key, load_settings().openai_base_url) == (key, "http://127.0.0.1:9/v1")
 
 
 @pytest.mark.parametrize("key", ["sk-1\n23", "sk-ключ", "sk-1\x7f", "sk-1\u200b23"])
@@ -72,11 +80,6 @@ def test_a_key_that_no_request_can_carry_is_refused_and_not_shown(key: str, monk
     with pytest.raises(RequestError, match=r"OPENAI_API_KEY is wrong: it holds a character that no key has") as error:
         load_settings()
     assert "sk-" not in str(error.value)
-
-
-def test_an_address_is_taken_without_the_blanks_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", " http://127.0.0.1:9/v1\n")
-    assert load_settings().openai_base_url == "http://127.0.0.1:9/v1"
 
 
 def test_a_key_is_not_shown() -> None:
@@ -100,26 +103,11 @@ def test_thresholds_named_replace_the_calibrated_ones() -> None:
     assert services_of(named, ScriptedRetriever()).thresholds.relevant == 0.0
 
 
-def test_one_model_is_one_chat_and_another_critic_another() -> None:
-    settings = Settings(openai_api_key="x", openai_base_url="http://127.0.0.1:9/v1")
-    made = services_of(settings, ScriptedRetriever())
-    assert made.generator.chat is made.critic.chat  # type: ignore[attr-defined]
-    other = services_of(settings.model_copy(update={"selfrag_critic_model": "judge"}), ScriptedRetriever())
-    assert other.critic.chat.name.startswith("judge at")  # type: ignore[attr-defined]
-
-
 def test_weights_and_constraints_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFRAG_WEIGHTS", "0, 2,.5")
     monkeypatch.setenv("SELFRAG_CONSTRAINTS", "hard")
     context = context_of(load_settings())
     assert (context.weights, context.constraints) == (Weights(relevance=0, support=2, usefulness=0.5), "hard")
-
-
-@pytest.mark.parametrize("weights", ["1", "1,1", "1,1,1,1", "a,b,c", "1,1,-1", "nan,1,1"])
-def test_wrong_weights_are_named(weights: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SELFRAG_WEIGHTS", weights)
-    with pytest.raises(RequestError, match=r"SELFRAG_WEIGHTS is wrong: it is no list of three numbers like 1,1,0\.5"):
-        load_settings()
 
 
 def test_a_name_with_a_colon_is_a_provider_unless_an_endpoint_is_given() -> None:
@@ -189,19 +177,6 @@ def test_an_env_file_is_not_even_opened_where_it_is_disabled(env_file: Path, mon
     monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "1")
     os.mkfifo(env_file)
     assert load_settings().selfrag_k == 4
-
-
-@pytest.mark.parametrize("name", ["SELFRAG_HOME", "SELFRAG_MODEL_PATH"])
-@pytest.mark.parametrize(
-    ("path", "part"),
-    [("~nosuchuser/x", "there is no such user"), ("x" * 300, "as long"), ("x/" * 5000, "as long")],
-)
-def test_a_path_that_leads_nowhere_is_named_at_once(
-    name: str, path: str, part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(name, path)
-    with pytest.raises(RequestError, match=rf"{name} is wrong: .*{part}"):
-        load_settings()
 
 
 def test_a_home_below_the_users_own_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

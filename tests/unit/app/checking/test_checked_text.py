@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.checking import checked_text
-from app.checking.checked_text import Checked, CheckedText, check_text
+from app.checking.checked_text import CheckedText, check_text
 from core.errors import RequestError
-from core.types import no_usage
-from grounding.checkable import Checkable
 from run.context import Context
 from tests.scripted import ScriptedCritic, ScriptedRetriever, services
 
@@ -36,17 +34,6 @@ async def test_claims_stand_where_they_say_and_a_quote_is_cited_once() -> None:
     assert [(one["id"], one["quote"]) for one in checked.citations] == [(1, CATS), (2, DOGS)]
     assert checked.usage["model_calls"] == 3
     assert (checked.count("fully supported"), checked.count("contradicted")) == (3, 0)
-
-
-async def test_a_result_that_is_known_costs_nothing() -> None:
-    known = (await check()).claims[0]
-
-    async def cached(one: Checkable, call: object) -> Checked:
-        return checked_text.VerifiedClaim(**{**known.model_dump(), "citations": []}), no_usage()
-
-    checked = await check(cached=cached)
-    assert [one.label for one in checked.claims] == ["fully supported"] * 4
-    assert checked.usage["model_calls"] == 0
 
 
 async def test_invisible_characters_are_left_out_of_the_text() -> None:

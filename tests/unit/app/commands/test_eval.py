@@ -13,11 +13,10 @@ import pytest
 from app import compose, libraries
 from app.cli import main, parse
 from app.commands.eval import evaluate, surroundings_of
-from app.results import stamp
 from app.results.stamp import HASH_LENGTH, bare_stamp
 from app.settings import load_settings
 from app.terminal.screen import Screen
-from core.errors import ModelError, RequestError
+from core.errors import RequestError
 from core.fingerprint import digest
 from evaluation.judging import judge
 from evaluation.records import Judgements, Record
@@ -68,15 +67,6 @@ def test_every_record_says_what_it_was_made_with(monkeypatch: pytest.MonkeyPatch
     assert json.loads(line)["record"]["calibration"].startswith("embedded-")
 
 
-def test_what_it_was_made_with_is_no_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate(options())
-    monkeypatch.setattr(stamp, "VERSION", "9.9.9")
-    bare_stamp.cache_clear()
-    evaluate(options())
-    bare_stamp.cache_clear()
-    assert len(written()) == 4
-
-
 def test_a_judge_that_gave_no_verdict_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,12 +94,6 @@ def test_another_model_is_asked_anew(setting: str, monkeypatch: pytest.MonkeyPat
     assert len(written()) == 4
 
 
-def test_a_draw_and_another_folder(folder: Path) -> None:
-    evaluate(options("--systems", "plain", "--most", "1", "--out", "here"))
-    assert len((folder / "here" / "records.jsonl").read_text().splitlines()) == 1
-    assert not (folder / "eval").exists()
-
-
 def test_no_model_is_loaded_where_all_answers_are_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,22 +104,6 @@ def test_no_model_is_loaded_where_all_answers_are_there(
     assert capsys.readouterr().out == first
     with pytest.raises(TypeError):
         evaluate(options("--variant", "one:k=1"))
-
-
-def test_a_model_that_is_gone_is_one_sentence(writer: ScriptedGenerator, capsys: pytest.CaptureFixture[str]) -> None:
-    writer.drafts = [ModelError("Gone.")] * 4
-    with pytest.raises(ModelError, match=r"^(No question was answered: )?Gone\.$"):
-        evaluate(options("--concurrency", "1"))
-    assert capsys.readouterr().out == ""
-    writer.drafts = []
-    assert evaluate(options()) == 0
-
-
-def test_wrong_variants_are_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compose, "services_of", None)
-    monkeypatch.setattr(libraries, "embeddings_of", None)
-    with pytest.raises(RequestError, match="wide sets heat"):
-        evaluate(options("--variant", "wide:heat=1"))
 
 
 def test_damaged_lines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,17 +130,6 @@ def test_a_set_that_names_missing_documents_is_refused(capsys: pytest.CaptureFix
     assert main(["eval", "own.jsonl"]) == 2
     error = "error: none.pdf does not exist: check the documents that own.jsonl names, or give --docs.\n"
     assert capsys.readouterr().err == error
-
-
-def test_each_question_with_a_route_is_listed_with_its_path(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{**ROWS[0], "route": "retrieve"}, {**ROWS[1], "route": "direct"}]
-    Path("routes.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert main(["eval", "routes.jsonl", "--docs", "docs"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    title = lines.index("self-rag: 1 of 2 questions routed as expected")
-    assert lines[title + 1] == "✓ Is alpha a letter?  decide→retrieve → grade 1/1 → generate → supported"
-    assert lines[title + 2].startswith("✗ Is omega a dog?     decide→retrieve")
-    assert "plain:" not in "\n".join(lines[title:])
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -256,33 +213,6 @@ def test_a_library_whose_folder_is_away_is_asked_as_it_was(folder: Path, capsys:
     for words in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl", "--systems", "plain"]):
         assert main(words) == 0, words
         assert "cannot be found: its documents are kept as they were" in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({}, ["--docs", "nosuch"]),
-        ({}, ["--docs", "n" * 300]),
-        ({"SELFRAG_HOME": "~nosuchuser/x"}, ["--docs", "docs"]),
-        ({"SELFRAG_MODEL_PATH": "~nosuchuser/x"}, ["--docs", "docs"]),
-        ({"SELFRAG_HOME": "n" * 5000}, ["--docs", "docs"]),
-        ({"SELFRAG_K": "51"}, ["--docs", "docs"]),
-        ({"SELFRAG_STORE": "redis://here"}, ["--docs", "docs"]),
-        ({"SELFRAG_CHUNK_OVERLAP": "9000"}, ["--docs", "docs"]),
-        ({"SELFRAG_STORE": "sqlite:////dev/null/library"}, ["--docs", "docs"]),
-    ],
-)
-def test_what_is_wrong_ends_eval_as_it_ends_ask(
-    environment: dict[str, str], words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    said = []
-    for command in (["ask", "Is alpha a letter?"], ["eval", "letters.jsonl"]):
-        assert main([*command, *words]) == 2
-        said.append(capsys.readouterr().err.strip().splitlines()[-1])
-    assert said[0] == said[1]
-    assert said[0].startswith("error: ")
 
 
 def test_a_set_whose_every_question_is_refused_is_a_wrong_request(folder: Path) -> None:

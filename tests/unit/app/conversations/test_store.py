@@ -21,10 +21,6 @@ def threads(tmp_path: Path) -> Threads:
     return Threads(tmp_path / "threads")
 
 
-def questions_before(threads: Threads, thread: str, number: int | None = None) -> list[str]:
-    return [turn["question"] for turn in threads.conversation(thread, before=number)]
-
-
 def test_what_is_deleted_is_in_no_file_any_more(threads: Threads, tmp_path: Path) -> None:
     thread, other = threads.create().id, threads.create().id
     turn = answered(threads, thread, "Who is SECRETPERSON?", "SECRETANSWER")
@@ -62,7 +58,7 @@ def test_a_result_that_cannot_be_read_is_one_failed_turn(threads: Threads, tmp_p
     assert (first.state, first.question, second.state) == ("failed", "One?", "finished")
     assert first.message
     assert "cannot be read" in first.message
-    assert questions_before(threads, thread) == ["Two?"]
+    assert [turn["question"] for turn in threads.conversation(thread)] == ["Two?"]
 
 
 def test_a_newer_version_is_refused(threads: Threads, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from app.terminal.progress import asking, described, judging, show_routes, table
-from app.terminal.screen import Screen, duration, rate_and_time_left
+from app.terminal.screen import Screen
 from core.types import Usage
 from evaluation.reporting.routes import Routed
 from evaluation.run import Tally
@@ -50,21 +50,6 @@ def test_what_is_described(now: Any) -> None:
     assert described(tally(30, failed=2, kept=0)) == "2 failed · 3.0 a minute · 23 min left · 210 calls, 30,030 tokens"
     estimated = Usage(model_calls=1, input_tokens=5, cached_input_tokens=0, output_tokens=5, estimated=True)
     assert described(tally(1, kept=0, usage=estimated)).endswith("1 calls, about 10 tokens")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min"), (3540, "59 min"), (3599, "1 h 0 min"), (9000, "2 h 30 min")],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-def test_judgements_in_a_pipe_are_told_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    with judging(Screen()) as tell:
-        for done in range(4):
-            tell(done, 3)
-    assert capsys.readouterr().err == "3 of 3 judgements\n"
 
 
 def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,20 +113,6 @@ def test_a_bar_is_taken_away_when_indexing_fails(capsys: pytest.CaptureFixture[s
     with pytest.raises(LookupError):
         fail()
     assert capsys.readouterr().err.endswith("\x1b[2K")
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, ["200 passages", "40/s", "45 s left"]),
-        ({"passages": 6}, ["6 passages", "1.2/s", "45 s left"]),
-        ({"passages": 0}, ["45 s left"]),
-        ({"seconds": 0.0, "seconds_left": None}, ["200 passages"]),
-        ({"seconds_left": 0.0}, ["200 passages", "40/s"]),
-    ],
-)
-def test_a_pace(changes: dict[str, Any], words: list[str]) -> None:
-    assert rate_and_time_left(at(10, **changes)) == " · ".join(words)
 
 
 def test_a_table_is_aligned_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,16 +50,6 @@ CHECKED = checked(
 )
 
 
-def test_marks_stand_after_their_claims_and_quotes_below(capsys: pytest.CaptureFixture[str]) -> None:
-    show_check(CHECKED, Screen())
-    shown = capsys.readouterr()
-    assert shown.out.splitlines() == [
-        "Cats <b>purr</b>. [1] Dogs bark 9 times. [1] [contradicted by the documents] Why?",
-        "  [1] pets<1>.md p. 2  “Cats <i>purr.”",
-    ]
-    assert shown.err.startswith("2 claims: 1 fully supported, 1 contradicted, 1 no claim · 0 model calls")
-
-
 def test_marks_are_in_the_language_of_the_text(capsys: pytest.CaptureFixture[str]) -> None:
     text = "Der Mieter bezahlt die Miete immer am ersten Montag des Monats."
     show_check(checked(claim(text, "contradicted", whole=text), text=text), Screen())

@@ -33,13 +33,6 @@ def single(**changes: object) -> ComparedSet:
     return ComparedSet(None, "gpt", [comparison(judged=opinions("plain", "plain"), **changes)])  # type: ignore[arg-type]
 
 
-def test_two_columns_where_there_is_room() -> None:
-    text = printed(single(), 100)
-    row = next(line for line in text.splitlines() if "Answer" in line)
-    assert "Air scatters light." in row
-    assert "Light is blue." in row
-
-
 @pytest.mark.parametrize("width", [40, 20, 0])
 def test_one_below_the_other_where_there_is_not(width: int) -> None:
     text = printed(single(), width)
