@@ -54,8 +54,6 @@ def _jsonl(data: bytes) -> Loaded:
 
 
 def _markdown(data: bytes) -> Loaded:
-    if data.startswith(_PDF):
-        return read_pdf(data)
     plain = _text_of(data)
     text, title, headings = read_markdown(plain)
     return Loaded.of(text, headings, front_matter_date(plain), title)
@@ -65,8 +63,6 @@ def _marked_up(find: Callable[[str], list[Heading]]) -> Callable[[bytes], Loaded
     """Return the reader of plain text in which ``find`` finds the headings."""
 
     def read(data: bytes) -> Loaded:
-        if data.startswith(_PDF):
-            return read_pdf(data)
         text = _text_of(data)
         return Loaded.of(text, find(text))
 
@@ -165,7 +161,7 @@ def parse(path: Path, data: bytes) -> Loaded:
     if not data.strip():
         raise EmptyDocument(f"{name} is empty: put text into it, or leave it out.")
     try:
-        loaded = _READERS.get(path.suffix.lower(), _plain)(data)
+        loaded = read_pdf(data) if data.startswith(_PDF) else _READERS.get(path.suffix.lower(), _plain)(data)
     except NoTextError as error:
         raise EmptyDocument(f"{name} {error}.") from error
     except ValueError as error:

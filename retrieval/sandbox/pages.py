@@ -4,7 +4,7 @@ import hashlib
 import io
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -29,19 +29,10 @@ class PageReader:
     counts from 1: nothing is returned for a file that has changed since, is gone, is no PDF or takes too long.
     """
 
-    def __init__(
-        self,
-        limits: ReadLimits = _LIMITS,
-        *,
-        command: Sequence[str] | None = None,
-        uploaded: Uploaded = lambda path: None,
-    ) -> None:
-        """Read within limits for each page; ``uploaded`` gives the bytes of an upload that no disk has.
-
-        ``command`` replaces the process's command in tests.
-        """
+    def __init__(self, limits: ReadLimits = _LIMITS, *, uploaded: Uploaded = lambda path: None) -> None:
+        """Read within limits for each page; ``uploaded`` gives the bytes of an upload that no disk has."""
         self._lock = Lock()
-        self._process = ReaderProcess(limits, command)
+        self._process = ReaderProcess(limits)
         self._copies = _Copies(uploaded)
 
     def __enter__(self) -> Self:

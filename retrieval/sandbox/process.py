@@ -131,7 +131,6 @@ class ReaderProcess:
         try:
             with _timeout(process, self._limits.seconds) as expired:
                 send(requests, as_request(_absolute(path), task))
-                # Last, as a write to the pipe may still signal a reader that has been answered: see _dying_with_parent.
                 if self._channel and descriptor is not None:
                     socket.send_fds(self._channel, [b"f"], [descriptor])
                 reading, last = read_start(reading, replies)
@@ -155,7 +154,7 @@ class ReaderProcess:
     def _explain(self, reading: Reading, code: int | None, expired: bool) -> Reading | None:
         """Return the outcome with the reason why the process died, or None if the file may not be the cause."""
         name = _name(reading.path)
-        if expired or code == -getattr(signal, "SIGXCPU", 0):
+        if expired:
             return replace(reading, reason=self._too_long(reading.path))
         if code == NO_MEMORY:
             return replace(reading, reason=needs_memory(name, self._limits.memory))

@@ -6,7 +6,7 @@ from typing import IO, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from core.text import clean
+from core.text import shortened
 from retrieval.documents.headings import Heading, is_heading_list, plain_title
 from retrieval.documents.loaded import MOST_PIXELS, Loaded, PagePicture, PageQuote, Rectangle, Section
 from retrieval.sandbox.child import SECTION, receive
@@ -45,9 +45,8 @@ class Reading:
 
 
 def _on_one_line(value: str) -> str:
-    """Return a sentence for people on one line, without hidden characters and cut to ``_REASON`` characters."""
-    line = " ".join(clean(value[: 2 * _REASON]).split())
-    return line if len(line) <= _REASON else f"{line[:_REASON]}…"
+    """Return a sentence for people."""
+    return shortened(value[: 2 * _REASON], _REASON)
 
 
 def _on_page(edges: Rectangle) -> Rectangle:

@@ -1,7 +1,5 @@
 """What any store must do to stand behind a library: add the fixture of its URL to ``STORES`` and pass."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """A library is copied from store to store, and saved in a file, with nothing lost and nothing embedded again."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What is excluded leaves the library, stays out in every process and copy, and comes back when it is included."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Files of a library in PostgreSQL are read by many processes and machines, each file once and whole."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

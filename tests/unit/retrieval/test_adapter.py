@@ -1,7 +1,5 @@
 """Any LangChain retriever is searched with what it takes, and gives no more than k."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

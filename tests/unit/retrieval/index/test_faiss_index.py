@@ -1,18 +1,12 @@
 """Exact and approximate indexes find the nearest, lose what is removed, and come back from their bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import faiss
 import numpy as np
 import pytest
 
 from retrieval.index import faiss_index as nearest
+from retrieval.index.faiss_index import Index
 from retrieval.unit_vectors import Vectors
-
-if TYPE_CHECKING:
-    from retrieval.index.faiss_index import Index
 
 COUNT, DIMENSION = 3_000, 32
 

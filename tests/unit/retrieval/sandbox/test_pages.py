@@ -12,7 +12,7 @@ from retrieval.sandbox import pages
 from retrieval.sandbox.pages import PageReader
 from retrieval.sandbox.replies import ReadLimits
 from tests.unit.retrieval.documents.pdfs import drawn, pdf, stream
-from tests.unit.retrieval.sandbox.children import child, children
+from tests.unit.retrieval.sandbox.children import children
 
 QUOTE = "The evidence is here."
 PATIENCE = 5.0  # seconds: a loaded machine may take one to start a new process and read a good page
@@ -114,38 +114,6 @@ def test_a_page_without_end_is_given_up_and_the_next_one_read(path: Path, tmp_pa
     with PageReader(ReadLimits(seconds=PATIENCE)) as reader:
         assert reader.place_quote(bomb, 1, QUOTE, hash_of(bomb)) is None
         assert reader.render_page(bomb, 1, hash_of(bomb), 300) is None
-        assert reader.place_quote(path, 2, QUOTE, hash_of(path))
-
-
-MISDEEDS = {
-    "hangs": "while True: pass",
-    "aborts": "os.abort()",
-    "fills the memory": "bytearray(3_000_000_000)",
-    "answers nonsense": "replies.write(b'nonsense' * 99); replies.flush(); os._exit(0)",
-    "raises": "raise KeyError",
-}
-
-
-@pytest.mark.parametrize("misdeed", MISDEEDS.values(), ids=MISDEEDS)
-def test_what_a_hostile_document_does_to_its_reader_costs_the_page_alone(
-    path: Path, tmp_path: Path, misdeed: str
-) -> None:
-    body = f"""
-        from retrieval.documents import quote_places
-        honest = quote_places.place_quote
-        honest_page = reader._read_and_reply
-        def bad(data, page, *rest):
-            if page == 2: return honest(data, page, *rest)
-            {misdeed}
-        def note(request, descriptor, rules, out):
-            global replies
-            replies = out
-            return honest_page(request, descriptor, rules, out)
-        quote_places.place_quote = bad
-        reader._read_and_reply = note
-    """
-    with PageReader(ReadLimits(seconds=PATIENCE, memory=1_000_000_000), command=child(tmp_path, body)) as reader:
-        assert reader.place_quote(path, 1, QUOTE, hash_of(path)) is None
         assert reader.place_quote(path, 2, QUOTE, hash_of(path))
 
 
