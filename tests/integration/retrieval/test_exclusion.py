@@ -201,26 +201,33 @@ def test_uploads_are_removed_and_not_excluded(library: Library) -> None:
     [
         (True, "DROP TABLE words"),
         (False, "DROP TABLE words"),
+        (True, ""),  # the whole database is gone
         (True, "UPDATE meta SET value = '1' WHERE key GLOB 'exclude *'"),
         (True, "UPDATE meta SET key = 'exclude x' WHERE key GLOB 'exclude *'"),
+        (True, "UPDATE meta SET value = '1' WHERE key GLOB 'follow_links *'"),
+        (True, "UPDATE meta SET key = 'follow_links x' WHERE key GLOB 'follow_links *'"),
     ],
 )
-def test_patterns_outlive_damage_of_an_embedded_index(
+def test_patterns_and_followed_links_outlive_damage_of_an_embedded_index(
     open_at: Open, folder: Path, tmp_path: Path, manifest: bool, harm: str
 ) -> None:
     url = f"sqlite:///{tmp_path}/store"
     library = open_at(url)
-    library.add([folder])
+    library.add([folder], follow_links=True)
     library.exclude(["*draft*"])
     library.sync()
     library.close()
     home = tmp_path / "store" / "library"
     if not manifest:
         (home / "manifest.json").unlink()
-    run_sql(home, harm)
+    if harm:
+        run_sql(home, harm)
+    else:
+        (home / "index.sqlite").unlink()
     again = open_at(url)
-    assert "was damaged" in again.sync().notes[0]
+    assert ("was damaged" if harm else "had to be created again") in again.sync().notes[0]
     assert again.excluded() == {"*draft*"}
+    assert again.roots() == {folder: True}
     assert held(again) == ["rent.md"]
 
 

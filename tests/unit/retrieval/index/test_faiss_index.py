@@ -54,13 +54,6 @@ def test_among_a_few_the_nearest_are_found(index: Index, vectors: Vectors) -> No
     assert nearest.search(index, vectors[:1], 10, np.array([], dtype=np.int64)) == []
 
 
-def test_what_is_removed_is_found_no_more(index: Index, vectors: Vectors) -> None:
-    gone = nearest.search(index, vectors[:1], 20)
-    index.remove_ids(faiss.IDSelectorBatch(np.array([*gone, 999_999])))
-    assert index.ntotal == COUNT - 20
-    assert not set(nearest.search(index, vectors[:1], 50)) & set(gone)
-
-
 def test_an_index_comes_back_from_its_bytes(index: Index, vectors: Vectors) -> None:
     again = nearest.deserialize(faiss.serialize_index(index), DIMENSION)
     assert again is not None
