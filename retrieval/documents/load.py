@@ -45,14 +45,6 @@ def _csv(data: bytes) -> Loaded:
     return Loaded([Section(text, row=row) for row, text in read_csv(_text_of(data))])
 
 
-def _html(data: bytes) -> Loaded:
-    return read_page(decode(data, declared_encoding(data)))
-
-
-def _jsonl(data: bytes) -> Loaded:
-    return read_jsonl(_decoded(data))  # not cleaned: a line separator in a string does not end a line
-
-
 def _markdown(data: bytes) -> Loaded:
     plain = _text_of(data)
     text, title, headings = read_markdown(plain)
@@ -84,9 +76,11 @@ _plain = _marked_up(lambda text: [])
 _READERS: dict[str, Callable[[bytes], Loaded]] = {
     ".pdf": read_pdf,
     ".docx": read_docx,
-    **dict.fromkeys((".jsonl", ".ndjson"), _jsonl),
+    **dict.fromkeys(
+        (".jsonl", ".ndjson"), lambda data: read_jsonl(_decoded(data))
+    ),  # a separator in a string ends no line
     **dict.fromkeys((".csv", ".tsv"), _csv),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), lambda data: read_page(decode(data, declared_encoding(data)))),
     **dict.fromkeys((".md", ".markdown", ".mkd"), _markdown),
     **dict.fromkeys((".txt", ".text", ".log"), _plain),
     **{suffix: _marked_up(find) for suffix, find in BY_SUFFIX.items()},

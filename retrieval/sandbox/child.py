@@ -83,11 +83,6 @@ Task = PlaceQuote | DrawPage
 _TASKS = {kind.__name__: kind for kind in (PlaceQuote, DrawPage)}
 
 
-def as_request(path: bytes, task: Task | None) -> bytes:
-    """Return the frame that asks for a file's sections or, with a task, for that; the path must be absolute."""
-    return json.dumps([os.fsdecode(path), type(task).__name__, task]).encode()
-
-
 def send(stream: IO[bytes], payload: bytes) -> None:
     """Write one frame."""
     stream.write(_LENGTH.pack(len(payload)))

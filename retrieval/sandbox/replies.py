@@ -119,17 +119,11 @@ _OF_FILE: TypeAdapter[Outcome | _Sections] = TypeAdapter(Outcome | _Sections)
 _OF_PAGE: TypeAdapter[Outcome | _Place | _Picture] = TypeAdapter(Outcome | _Place | _Picture)
 
 
-def read_ready(stream: IO[bytes]) -> Ready:
-    """Return the first message of a process.
-
-    This and the functions below raise ``EOFError`` when the reader is gone, and ``ValueError`` for a reply that is
-    invalid.
-    """
-    return Ready.model_validate_json(receive(stream))
-
-
 def read_start(reading: Reading, stream: IO[bytes]) -> tuple[Reading, Outcome | None]:
-    """Add the hash and size of the bytes about to be parsed, or return the outcome of a file that was not opened."""
+    """Add the hash and size of the bytes about to be parsed, or return the outcome of a file that was not opened.
+
+    This and the functions below raise ``EOFError`` when the reader is gone, and ``ValueError`` for an invalid reply.
+    """
     first = _FIRST.validate_json(receive(stream))
     if isinstance(first, Outcome):
         return reading, first

@@ -2,10 +2,11 @@
 
 import os
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from retrieval.index.manifest import quoted, unquoted, write_atomically
+from retrieval.index.manifest import quoted, write_atomically
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,5 +25,5 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("path", [b"/plain name.txt", "/naïve/日本.md".encode(), b"/bad\xff\n%41", b"C:\\x"])
 def test_any_path_is_written_as_text_and_back(path: bytes) -> None:
-    assert unquoted(quoted(path)) == path
+    assert unquote_to_bytes(quoted(path)) == path
     assert quoted(path).isascii()
