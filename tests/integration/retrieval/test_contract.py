@@ -1,10 +1,9 @@
-"""What any store must do to stand behind a library: add the fixture of its URL to ``STORES`` and pass."""
+"""What any store must do to stand behind a library: add the fixture of its URL to ``conftest.STORES`` and pass."""
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
 from core.errors import IndexBusy, RequestError
 from retrieval.filters import Filter
@@ -21,36 +19,20 @@ from retrieval.searching_store import Store
 from retrieval.splitter import SplitSettings
 from retrieval.store import Model, Record, SplitFile
 from retrieval.unit_vectors import OtherDimensionError
-from tests.integration.retrieval.conftest import run_at_once
+from tests.integration.retrieval.conftest import Opener, run_at_once
 from tests.unit.retrieval.fakes import BagOfWords
 
-STORES = ["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.postgres)]
 Open = Callable[..., Store]
 TEXTS = ["Points are fees paid to the lender.", "Aspirin weighs 180.16.", "The Seine flows through Paris."]
 SETTINGS = SplitSettings()
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    return (tmp_path / "st öre").as_uri().replace("file", "sqlite")
-
-
-@pytest.fixture(params=STORES)
-def url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue(request.param))
-
-
-@pytest.fixture
-def opened(url: str) -> Iterator[Open]:
+def opened(open_at: Opener, url: str) -> Open:
     """Open a library's store, as often as a test likes, as processes do."""
-    with ExitStack() as stack:
-
-        def open_(model: Embeddings | None = None, name: str = "bow", library: str = "library") -> Store:
-            store = open_store(url, library, Model(model or BagOfWords(), name))
-            stack.callback(store.close)
-            return store
-
-        yield open_
+    return lambda model=None, name="bow", library="library": (
+        open_at(url, model=model, embedding=name, name=library).store
+    )
 
 
 def file(path: str, passages: Sequence[str | Document], **known: object) -> SplitFile:

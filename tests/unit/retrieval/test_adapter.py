@@ -21,18 +21,6 @@ class Plain(BaseRetriever):
         return FOUND
 
 
-class WithoutManager(BaseRetriever):
-    def _get_relevant_documents(self, query: str) -> list[Document]:
-        return FOUND
-
-
-class OtherArguments(BaseRetriever):
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, fetch: int = 8
-    ) -> list[Document]:
-        return FOUND[:fetch]
-
-
 class SyncK(BaseRetriever):
     asked: list[Any] = Field(default_factory=list)
 
@@ -66,7 +54,7 @@ class Anything(BaseRetriever):
         return FOUND
 
 
-@pytest.mark.parametrize("kind", [Plain, WithoutManager, OtherArguments, SyncK, AsyncK, Anything])
+@pytest.mark.parametrize("kind", [Plain, SyncK, AsyncK, Anything])
 @pytest.mark.parametrize("k", [2, 7])
 async def test_no_more_than_k_are_found(kind: type[BaseRetriever], k: int) -> None:
     assert await RetrieverAdapter(kind()).ainvoke("why", k=k) == FOUND[:k]
@@ -85,7 +73,7 @@ async def test_a_filter_is_given_to_a_retriever_that_takes_it() -> None:
     assert retriever.asked == [{"k": 2, "filter": MARKDOWN}]
 
 
-@pytest.mark.parametrize("kind", [Plain, OtherArguments, SyncK, AsyncK])
+@pytest.mark.parametrize("kind", [Plain, SyncK, AsyncK])
 async def test_a_filter_that_would_be_ignored_is_refused(kind: type[BaseRetriever]) -> None:
     with pytest.raises(RequestError, match=rf"The retriever {kind.__name__} takes no filter: leave it out\."):
         await RetrieverAdapter(kind()).ainvoke("why", k=2, filter=MARKDOWN)
