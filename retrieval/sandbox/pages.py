@@ -1,6 +1,5 @@
 """Show the pages of PDFs, and where quotes stand on them, from a sandboxed process."""
 
-import hashlib
 import io
 import os
 import tempfile
@@ -71,7 +70,7 @@ class PageReader:
             with self._lock:
                 return self._process.read(os.fsencode(path), task).page
         content = self._uploaded(path)
-        if content is None or hashlib.sha256(content).hexdigest() != task.sha256:
+        if content is None:
             return None
         with suppress(OSError), tempfile.TemporaryDirectory() as folder, self._lock:  # OSError: as on a full disk
             copy = Path(folder, "upload")
