@@ -17,10 +17,7 @@ async def test_the_query_changes_at_every_turn_until_something_is_relevant() -> 
     final = await ask(generator, judge, retriever)
     assert final["outcome"] == "grounded"
     assert retriever.queries == final["queries"] == [QUESTION, "blue air", "light"]
-    assert [inputs["tried"] for inputs in generator.inputs("query")] == [
-        f"- {QUESTION}",
-        f"- {QUESTION}\n- blue air",
-    ]
+    assert [inputs["tried"] for inputs in generator.inputs("query")] == [f"- {QUESTION}", f"- {QUESTION}\n- blue air"]
     graded = [subject for kind, subject in judge.asked if kind == "relevance"]
     assert sorted(graded) == sorted([SALT, SEA, AIR]), "a passage is graded once"
     assert {inputs["question"] for inputs in judge.inputs if "question" in inputs} == {QUESTION}

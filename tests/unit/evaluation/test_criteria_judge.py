@@ -115,9 +115,4 @@ def test_a_label_is_one_word_or_none(value: str | None, label: str | None) -> No
 
 def test_the_fields_of_a_decorated_reply() -> None:
     text = '- **Relevance:** first\n* Accuracy: second,\n"reason": "It is short."\nPreferred: tie\npreferred: first'
-    assert fields_of(text) == {
-        "relevance": "first",
-        "accuracy": "second",
-        "reason": "It is short.",
-        "preferred": "tie",
-    }
+    assert fields_of(text) == {"relevance": "first", "accuracy": "second", "reason": "It is short.", "preferred": "tie"}

@@ -35,12 +35,7 @@ def one(dataset: Dataset) -> Example:
 def test_a_list_that_says_has_answer(read: Any) -> None:
     rows = [
         {"question": "Why?", "ideal_answer": "So.", "reference": "Chapter 5", "has_answer": True},
-        {
-            "question": "Who?",
-            "ideal_answer": "I don't know.",
-            "reference": "None",
-            "has_answer": False,
-        },
+        {"question": "Who?", "ideal_answer": "I don't know.", "reference": "None", "has_answer": False},
     ]
     yes, no = read(json.dumps(rows, indent=2)).examples
     assert (yes.route, yes.answerable, yes.references) == ("retrieve", True, ("So.",))

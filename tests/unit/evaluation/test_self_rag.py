@@ -179,7 +179,4 @@ async def test_a_record_has_the_answers_that_differ_with_their_sources() -> None
         ScriptedRetriever(always=found),
         question="What scatters blue light?",
     )
-    assert record["conflicts"] == [
-        {"answer": GOOD, "sources": ["a.txt"]},
-        {"answer": "Dust", "sources": ["b.txt"]},
-    ]
+    assert record["conflicts"] == [{"answer": GOOD, "sources": ["a.txt"]}, {"answer": "Dust", "sources": ["b.txt"]}]

@@ -239,8 +239,7 @@ def test_claims_in_other_languages_are_compared_by_their_stems(claim: str, text:
 
 
 @pytest.mark.parametrize(
-    "claim",
-    ["The bridge over the river was opened to the public in 1921.", "这座桥于1921年开放给市民使用。"],
+    "claim", ["The bridge over the river was opened to the public in 1921.", "这座桥于1921年开放给市民使用。"]
 )
 def test_a_claim_in_another_language_than_its_passage_is_quoted_all_the_same(claim: str) -> None:
     assert quoted(claim, [passage(BRIDGE)]) is not None

@@ -6,16 +6,7 @@ from app.compose import calibration_of, services_of
 from app.settings import Settings
 from core.types import Verdict
 from models import calibration
-from models.calibration import (
-    EMBEDDED,
-    MINILM,
-    Fit,
-    Fits,
-    expit,
-    log_odds,
-    relevance_features,
-    route_features,
-)
+from models.calibration import EMBEDDED, MINILM, Fit, Fits, expit, log_odds, relevance_features, route_features
 from models.model_files import CHAT_MODEL, EMBEDDING_MODEL
 from run.context import Thresholds
 from tests.scripted import ScriptedRetriever, passage

@@ -21,6 +21,7 @@ from tests.scripted import (
     document,
     reply,
     roomy_budget,
+    run_node,
     runtime,
     services,
     state,
@@ -31,8 +32,7 @@ from tests.scripted import (
 
 @pytest.mark.parametrize(("label", "route"), [("retrieve", "retrieve"), ("direct", "direct"), ("unknown", "retrieve")])
 async def test_the_critic_chooses_the_route_and_unknown_retrieves(label: str, route: str) -> None:
-    critic = ScriptedCritic({"What is 2+2?": label})
-    update = await decide(state("What is 2+2?"), services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(decide, state("What is 2+2?"), critic=ScriptedCritic({"What is 2+2?": label}))
     assert (update["route"], update["decision"]["label"]) == (route, label)
     assert update["decided"] == {"route": route, "verdict": update["decision"]}
 
@@ -40,16 +40,14 @@ async def test_the_critic_chooses_the_route_and_unknown_retrieves(label: str, ro
 @pytest.mark.parametrize(("threshold", "route"), [(0.3, "retrieve"), (0.31, "direct")])
 async def test_the_threshold_decides(threshold: float, route: str) -> None:
     critic = ScriptedCritic(otherwise={"retrieve": verdict("direct", {"retrieve": 0.3, "direct": 0.7})})
-    context = runtime(thresholds=Thresholds(retrieve=threshold))
-    update = await decide(state(), services(critic=critic, budget=roomy_budget()), context)
+    update = await run_node(decide, state(), critic=critic, thresholds=Thresholds(retrieve=threshold))
     assert (update["route"], update["decision"]["label"]) == (route, route)
 
 
 def asked_by(yes: float, no: float) -> Critic:
     """The real critic over a model that gives "search" and "math" these probabilities."""
     top = [("search", math.log(yes)), ("math", math.log(no))]
-    chat = Chat(lambda: ScriptedChat(script=[reply("search", top=top)]), "scripted")
-    return Critic(chat)
+    return Critic(Chat(lambda: ScriptedChat(script=[reply("search", top=top)]), "scripted"))
 
 
 @pytest.mark.parametrize(
@@ -70,8 +68,7 @@ async def test_the_threshold_is_one_on_probabilities_normalised_over_the_labels(
     update = await decide(state(), made, runtime(thresholds=Thresholds(retrieve=threshold)))
     assert update["route"] == route
     assert RETRIEVE.score(update["decision"]) == pytest.approx(yes / (yes + no))
-    inverted = math.log(yes) / (math.log(yes) + math.log(no))
-    assert (inverted >= 0.5) != (yes >= no)
+    assert ((math.log(yes) / (math.log(yes) + math.log(no))) >= 0.5) != (yes >= no)
 
 
 async def test_a_surer_yes_never_retrieves_less() -> None:
@@ -88,16 +85,14 @@ async def test_a_surer_yes_never_retrieves_less() -> None:
 @pytest.mark.parametrize(("mode", "route"), [("always", "retrieve"), ("never", "direct")])
 async def test_a_mode_decides_without_the_critic(mode: str, route: str) -> None:
     critic = ScriptedCritic()
-    update = await decide(state(), services(critic=critic, budget=roomy_budget()), runtime(mode=mode))
-    assert update["route"] == route
+    assert (await run_node(decide, state(), critic=critic, mode=mode))["route"] == route
     assert critic.asked == []
 
 
 def replying(*top: tuple[str, float]) -> tuple[Services, ScriptedChat]:
     """The real critic over a model with these replies, which can be asked once."""
     model = ScriptedChat(script=[reply(top[0][0], top=[(word, math.log(p)) for word, p in top])])
-    critic = Critic(Chat(lambda: model, "scripted"))
-    return replace(services(), critic=critic).with_budget(roomy_budget()), model
+    return replace(services(), critic=Critic(Chat(lambda: model, "scripted"))).with_budget(roomy_budget()), model
 
 
 @pytest.mark.parametrize(
@@ -143,8 +138,7 @@ async def test_the_reason_of_a_route_by_the_mode_is_the_mode(mode: str) -> None:
 
 
 async def test_an_unknown_route_has_a_reason() -> None:
-    made = services(critic=ScriptedCritic(otherwise={"retrieve": "unknown"}), budget=roomy_budget())
-    update = await decide(state(), made, runtime(explain=True))
+    update = await run_node(decide, state(), critic=ScriptedCritic(otherwise={"retrieve": "unknown"}), explain=True)
     assert update["decision"] == verdict("unknown", reason="The critic gave no verdict.")
 
 
@@ -161,17 +155,24 @@ async def test_a_question_that_the_documents_come_near_is_searched_for(
 ) -> None:
     found = document("What does the message E42 mean? It means that the lid is open.", similarity=similarity)
     retriever = PrefetchingRetriever(ScriptedRetriever(always=[found]))
-    made = services(critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, budget=roomy_budget())
-    update = await decide(state("What does the message E42 mean?"), replace(made, fits=fits), runtime())
+    update = await run_node(
+        decide,
+        state("What does the message E42 mean?"),
+        critic=ScriptedCritic(otherwise={"retrieve": MATH}),
+        retriever=retriever,
+        fits=fits,
+    )
     assert update["route"] == route
     assert await retriever.ainvoke("What does the message E42 mean?", k=4) == [found]
 
 
 async def test_a_search_that_fails_leaves_the_decision_to_the_critic_and_fails_where_it_is_needed() -> None:
     retriever = PrefetchingRetriever(ScriptedRetriever())
-    made = services(critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, budget=roomy_budget())
-    update = await decide(state(), replace(made, fits=NEAR), runtime())
-    assert update["route"] == "direct"
+    assert (
+        await run_node(
+            decide, state(), critic=ScriptedCritic(otherwise={"retrieve": MATH}), retriever=retriever, fits=NEAR
+        )
+    )["route"] == "direct"
     with pytest.raises(NotScriptedError):
         await retriever.ainvoke("Why is the sky blue?", k=4)
 
@@ -204,8 +205,9 @@ async def test_only_for_a_short_question_very_near_to_a_passage_the_critic_is_no
     """A message that brings the text it is about is near to a library that has the text."""
     retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("The lid is open.", similarity=similarity)]))
     critic = ScriptedCritic(otherwise={"retrieve": MATH})
-    made = services(critic=critic, retriever=retriever, budget=roomy_budget())
-    update = await decide(state(question), made, runtime(thresholds=Thresholds(near=0.5)))
+    update = await run_node(
+        decide, state(question), critic=critic, retriever=retriever, thresholds=Thresholds(near=0.5)
+    )
     assert len(critic.asked) == asked
     assert update["route"] == ("direct" if asked else "retrieve")
     reason = update["decision"]["reason"] or ""
@@ -217,8 +219,9 @@ async def test_a_question_that_brings_its_premises_is_direct_whatever_the_librar
     question = "If every pump is a machine and Bella is a pump, is Bella a machine?"
     retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("Every pump is a machine.", similarity=0.9)]))
     critic = ScriptedCritic()
-    made = services(critic=critic, retriever=retriever, budget=roomy_budget())
-    update = await decide(state(question), replace(made, fits=NEAR), runtime(thresholds=Thresholds(near=0.5)))
+    update = await run_node(
+        decide, state(question), critic=critic, retriever=retriever, fits=NEAR, thresholds=Thresholds(near=0.5)
+    )
     assert (update["route"], update["decision"]["label"], critic.asked) == ("direct", "direct", [])
 
 
@@ -261,10 +264,7 @@ async def test_a_follow_up_begins_both_of_its_searches_and_the_critic_reads_what
 
 @pytest.mark.parametrize(
     ("changes", "asked"),
-    [
-        ({"standalone": JOINED}, 1),
-        ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, 0),
-    ],
+    [({"standalone": JOINED}, 1), ({"standalone": JOINED, "rewritten": True, "queries": [JOINED]}, 0)],
 )
 async def test_the_question_that_a_follow_up_is_joined_to_does_not_bring_it_near_to_the_documents(
     changes: dict[str, Any], asked: int
@@ -281,8 +281,7 @@ async def test_a_short_follow_up_to_a_long_question_is_short() -> None:
     retriever = PrefetchingRetriever(ScriptedRetriever(always=[document("Air.", similarity=0.9)]))
     critic = ScriptedCritic(otherwise={"retrieve": MATH})
     made = services(critic=critic, retriever=retriever, budget=roomy_budget())  # type: ignore[arg-type]
-    begun = state(NIGHT, standalone=f"{SKY * 20} {NIGHT}")
-    await decide(begun, made, runtime(thresholds=Thresholds(near=0.5)))
+    await decide(state(NIGHT, standalone=f"{SKY * 20} {NIGHT}"), made, runtime(thresholds=Thresholds(near=0.5)))
     assert critic.asked == []
 
 
@@ -293,13 +292,11 @@ async def test_a_short_follow_up_to_a_long_question_is_short() -> None:
 async def test_a_follow_up_of_what_the_documents_answered_is_searched_for(outcome: str | None, route: str) -> None:
     critic = ScriptedCritic(otherwise={"retrieve": "direct"})
     begun = state(NIGHT, standalone=JOINED, conversation=[turn(SKY, outcome=outcome)])
-    update = await decide(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    assert update["route"] == route
+    assert (await run_node(decide, begun, critic=critic))["route"] == route
     assert len(critic.inputs) == (route == "direct")
 
 
 async def test_another_subject_after_what_the_documents_answered_is_the_critic_s_to_decide() -> None:
     critic = ScriptedCritic(otherwise={"retrieve": "direct"})
-    begun = state(NIGHT, standalone=NIGHT, conversation=EARLIER)
-    update = await decide(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(decide, state(NIGHT, standalone=NIGHT, conversation=EARLIER), critic=critic)
     assert update["route"] == "direct"

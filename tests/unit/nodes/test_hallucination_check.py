@@ -14,7 +14,18 @@ from nodes import hallucination_check as node
 from nodes.hallucination_check import MOST_CLAIMS, hallucination_check
 from prompts.generate import MAX_TOKENS
 from run.context import Thresholds
-from tests.scripted import ScriptedChat, ScriptedCritic, draft, reply, roomy_budget, runtime, services, state, verdict
+from tests.scripted import (
+    ScriptedChat,
+    ScriptedCritic,
+    draft,
+    reply,
+    roomy_budget,
+    run_node,
+    runtime,
+    services,
+    state,
+    verdict,
+)
 
 SKY = "Air scatters blue light. The sea is salt."
 
@@ -22,8 +33,7 @@ SKY = "Air scatters blue light. The sea is salt."
 async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     critic = ScriptedCritic({"Air scatters light.": "fully supported", "The sea is salt water.": "partially supported"})
     begun = state(drafts=[draft("Air scatters light. The sea is salt water.", [SKY])], drafts_left=0)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
-    (claims,) = update["claims"]
+    (claims,) = (await run_node(hallucination_check, begun, critic=critic))["claims"]
     assert [(one["text"], one["verdict"]["label"]) for one in claims] == [
         ("Air scatters light.", "fully supported"),
         ("The sea is salt water.", "partially supported"),
@@ -37,8 +47,7 @@ async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
 
 async def test_a_claim_without_a_quote_is_not_supported_whatever_the_critic_would_say() -> None:
     critic = ScriptedCritic()
-    begun = state(drafts=[draft("Bees make honey.", [SKY])])
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, state(drafts=[draft("Bees make honey.", [SKY])]), critic=critic)
     assert update["claims"] == [
         [
             {
@@ -56,10 +65,8 @@ async def test_a_claim_without_a_quote_is_not_supported_whatever_the_critic_woul
     [("Air scatters 90 blue light.", "90"), ("Air scatters blue light, says Rayleigh.", "Rayleigh")],
 )
 async def test_a_fact_that_stands_nowhere_is_not_supported_and_is_named(text: str, missing: str) -> None:
-    begun = state(drafts=[draft(text, [SKY])])
-    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
-    found = update["claims"][0][0]
-    assert found["verdict"] == verdict("no support", reason=f"{missing} stands in no passage.")
+    update = await run_node(hallucination_check, state(drafts=[draft(text, [SKY])]))
+    assert update["claims"][0][0]["verdict"] == verdict("no support", reason=f"{missing} stands in no passage.")
 
 
 async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None:
@@ -67,7 +74,7 @@ async def test_a_draft_that_only_repeats_the_question_supports_nothing() -> None
     begun = state(
         "Which of the clubs moved in May?", drafts=[draft("The club moved in May.", ["The club moved in May."])]
     )
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, begun, critic=critic)
     assert update["claims"][0][0]["verdict"] == verdict("no support", reason="It only repeats the question.")
     assert critic.asked == []
 
@@ -76,8 +83,7 @@ async def test_a_follow_up_is_compared_with_what_was_said_alone() -> None:
     """A name of the question before it may answer it."""
     text = "Anna signed it."
     joined = state("Who signed it?", standalone="What did Anna do in May? Who signed it?", drafts=[draft(text, [text])])
-    critic = ScriptedCritic({text: "fully supported"})
-    update = await hallucination_check(joined, services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, joined, critic=ScriptedCritic({text: "fully supported"}))
     assert update["claims"][0][0]["verdict"]["label"] == "fully supported"
 
 
@@ -98,7 +104,7 @@ async def test_a_reason_is_asked_for_where_a_claim_failed_and_is_to_be_redrafted
     text = "Air scatters blue light."
     critic = ScriptedCritic({text: label})
     begun = state(drafts=[draft(text, [SKY])], drafts_left=drafts_left)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=explain))
+    update = await run_node(hallucination_check, begun, critic=critic, explain=explain)
     assert critic.explained == ([text] if asked else [])
     assert (update["claims"][0][0]["verdict"]["reason"] is not None) == asked
 
@@ -107,7 +113,7 @@ async def test_the_critic_reads_what_the_generator_read() -> None:
     critic = ScriptedCritic(otherwise={"support": "fully supported"})
     text = "word " * 2000 + "Air scatters blue light."
     begun = state(drafts=[draft("Air scatters blue light.", [text, "Other."])])
-    await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    await run_node(hallucination_check, begun, critic=critic)
     (inputs,) = critic.inputs
     assert text in inputs["passages"]
     assert "Other." in inputs["passages"]
@@ -120,7 +126,7 @@ async def test_a_pronouns_sentence_and_a_lists_head_are_shown_to_the_critic_with
     begun = state(
         drafts=[draft(text, ["Air scatters blue light, and scatters red light less. The sea is salt and blue."])]
     )
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, begun, critic=critic)
     assert [inputs["claim"] for inputs in critic.inputs] == [
         "Air scatters blue light.",
         "Air scatters blue light. It scatters red light less.",
@@ -140,10 +146,11 @@ LIKELY = verdict("fully supported", {"fully supported": 0.6, "partially supporte
 
 @pytest.mark.parametrize(("least", "label"), [(0.0, "fully supported"), (0.8, "fully supported"), (0.81, "no support")])
 async def test_a_claim_whose_support_is_below_the_threshold_has_none(least: float, label: str) -> None:
-    begun = state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0)
-    context = runtime(thresholds=Thresholds(supported=least))
-    update = await hallucination_check(
-        begun, services(critic=ScriptedCritic(otherwise={"support": LIKELY}), budget=roomy_budget()), context
+    update = await run_node(
+        hallucination_check,
+        state(drafts=[draft("Air scatters blue light.", [SKY])], drafts_left=0),
+        critic=ScriptedCritic(otherwise={"support": LIKELY}),
+        thresholds=Thresholds(supported=least),
     )
     assert update["claims"][0][0]["verdict"]["label"] == label
 
@@ -162,16 +169,14 @@ async def test_a_verdict_counts_as_it_was_calibrated() -> None:
 
 async def test_each_draft_has_its_own_claims_and_one_that_declines_none() -> None:
     critic = ScriptedCritic({"Air scatters blue light.": "fully supported"})
-    begun = state(
-        drafts=[draft("I don't know.", [SKY], declined=True), draft("Air scatters blue light.", [SKY])],
-    )
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    begun = state(drafts=[draft("I don't know.", [SKY], declined=True), draft("Air scatters blue light.", [SKY])])
+    update = await run_node(hallucination_check, begun, critic=critic)
     assert [len(claims) for claims in update["claims"]] == [0, 1]
 
 
 async def test_a_statement_too_long_to_check_is_not_supported() -> None:
     begun = state(drafts=[draft("Air scatters blue light " * 200 + ".", [SKY])])
-    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, begun)
     assert [one["verdict"] for one in update["claims"][0]] == [
         verdict("no support", reason="The statement is too long to check.")
     ]
@@ -180,7 +185,7 @@ async def test_a_statement_too_long_to_check_is_not_supported() -> None:
 async def test_of_more_statements_than_a_draft_has_tokens_the_rest_is_not_supported() -> None:
     critic = ScriptedCritic(otherwise={"support": "fully supported"})
     begun = state(drafts=[draft("Air scatters blue light. " * (MOST_CLAIMS + 5), [SKY])], drafts_left=0)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, begun, critic=critic)
     labels = [one["verdict"]["label"] for one in update["claims"][0]]
     assert labels == ["fully supported"] * MOST_CLAIMS + ["no support"] * 5
 
@@ -201,8 +206,7 @@ async def test_the_longest_draft_is_read_in_another_thread(unit: str, monkeypatc
         monkeypatch.setattr(module, name, noted(getattr(module, name)))
     paragraph = (unit * LONGEST_CLAIM)[: LONGEST_CLAIM - 100]
     text = "\n\n".join([paragraph] * (MAX_TOKENS * MAX_CHARACTERS_PER_TOKEN // LONGEST_CLAIM))
-    begun = state(drafts=[draft(text, [SKY] * 4)], drafts_left=0)
-    update = await hallucination_check(begun, services(budget=roomy_budget()), runtime())
+    update = await run_node(hallucination_check, state(drafts=[draft(text, [SKY] * 4)], drafts_left=0))
     assert {one["verdict"]["label"] for one in update["claims"][0]} == {"no support"}
     assert threads
     assert threading.get_ident() not in threads
@@ -216,12 +220,7 @@ RED = "Air scatters blue light more than red light."
     [
         ("Air scatters blue light.", "fully supported", "A passage says: “Air scatters blue light.”", False),
         (RED, "no support", "No passage contains “red”.", False),
-        (
-            RED,
-            "partially supported",
-            "A passage says: “Air scatters blue light.” No passage contains “red”.",
-            False,
-        ),
+        (RED, "partially supported", "A passage says: “Air scatters blue light.” No passage contains “red”.", False),
         ("The sea scatters blue light.", "no support", "The passages do not say so of the sea.", True),
         ("The sea scatters blue light.", "unknown", "The critic gave no verdict.", False),
         ("Bees make honey.", None, "No passage says this.", False),
@@ -232,7 +231,7 @@ async def test_with_explain_the_reason_of_a_claim_is_what_the_passages_say_or_la
 ) -> None:
     critic = ScriptedCritic({text: label} if label else {}, reasons={text: reason})
     begun = state(drafts=[draft(text, [SKY])], drafts_left=1)
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
+    update = await run_node(hallucination_check, begun, critic=critic, explain=True)
     assert update["claims"][0][0]["verdict"] == verdict(label or "no support", reason=reason)
     assert critic.explained == ([text] if asked else [])
 
@@ -247,8 +246,7 @@ async def test_with_explain_the_reason_of_a_claim_is_what_the_passages_say_or_la
 async def test_a_reason_that_contradicts_the_verdict_gives_way_to_the_quote(label: str, reason: str) -> None:
     text = "The sea scatters blue light."
     critic = ScriptedCritic({text: label}, reasons={text: "The passages fully support this answer."})
-    begun = state(drafts=[draft(text, [SKY])])
-    update = await hallucination_check(begun, services(critic=critic, budget=roomy_budget()), runtime(explain=True))
+    update = await run_node(hallucination_check, state(drafts=[draft(text, [SKY])]), critic=critic, explain=True)
     assert update["claims"][0][0]["verdict"]["reason"] == reason
 
 
