@@ -112,11 +112,10 @@ def new_program(home: Path, **environment: str) -> Program:
     (home / "home" / "models").symlink_to(MODELS_FOLDER, target_is_directory=True)
     folder = home / "working folder"
     folder.mkdir()
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
     return Program(
         folder,
         {
-            **kept,
+            **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
             "HOME": str(home),
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",

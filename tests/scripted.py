@@ -185,8 +185,7 @@ class ScriptedCritic:
 def _fits(choice: Choice, judgement: Judgement) -> bool:
     if isinstance(judgement, Exception):
         return True
-    label = judgement if isinstance(judgement, str) else judgement["label"]
-    return label in (*choice.labels, "unknown")
+    return (judgement if isinstance(judgement, str) else judgement["label"]) in (*choice.labels, "unknown")
 
 
 @dataclass

@@ -40,15 +40,13 @@ async def test_two_dated_documents_with_different_figures_are_both_given_with_th
 
 
 async def test_passages_of_one_document_are_not_compared() -> None:
-    same = document(NEW.page_content, source="2021.txt")
-    final = await asked(None, OLD, same)
+    final = await asked(None, OLD, document(NEW.page_content, source="2021.txt"))
     assert "compare_answers" not in nodes_of(final)
     assert final["conflicts"] == []
 
 
 async def test_the_comparison_can_be_left_out() -> None:
-    final = await asked(None, conflicts=False)
-    assert "compare_answers" not in nodes_of(final)
+    assert "compare_answers" not in nodes_of(await asked(None, conflicts=False))
 
 
 @pytest.mark.parametrize("calls", [CALLS - 1, CALLS])
@@ -69,6 +67,5 @@ async def test_a_run_that_died_before_its_end_keeps_what_differs() -> None:
     graph = build_graph(made, InMemorySaver())
     given: Any = {"question": QUESTION}
     await graph.ainvoke(given, thread("1"), interrupt_before=["finish"])
-    final = await graph.ainvoke(None, thread("1"))
-    assert len(final["conflicts"]) == 2
+    assert len((await graph.ainvoke(None, thread("1")))["conflicts"]) == 2
     assert len(generator.inputs("brief")) == 1

@@ -56,8 +56,7 @@ class World:
         asked: Any = {"question": question}
         asked |= {"conversation": list(conversation)} if conversation else {}
         asked |= {"given_standalone": given} if given else {}
-        final = await self.graph.ainvoke(asked, config, context=Context(**settings))
-        return cast("SelfRAGState", final)
+        return cast("SelfRAGState", await self.graph.ainvoke(asked, config, context=Context(**settings)))
 
     def questions(self) -> set[str]:
         """Every question that a model was asked to judge or answer."""

@@ -54,8 +54,7 @@ async def test_the_same_passages_are_not_drafted_from_again() -> None:
         [BAD, "The sea looks red."], mended=[f"{BAD} It is red.", "The sea looks redder."], queries=["light", "sea"]
     )
     retriever = ScriptedRetriever({QUESTION: [AIR, SALT], "light": [SALT, AIR], "sea": [SEA, AIR]})
-    judge = critic({SEA: "relevant"}, support="no support")
-    final = await ask(generator, judge, retriever)
+    final = await ask(generator, critic({SEA: "relevant"}, support="no support"), retriever)
     assert [inputs["passages"].count("<passage") for inputs in generator.inputs("draft")] == [1, 2]
     assert final["outcome"] == "abstained"
     generator.done()

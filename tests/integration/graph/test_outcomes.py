@@ -28,8 +28,7 @@ async def test_a_happy_question_is_grounded_at_its_first_draft() -> None:
 
 
 async def test_a_draft_that_declines_is_not_unsupported() -> None:
-    generator = ScriptedGenerator(drafts=["I don't know."], queries=[QUESTION])
-    final = await ask(generator, critic())
+    final = await ask(ScriptedGenerator(drafts=["I don't know."], queries=[QUESTION]), critic())
     assert (final["outcome"], final["stop_reason"]) == ("abstained", "declined")
     assert "hallucination_check" not in nodes_of(final)
     assert nodes_of(final).count("generate") == 1
@@ -48,8 +47,7 @@ async def test_nothing_relevant_and_no_rewrites_left() -> None:
 
 
 async def test_no_documents_needed() -> None:
-    generator = ScriptedGenerator(direct=["4"])
-    final = await ask(generator, critic(retrieve="direct"), question="What is 2+2?")
+    final = await ask(ScriptedGenerator(direct=["4"]), critic(retrieve="direct"), question="What is 2+2?")
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("direct", "not_needed", "4")
     assert nodes_of(final) == ["decide", "direct_generate", "answer_check", "select", "finish"]
     assert final["passages"] == []
@@ -177,9 +175,8 @@ async def test_per_passage_keeps_the_best_that_may_be_given(constraints: str, ch
         relevance=lambda text: verdict("relevant", air if text == AIR else other),
         usefulness=lambda text: "2" if text == FULLER else "3",
     )
-    generator = ScriptedGenerator(drafts=[FULLER, GOOD], improved=[FULLER, FULLER])
     final = await ask(
-        generator,
+        ScriptedGenerator(drafts=[FULLER, GOOD], improved=[FULLER, FULLER]),
         judge,
         ScriptedRetriever(always=[AIR, f"{AIR} So it is."]),
         limits=ONCE,

@@ -50,8 +50,7 @@ async def alone(_: Any = None, config: RunnableConfig | None = None) -> None:
 
 async def compared() -> None:
     """Ask a system that Self-RAG is compared with."""
-    example = Example(id="1", question=QUESTION)
-    await plain(made, Context()).ask(example)
+    await plain(made, Context()).ask(Example(id="1", question=QUESTION))
 
 
 async def asynchronously() -> None:

@@ -83,8 +83,7 @@ async def test_the_model_reads_the_passages_of_both_and_the_reference(tmp_path: 
     assert "Air scatters blue light." in asked["passages"]
     assert asked["passages"] == writer.asked[1]["passages"]
     assert "air scatters light" in asked["reference"]
-    bare = comparison(example=Example(id="e2", question="Why?"))
-    _, writer = await judged_by(better, tmp_path, bare)
+    _, writer = await judged_by(better, tmp_path, comparison(example=Example(id="e2", question="Why?")))
     assert writer.asked[0]["reference"] == "There is no reference answer."
 
 

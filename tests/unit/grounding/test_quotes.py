@@ -20,8 +20,7 @@ def quoted(claim: str, passages: list[Passage], question: str = "") -> str | Non
     quote = find_quote(claim, passages, question)
     if quote is None:
         return None
-    text = next(one["text"] for one in passages if one["id"] == quote["passage"])
-    return text[quote["start"] : quote["end"]]
+    return next(one["text"] for one in passages if one["id"] == quote["passage"])[quote["start"] : quote["end"]]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,7 @@ def test_a_longer_quote_must_carry_clearly_more() -> None:
 
 def test_words_of_the_question_carry_less() -> None:
     passages = [passage("Aspirin is a common medicine weight."), passage("Its mass is 180 g.")]
-    claim = "Aspirin weight is 180 g."
-    assert quoted(claim, passages, "What is the weight of aspirin?") == "Its mass is 180 g."
+    assert quoted("Aspirin weight is 180 g.", passages, "What is the weight of aspirin?") == "Its mass is 180 g."
 
 
 def test_of_equal_spans_the_earlier_passage_is_quoted() -> None:

@@ -157,8 +157,7 @@ def test_without_a_regression_probabilities_or_a_search_the_critic_decides(
 
 def test_how_near_a_search_comes_is_its_best_cosine_and_coverage() -> None:
     found = [passage("The rent is due in March.", similarity=0.2), passage("The sea is salt.", similarity=0.7)]
-    features = route_features("When is the rent due?", found)
-    assert features == {"similarity": 0.7, "coverage": 1.0}
+    assert route_features("When is the rent due?", found) == {"similarity": 0.7, "coverage": 1.0}
     assert route_features("Why?", []) is None
     assert route_features("Why?", [passage("a"), passage("b", similarity=0.5)]) is None
 

@@ -148,8 +148,7 @@ async def test_a_server_that_refuses_schemas_too_is_asked_in_words() -> None:
 
 
 async def test_one_request_refused_in_every_form_is_unknown_and_the_next_is_asked_as_before() -> None:
-    certain = reply("yes", top=[("yes", -0.01)])
-    judge, model = critic(*[StatusError(400, "context too long")] * 3, certain)
+    judge, model = critic(*[StatusError(400, "context too long")] * 3, reply("yes", top=[("yes", -0.01)]))
     refused = await judge.choose(BLUE, thing="the sky")
     assert refused["label"] == "unknown"
     assert "context too long" in (refused["reason"] or "")
@@ -178,8 +177,7 @@ async def test_a_model_whose_thoughts_have_no_mark_is_asked_by_schema_from_the_s
 async def test_a_model_that_gave_probabilities_may_miss_some() -> None:
     sure, bare, label = reply("yes", top=[("yes", -0.01)]), reply("yes"), reply('{"label": "yes"}')
     judge, model = critic(sure, *[bare, label] * 3, sure, *[bare, label] * 4, label)
-    labels = [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(10)]
-    assert labels == ["blue"] * 10
+    assert [(await judge.choose(BLUE, thing="the sky"))["label"] for _ in range(10)] == ["blue"] * 10
     assert "logprobs" not in model.calls[-1][1]  # the fourth miss in a row is no accident any more
     model.done()
 
@@ -279,8 +277,7 @@ async def test_the_end_of_the_budget_is_unknown_and_recorded() -> None:
     budget = roomy_budget(calls=1)
     judge, model = critic(reply("yes", top=[("yes", -0.1)]), budget=budget)
     assert (await judge.choose(BLUE, thing="the sky"))["label"] == "blue"
-    found = await judge.choose(BLUE, thing="grass")
-    assert found == BLUE.unknown("Not asked: limit_calls.")
+    assert (await judge.choose(BLUE, thing="grass")) == BLUE.unknown("Not asked: limit_calls.")
     assert budget.limit == "limit_calls"
     model.done()
 
@@ -349,8 +346,7 @@ async def test_a_choice_that_has_an_adapter_names_it_and_no_other_call_does() ->
     top = [("yes", ln(0.9)), ("no", ln(0.1))]
     judge, model = critic(reply("yes", top=top), reply("Because."), reply("fact", top=[("fact", ln(0.9))]))
     judge.chat.adapters = {"support": 0, "colour": 1}
-    found = await judge.choose(BLUE, thing="the sky")
-    await judge.explain(BLUE, found, thing="the sky")
+    await judge.explain(BLUE, await judge.choose(BLUE, thing="the sky"), thing="the sky")
     await judge.choose(SORT, thing="the sky")
     bodies = [asked.get("extra_body") for _, asked in model.calls]
     assert bodies == [{"lora": [{"id": 1, "scale": 1.0}]}, None, None]

@@ -58,8 +58,7 @@ def test_relevance_is_what_the_regression_says_and_a_verdict_without_probabiliti
 def test_support_moves_between_no_support_and_the_rest_whose_shares_stay(full: float, part: float, odds: float) -> None:
     full, part = full * 0.9, (1 - full * 0.9) * part
     before = verdict(fully_supported=full, partially_supported=part, no_support=1 - full - part)
-    fits = Fits(support=Fit(intercept=odds, coefficients={}))
-    after = fits.supported(before)["probabilities"]
+    after = Fits(support=Fit(intercept=odds, coefficients={})).supported(before)["probabilities"]
     assert after is not None
     assert sum(after.values()) == pytest.approx(1)
     assert after["no support"] == pytest.approx(expit(-odds))
