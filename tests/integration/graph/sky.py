@@ -21,10 +21,8 @@ AIR = "Air scatters blue light more than red light."
 SEA = "The sea looks blue because of the sky."
 SALT = "Salt lowers the melting point of ice."
 GOOD = "Air scatters blue light."
-FULLER = "Air scatters blue light more than red light."
 BAD = "Blue light is scattered by red air."
 BROKEN = ModelError("The model is broken.")
-USEFUL = {"usefulness": "5"}
 
 
 def critic(script: dict[str, Any] | None = None, **otherwise: Any) -> ScriptedCritic:

@@ -8,7 +8,6 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from app.results.result import result_of
-from core.errors import ModelError
 from graph.builder import build_graph
 from run.context import Limits
 from tests.integration.app.contract import keep_to_the_contract
@@ -39,12 +38,6 @@ async def test_two_dated_documents_with_different_figures_are_both_given_with_th
     assert [one["answer"] for one in result["conflicts"]] == [DRAFT, "95 pounds"]
 
 
-async def test_passages_of_one_document_are_not_compared() -> None:
-    final = await asked(None, OLD, document(NEW.page_content, source="2021.txt"))
-    assert "compare_answers" not in nodes_of(final)
-    assert final["conflicts"] == []
-
-
 async def test_the_comparison_can_be_left_out() -> None:
     assert "compare_answers" not in nodes_of(await asked(None, conflicts=False))
 
@@ -54,11 +47,6 @@ async def test_a_limit_leaves_out_the_comparison_alone(calls: int) -> None:
     final = await asked(limits=Limits(model_calls=calls))
     assert (final["outcome"], final["stop_reason"], final["answer"]) == ("grounded", "accepted", DRAFT)
     assert (final["stops"], final["conflicts"]) == ([], [])
-
-
-async def test_a_model_that_fails_leaves_out_the_comparison_alone() -> None:
-    final = await asked(ModelError("The model is broken."))
-    assert (final["outcome"], final["stop_reason"], final["conflicts"]) == ("grounded", "accepted", [])
 
 
 async def test_a_run_that_died_before_its_end_keeps_what_differs() -> None:

@@ -224,7 +224,7 @@ async def test_an_abstention_shows_no_conflict() -> None:
 
 async def test_a_checkpoint_of_an_older_version_shows_no_conflict() -> None:
     old = state(best=FULL)
-    for key in ("differing", "found", "conflicts"):
+    for key in ("differing", "found", "conflicts", "candidates"):
         old.pop(key)  # type: ignore[misc]
     assert (await run_node(finish, old))["conflicts"] == []
 
