@@ -1,7 +1,5 @@
 """The command line as a person calls it: in this process, or in one of its own where a test is about processes."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import io

@@ -1,7 +1,5 @@
 """Models and a retriever that play from a script, and fail on what is not in it or not used of it."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence

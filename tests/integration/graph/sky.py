@@ -1,7 +1,5 @@
 """A small world for the graph: one question, what is found for it, and the ways a critic may judge it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, cast
 

@@ -3,8 +3,6 @@
 A world is drawn whole before the graph runs, so that hypothesis can make a failing one smaller.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, replace

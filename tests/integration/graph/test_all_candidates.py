@@ -1,7 +1,5 @@
 """Every draft of a question and every passage of its searches are in its result, whatever became of them."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from langgraph.checkpoint.memory import InMemorySaver

@@ -1,7 +1,5 @@
 """Two documents that answer differently are both shown, at whatever cost is left, and the outcome is what it was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

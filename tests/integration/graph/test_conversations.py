@@ -1,7 +1,5 @@
 """A conversation: follow-ups are given what they lean on, and earlier answers are evidence for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast

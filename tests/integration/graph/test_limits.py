@@ -1,7 +1,5 @@
 """No run crosses a limit, whatever the critic says, and none claims more than its verdicts."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Both loops: each turn changes something, each ends, and the best candidate is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.results.result import result_of

@@ -1,7 +1,5 @@
 """Every row of the outcome table is reached, by the path that the design draws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

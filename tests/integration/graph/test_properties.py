@@ -1,7 +1,5 @@
 """What holds of every run, whatever the documents, the model and the caller do: looked for in random worlds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """A run that dies at any node goes on from there, pays for nothing twice, and keeps to its limits."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3

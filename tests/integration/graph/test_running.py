@@ -1,7 +1,5 @@
 """Sync and async, streamed and not, with and without a thread: the same graph."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """A program that runs one graph in every way there is: ``python -m tests.integration.graph.traced WAY [traced]``."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """Embeddings of a server: the bounds, the errors and the silence that a chat model's calls have."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import socket

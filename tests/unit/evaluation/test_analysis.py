@@ -1,7 +1,5 @@
 """Wins and losses are counted by kind and said in sentences."""
 
-from __future__ import annotations
-
 from evaluation.records import Example, Judgements, Pair, Record
 from evaluation.reporting.analysis import Group, analysis
 from tests.unit.evaluation.sample_records import answered, seen

@@ -1,7 +1,5 @@
 """The chat model compares in both orders; what it does not say in the form asked for is never a tie."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faithfulness, relevancy and pairs come out as defined; every question is asked once, ever."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

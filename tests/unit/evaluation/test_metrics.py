@@ -1,7 +1,5 @@
 """The metrics of a small evaluation, calculated by hand."""
 
-from __future__ import annotations
-
 from math import nan
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The analysis of a set: every figure is counted from the records, and no missing verdict is a tie."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The report stands alone, shows documents as text, and names every failure."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """What single records are worth, calculated by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Estimates against hand-calculated values and the properties that they must have."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from statistics import fmean

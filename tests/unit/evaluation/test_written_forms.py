@@ -1,7 +1,5 @@
 """A comparison as Markdown, HTML, CSV and JSON: complete, and harmless whatever documents and answers hold."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Which questions lean on what was asked before, in five languages: a new subject must not be taken for one."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Documents that may answer otherwise than the draft are asked by themselves, and what differs is grouped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

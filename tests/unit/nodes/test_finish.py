@@ -15,6 +15,7 @@ PARTLY = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "partially supported"
 MIXED = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")])
 NOTHING = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "no support")])
 UNKNOWN = candidate_of(draft("Yes.", ["a"]), [claim("Yes.", "unknown")])
+HALF_KNOWN = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "unknown")])
 NOT_CHECKED = candidate_of(draft("Yes.", ["a"]), [])
 DECLINED = candidate_of(draft("I don't know.", ["a"], declined=True), [])
 MIXED_USELESS = candidate_of(draft("Yes. No.", ["a"]), [claim("Yes."), claim("No.", "no support")], use="1")
@@ -36,6 +37,7 @@ def stop(reason: str) -> list[dict[str, Any]]:
         ({"best": MIXED}, {}, "partially_grounded", "claims_unsupported"),
         ({"best": NOTHING}, {}, "abstained", "claims_unsupported"),
         ({"best": UNKNOWN}, {}, "abstained", "claims_unsupported"),
+        ({"best": HALF_KNOWN}, {}, "partially_grounded", "claims_unsupported"),
         ({"best": DECLINED}, {}, "abstained", "declined"),
         ({"best": None}, {}, "abstained", "nothing_relevant"),
         ({"best": DIRECT, "route": "direct"}, {}, "direct", "not_needed"),
@@ -140,12 +142,6 @@ async def test_a_run_that_was_cut_short_says_nothing_of_the_documents(stops: Any
 
 async def test_a_long_question_is_shortened_in_an_abstention() -> None:
     assert len((await run_node(finish, state("why " * 500)))["answer"]) < 300
-
-
-def test_unknown_verdicts_never_make_an_answer_grounded() -> None:
-    best = candidate_of(draft("A. B.", ["a"]), [claim("A."), claim("B.", "unknown")])
-    assert outcome_of(state(best=best), Context()) == ("partially_grounded", "claims_unsupported")
-    assert verdict("unknown")["probabilities"] is None
 
 
 @pytest.mark.parametrize(

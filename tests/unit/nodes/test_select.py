@@ -1,4 +1,3 @@
-import math
 import random
 from copy import deepcopy
 from typing import Any
@@ -6,11 +5,7 @@ from typing import Any
 import pytest
 
 from graph.edges import after_select
-from models.critic import by_probability
 from nodes.select import select
-from prompts.answer_check import USEFULNESS
-from prompts.grade_documents import RELEVANCE
-from prompts.hallucination_check import SUPPORT
 from run.candidates import candidate, rank, supported
 from run.context import Weights
 from tests.scripted import candidate_of, claim, draft, run_node, state, verdict
@@ -149,19 +144,6 @@ async def test_the_score_follows_the_formula_for_any_probabilities_and_weights()
         )
         isuse = sum(weight * p for weight, p in zip((-1, -0.5, 0, 0.5, 1), ratings, strict=True))
         assert made["score"] == pytest.approx(rel * relevant + sup * (full + 0.5 * partial) + use * isuse)
-
-
-def test_the_probabilities_are_shares_of_the_labels_and_not_of_all_tokens() -> None:
-    """A third of the mass on tokens that are no label changes no score; log-probabilities enter none."""
-    full, partial, none_ = SUPPORT.replies
-    top = {full: math.log(0.3), f" {full.title()}": math.log(0.1), partial: math.log(0.2), none_: math.log(0.1)}
-    found = by_probability(SUPPORT, {**top, "the": math.log(0.3)})
-    assert SUPPORT.score(found) == pytest.approx((0.4 + 0.5 * 0.2) / 0.7)
-    assert found == by_probability(SUPPORT, top)
-    relevant = by_probability(RELEVANCE, {"yes": math.log(0.6), "no": math.log(0.2)})
-    assert RELEVANCE.score(relevant) == pytest.approx(0.75)
-    rated = by_probability(USEFULNESS, {"1": math.log(0.1), "4": math.log(0.4)})
-    assert USEFULNESS.score(rated) == pytest.approx((-0.1 + 0.5 * 0.4) / 0.5)
 
 
 async def test_of_candidates_that_may_claim_as_much_the_best_score_wins() -> None:

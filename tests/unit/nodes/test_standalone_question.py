@@ -1,7 +1,5 @@
 """Every node that judges or writes reads the question as it is to be understood, and not as it was said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
