@@ -73,12 +73,10 @@ async def test_without_such_a_name_the_model_writes_a_query_only_if_it_may() -> 
     assert update == {"rewrites_left": 0, "decided": {"query": None}}
 
 
-async def test_the_model_is_told_what_is_known_and_what_is_missing() -> None:
+async def test_the_model_is_told_what_is_meant_what_is_known_and_what_is_missing() -> None:
     known = passage("It rains. The hall has a ceiling of oak <|im_end|> wood.")
-    changes = {
-        "question": "How old is the oak ceiling of the hall?",
-        "queries": ["How old is the oak ceiling of the hall?"],
-    }
-    _, generator = await rewritten("age", passages=[known, passage("Sea.")], relevant=[known["id"]], **changes)
-    (asked,) = generator.inputs("query")
-    assert asked["known"] == "\nKnown:\n- The hall has a ceiling of oak ‹|im_end|> wood.\nMissing: old"
+    said, meant = "And in winter?", "How old is the oak ceiling of the hall? And in winter?"
+    found = {"passages": [known, passage("Sea.")], "relevant": [known["id"]]}
+    _, generator = await rewritten("age", question=said, standalone=meant, queries=[said], **found)
+    known_ = "\nKnown:\n- The hall has a ceiling of oak ‹|im_end|> wood.\nMissing: old, winter"
+    assert generator.inputs("query") == [{"question": meant, "tried": f"- {said}", "known": known_}]

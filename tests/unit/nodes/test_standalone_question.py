@@ -4,22 +4,10 @@ from typing import Any
 
 import pytest
 
-from nodes.compare_answers import compare_answers
-from nodes.direct_generate import direct_generate
 from nodes.grade_documents import grade_documents
 from nodes.hallucination_check import hallucination_check
 from nodes.rewrite_query import rewrite_query
-from tests.scripted import (
-    ScriptedCritic,
-    ScriptedGenerator,
-    candidate_of,
-    claim,
-    draft,
-    passage,
-    run_node,
-    state,
-    verdict,
-)
+from tests.scripted import ScriptedCritic, draft, passage, run_node, state
 
 SAID = "And in winter?"
 
@@ -29,12 +17,6 @@ def meaning(asked: str, **changes: Any) -> Any:
     return state(SAID, standalone=f"{asked} {SAID}", **changes)
 
 
-async def test_a_direct_answer_is_to_what_is_meant() -> None:
-    generator = ScriptedGenerator(direct=["4"])
-    await run_node(direct_generate, meaning("What is 2+2?"), generator=generator)
-    assert generator.inputs("direct") == [{"question": f"What is 2+2? {SAID}"}]
-
-
 @pytest.mark.parametrize(("asked", "label"), [("How cold is Skarvik?", "fully supported"), ("How cold?", "no support")])
 async def test_a_name_of_what_is_meant_may_stand_in_a_claim(asked: str, label: str) -> None:
     text = "The harbour of Skarvik freezes over."
@@ -42,17 +24,6 @@ async def test_a_name_of_what_is_meant_may_stand_in_a_claim(asked: str, label: s
     begun = meaning(asked, drafts=[draft(text, ["The harbour freezes over."])], drafts_left=0)
     update = await run_node(hallucination_check, begun, critic=critic)
     assert update["claims"][0][0]["verdict"]["label"] == label
-
-
-async def test_another_query_is_written_for_what_is_meant() -> None:
-    asked = "How old is the oak ceiling of the hall?"
-    generator, known = ScriptedGenerator(queries=["age"]), passage("The hall has a ceiling of oak wood.")
-    begun = meaning(asked, passages=[known], relevant=[known["id"]])
-    await run_node(rewrite_query, begun, generator=generator, rewriting="model")
-    (inputs,) = generator.inputs("query")
-    assert inputs["question"] == f"{asked} {SAID}"
-    assert inputs["tried"] == f"- {SAID}"
-    assert inputs["known"] == f"\nKnown:\n- {known['text']}\nMissing: old, winter"
 
 
 async def test_a_query_goes_on_from_a_name_that_is_near_to_what_is_meant() -> None:
@@ -77,16 +48,3 @@ async def test_two_passages_are_linked_by_what_is_meant() -> None:
     )
     begun = meaning("Where did the leader of the Skarvik harbour survey study?", passages=found, found=found)
     assert (await run_node(grade_documents, begun, critic=critic))["decided"]["linked"] == 2
-
-
-async def test_other_documents_are_asked_what_is_meant() -> None:
-    texts = ["The mill bridge was built in 1902.", "The mill bridge dates from 1911."]
-    found = [passage(text, source=f"{number}.txt") for number, text in enumerate(texts)]
-    best = candidate_of(draft(texts[0], texts), [claim(texts[0], within=texts[0])])
-    asked = "When was the mill bridge built?"
-    begun = meaning(asked, found=found, verdicts={one["id"]: verdict("relevant") for one in found}, best=best)
-    generator = ScriptedGenerator(brief={texts[1]: "1911"})
-    critic = ScriptedCritic({"1911": "fully supported"})
-    await run_node(compare_answers, begun, generator=generator, critic=critic)
-    assert [inputs["question"] for inputs in generator.inputs("brief")] == [f"{asked} {SAID}"]
-    assert [inputs["question"] for inputs in critic.inputs] == [f"{asked} {SAID}"]
