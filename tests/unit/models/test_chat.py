@@ -19,15 +19,11 @@ from models import failures
 from models.chat import Chat, answer_of, estimated_tokens, text_of, usage_of
 from models.failures import Remedies, TransientModelError, UnusableRequestError, classify
 from models.usage import LimitReachedError, NodeBudget
+from tests.integration.hasty import hasty  # noqa: F401
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget
 
 ASK = [HumanMessage("Why is the sky blue?")]
 SERVER_ERROR = StatusError(500)
-
-
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
 
 
 async def ask(model: ScriptedChat, budget: NodeBudget | None = None, **settings: Any) -> AIMessage:
@@ -158,7 +154,7 @@ async def test_what_no_retry_mends_is_not_tried_again(status: int, kind: type[Ex
     [
         ("7.5", 7.5, 7.5),
         (formatdate(time.time() + 36_000, usegmt=True), 30_000, 36_000),
-        *((header, 0.001, 0.001) for header in ("soon", "-1", "", "Wed, 99 Foo 2020")),
+        *((header, 0.01, 0.01) for header in ("soon", "-1", "", "Wed, 99 Foo 2020")),
     ],
 )
 def test_the_server_says_when_to_come_back(header: str, least: float, most: float) -> None:

@@ -11,11 +11,11 @@ from langchain_core.prompts import ChatPromptTemplate
 
 from core.errors import ModelError
 from core.types import UNKNOWN
-from models import failures
 from models.chat import Chat
 from models.critic import Critic, by_probability, by_reply, first_token, schema_of
 from models.usage import NodeBudget
 from prompts.choice import Choice
+from tests.integration.hasty import hasty  # noqa: F401
 from tests.scripted import ScriptedChat, StatusError, reply, roomy_budget, verdict
 
 BLUE = Choice(
@@ -33,11 +33,6 @@ SORT = Choice(
     cautious="retrieve",
     messages=ChatPromptTemplate.from_messages([("human", "{thing}")]),
 )
-
-
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "BACKOFF_SECONDS", 0.001)
 
 
 def critic(*script: Any, budget: NodeBudget | None = None) -> tuple[Critic, ScriptedChat]:
