@@ -1,7 +1,5 @@
 """A run that dies at any node goes on from there, pays for nothing twice, and keeps to its limits."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3
@@ -201,8 +199,7 @@ async def test_the_time_of_finished_nodes_counts(run: Running) -> None:
     first, second = Life("mend", slow=7), Life()
     with pytest.raises(Died):
         await run(first, QUESTION, Limits(seconds=1000))
-    final = await run(second, None, Limits(seconds=40))
-    assert final["stop_reason"] == "limit_seconds"
+    assert (await run(second, None, Limits(seconds=40)))["stop_reason"] == "limit_seconds"
 
 
 async def test_a_graph_that_lives_on_resumes_as_a_new_one_does(path: Path) -> None:

@@ -1,9 +1,7 @@
 """Results go into a folder of eval's own, and what it keeps there is for its user alone."""
 
 import json
-import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +11,7 @@ from evaluation.folder import MARKER, claim, require_own
 from evaluation.record_store import NAME, Store
 from tests.unit.evaluation.sample_records import record
 
-
-@pytest.fixture(autouse=True)
-def _readable_by_all() -> Iterator[None]:
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
+pytestmark = pytest.mark.usefixtures("readable_by_all")
 
 
 def mode(path: Path) -> int:

@@ -1,7 +1,5 @@
 """What a question holds while it is under way: a budget, verdicts asked once, and a search begun ahead."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
