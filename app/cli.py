@@ -1,7 +1,5 @@
 """The command line: what was asked for, and the exit code it ends with. Heavy imports wait until they are needed."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

@@ -1,7 +1,5 @@
 """What the environment and ``.env`` say. An explicit option beats the environment, which beats ``.env``."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """The one client path for every chat model: budget, timeouts, a few counted retries, exact usage, plain errors."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

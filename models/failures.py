@@ -1,7 +1,5 @@
 """Classify what can go wrong with a model call: every client library's error as ours, and when to retry."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

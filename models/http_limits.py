@@ -1,7 +1,5 @@
 """Keep an HTTP client within bounds: the size and duration of a reply; redirects are refused."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import time

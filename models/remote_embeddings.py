@@ -1,7 +1,5 @@
 """Embedding models behind a server, with the bounds of its chat models: OpenAI's protocol or ``provider:model``."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from base64 import b64decode

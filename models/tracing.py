@@ -1,7 +1,5 @@
 """Keep questions and passages out of LangSmith's traces, unless this program itself is to be traced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """What a question may cost, and what it has cost so far."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sys

@@ -1,7 +1,5 @@
 """Read a text that is to be checked, in the sandbox that documents are read in."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

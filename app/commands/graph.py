@@ -1,7 +1,5 @@
 """``graph``: the compiled graph as Mermaid text, or drawn without a network."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

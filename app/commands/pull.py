@@ -1,7 +1,5 @@
 """``pull``: fetch the embedded models ahead of time."""
 
-from __future__ import annotations
-
 import argparse
 
 from app.settings import load_settings

@@ -1,7 +1,5 @@
 """Keep threads and their turns in one SQLite file, for several threads and processes at once."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator

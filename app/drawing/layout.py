@@ -3,8 +3,6 @@
 The way of a good question leads straight down. The re-query loop is on the left, the regenerate loop on the right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A picture of the graph, or of the way that one run took through it, as SVG, PNG or Mermaid text; offline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache

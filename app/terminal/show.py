@@ -1,7 +1,5 @@
 """How the end of a run looks to a person: the answer, its citations, and what it cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The schema in PostgreSQL that servers share, beside those of the libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of all servers over one database, with their events, in tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Threads that all servers over one database share."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
