@@ -1,31 +1,25 @@
 """A conversation with a person on the command line: each line is a question, or a command that begins with ``/``."""
 
-from __future__ import annotations
-
+import argparse
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.commands.ask import require_model, show_answer, shows_drafts
 from app.commands.threads import export_thread, find_thread, show_threads, show_turns
 from app.conversations.answering import NotKept, ThreadAnswers
 from app.conversations.feedback import Feedback, FeedbackStore, Judgement
+from app.conversations.tables import ThreadTables
+from app.conversations.thread import Thread, ThreadTurn
+from app.front_door import SelfRAG
 from app.libraries import sync
 from app.results.events import Finished
+from app.terminal.screen import Screen
 from app.terminal.trace import Trace
 from core.errors import RequestError
 from core.text import shortened, shown
-
-if TYPE_CHECKING:
-    import argparse
-
-    from app.conversations.tables import ThreadTables
-    from app.conversations.thread import Thread, ThreadTurn
-    from app.front_door import SelfRAG
-    from app.terminal.screen import Screen
-    from run.context import Context
+from run.context import Context
 
 MOST_SHOWN = 3  # turns of a thread that is opened
 YES = ("y", "yes")

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from app.options import add_docs, require_docs
+from app.options import require_docs
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from app.server.mcp.backends import LocalBackend
 
 CLOSE_SECONDS = 5.0  # for what is running, until the process ends all the same
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``mcp``."""
-    add_docs(parser)
-    parser.add_argument("--allow-write", action="store_true", help="let the agent add files and folders to the library")
 
 
 def mcp(options: argparse.Namespace) -> int:
