@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import logging
 import os
 import re
 import sys
@@ -13,6 +14,8 @@ from textwrap import fill
 from typing import NamedTuple, NoReturn
 
 from app.commands.options import OPTIONS
+from core.errors import RequestError, SelfRAGError
+from core.text import clean
 
 EPILOG = """commands:
   ask QUESTION  ask; needed only before a question that is a command's name
@@ -62,8 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
         from app.terminal.screen import print_error
-        from core.errors import SelfRAGError
-        from core.text import clean
 
         if options is not None and options.debug:
             import traceback
@@ -82,8 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextmanager
 def _log() -> Iterator[None]:
     """Send what the program logs to stderr: nodes, calls and syncs, never a text of a document or a secret."""
-    import logging
-
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     logger = logging.getLogger("selfrag")
@@ -121,8 +120,6 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence, as every other error is."""
 
     def error(self, message: str) -> NoReturn:
-        from core.errors import RequestError
-
         raise RequestError(f"{message}; see {self.prog} --help.")
 
     def format_help(self) -> str:

@@ -72,17 +72,14 @@ def pattern(word: str) -> str:
 
 
 def add_docs(parser: ArgumentParser, use: str = "ask this file or folder alone") -> None:
-    """The option ``--docs``."""
     parser.add_argument("--docs", action="append", type=file_path, metavar="PATH", help=f"{use}; repeatable")
 
 
 def add_json(parser: ArgumentParser) -> None:
-    """The option ``--json``."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def add_concurrency(parser: _ActionsContainer, what: str = "questions") -> None:
-    """The option ``--concurrency``."""
     use = f"{what} at a time (1 with the embedded model, else 8)"
     parser.add_argument("--concurrency", type=count, metavar="N", help=use)
 
@@ -130,7 +127,6 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> RequestError:
-    """The error of a file that cannot be written."""
     return RequestError(f"{shown(path)} cannot be written ({error.strerror}): name another file.")
 
 

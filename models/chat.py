@@ -108,7 +108,6 @@ class Chat:
     adapters: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin without a client."""
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[BaseChatModel, asyncio.Semaphore]] = (
             WeakKeyDictionary()

@@ -145,5 +145,4 @@ def redacted_message(error: Exception, secrets: Secrets) -> str:
 
 
 def truncated(line: str) -> str:
-    """Truncate a foreign message to a readable length."""
     return line if len(line) <= 200 else line[:200] + "…"

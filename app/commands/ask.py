@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 
+from app.drawing.picture import require_writable
 from app.front_door import SelfRAG
 from app.options import as_text, require_docs
 from app.results.events import Finished
@@ -60,8 +61,6 @@ def check(question: str, options: argparse.Namespace) -> None:
     require_question(question)
     require_docs(options.docs)
     if options.picture:
-        from app.drawing.picture import require_writable
-
         require_writable(options.picture)
 
 

@@ -8,15 +8,17 @@ from app.commands.eval import ask_systems, documents_of, error_of, surroundings_
 from app.compose import context_of
 from app.front_door import SelfRAG
 from app.libraries import library_to_ask
-from app.options import as_text, require_docs, require_output
+from app.options import as_text, require_docs, require_output, write_file
 from app.settings import Settings, load_settings
 from app.terminal.progress import judging
 from app.terminal.screen import Screen
+from app.terminal.show_comparison import show_comparison
 from core.errors import ModelError, RequestError
 from core.fingerprint import digest
 from core.text import is_blank, shown
 from evaluation.comparison.compared_set import ComparedSet, compare_all
 from evaluation.comparison.criteria_judge import CriteriaJudge
+from evaluation.comparison.written_forms import FORMS
 from evaluation.datasets.question_set import load, name_of
 from evaluation.folder import REPLIES, claim, require_own
 from evaluation.judging.saved_replies import Replies
@@ -96,13 +98,8 @@ def _show(compared: ComparedSet, options: argparse.Namespace, screen: Screen) ->
     if options.json:
         screen.json(compared.as_json())
     else:
-        from app.terminal.show_comparison import show_comparison
-
         show_comparison(compared, screen)
     if options.output:
-        from app.options import write_file
-        from evaluation.comparison.written_forms import FORMS
-
         content = FORMS[options.output.suffix](compared)
         write_file(options.output, content.encode("utf-8", "replace"))
         screen.remark(f"written into {shown(options.output)}")

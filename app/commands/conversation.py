@@ -107,7 +107,6 @@ class Conversation:
         self.screen.remark(f"kept: {judgement}")
 
     def list(self, _: str) -> None:
-        """List the person's threads by number."""
         show_threads(self.threads.list(), self._line, numbered=True)
 
     def open_named(self, word: str) -> None:
@@ -117,11 +116,9 @@ class Conversation:
         self.open(threads[number - 1] if 1 <= number <= len(threads) else find_thread(self.threads, word))
 
     def new(self, _: str) -> None:
-        """Leave the thread: the next question begins another."""
         self.thread = None
 
     def rename(self, title: str) -> None:
-        """Give the thread another title."""
         self.thread = self.threads.rename(self._kept().id, title)
 
     def export(self, file: str) -> None:
@@ -131,7 +128,6 @@ class Conversation:
         self.screen.remark(f"written into {shown(path)}")
 
     def delete(self, _: str) -> None:
-        """Delete the thread for good, if the person says yes."""
         thread = self._kept()
         answer = self.screen.read_line(f"Delete “{self.threads.get(thread.id).title}” for good? [y/N] ") or ""
         if answer.strip().casefold() in YES:
@@ -140,7 +136,6 @@ class Conversation:
             self.screen.remark("deleted")
 
     def help(self, _: str) -> None:
-        """List the commands."""
         for name, command in COMMANDS.items():
             self._line(("{:20}", f"{name} {command.takes}".strip(), "bold"), command.help)
         self._line(("{:20}", "/quit", "bold"), "leave, as the end of input does; a line that ends in \\ goes on")

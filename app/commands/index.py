@@ -38,7 +38,8 @@ def index(options: argparse.Namespace) -> int:
             sources = sync(library, screen)
             if options.paths or not (options.remove or options.exclude):
                 library.require_passages()
-            holds(sources, screen)
+            passages = sum(source.passages for source in sources)
+            screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
         if options.verify:
             code = verify(library, screen)
         if options.list:
@@ -84,12 +85,6 @@ def enqueue(library: Library, screen: Screen) -> None:
             f"{kept:,} of them are larger than {LARGEST_SENT // 1_000_000} MB or cannot be read, and wait for a worker "
             "on this machine, or for index without --no-wait."
         )
-
-
-def holds(sources: Sequence[Source], screen: Screen) -> None:
-    """Say how much is in the library."""
-    passages = sum(source.passages for source in sources)
-    screen.result(f"The library holds {len(sources)} documents, {passages:,} passages.")
 
 
 def verify(library: Library, screen: Screen) -> int:

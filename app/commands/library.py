@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
+from langchain_core.embeddings import FakeEmbeddings
+
 from app.conversations.feedback import examples_of
 from app.conversations.opening import open_feedback, open_threads
 from app.libraries import home_of, machine_of, move_uploads
@@ -147,8 +149,6 @@ def opened_filled(url: str, name: str, settings: Settings) -> Iterator[Store]:
 @contextmanager
 def opened(url: str, name: str, settings: Settings, model: str | None = None) -> Iterator[Store]:
     """Open the store of a library without its embedding model: nothing is embedded."""
-    from langchain_core.embeddings import FakeEmbeddings
-
     unused = FakeEmbeddings(size=1)
     machine = machine_of(settings)
     with closing(

@@ -9,7 +9,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from mcp.server.stdio import stdio_server
+
 from app.options import require_docs
+from app.server.mcp.server import new_server
 from app.settings import Settings, load_settings
 from app.terminal.screen import Screen
 from core.errors import RequestError
@@ -36,10 +39,6 @@ def mcp(options: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings, options: argparse.Namespace, screen: Screen) -> NoReturn:
-    from mcp.server.stdio import stdio_server
-
-    from app.server.mcp.server import new_server
-
     opened: list[LocalBackend] = []
 
     def backend_of(_: object) -> LocalBackend:

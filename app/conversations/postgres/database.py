@@ -75,7 +75,6 @@ class SharedDatabase:
             self._pool = pool_of(parameters)
 
     def close(self) -> None:
-        """Close the connections."""
         self._pool.close()
 
     @contextmanager
@@ -142,6 +141,5 @@ class Marked:
         self._connection = connection
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        """Execute a statement and return its cursor."""
         cursor = self._connection.cursor(row_factory=dict_row)
         return cursor.execute(statement.replace("?", "%s").encode(), values)
