@@ -3,13 +3,15 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from langchain_core.embeddings import Embeddings
-from numpy.typing import NDArray
 
 from core.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NAME = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
@@ -46,6 +48,8 @@ class MiniLM(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed the texts, in their order; texts of similar length share a batch, which minimises padding."""
+        import numpy as np
+
         vectors = np.empty((len(texts), DIMENSION), np.float32)
         by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         for start in range(0, len(texts), _BATCH):
@@ -55,9 +59,12 @@ class MiniLM(Embeddings):
         return rows
 
     def embed_query(self, text: str) -> list[float]:
+        """Embed one text; the model treats questions and passages alike."""
         return self.embed_documents([text])[0]
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        import numpy as np
+
         # The tokenizer rejects lone surrogates, as from an undecodable command line.
         clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
         encodings = self._tokenizer.encode_batch(clean)

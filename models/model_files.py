@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from filelock import FileLock
-
 from core.errors import ModelError, RequestError
 from core.files import FILE_MODE, make_contents_private, make_private, make_private_folder, open_regular, read_json
 from models.download import (
@@ -64,6 +62,8 @@ def ensure(
     If several processes ask at once, one downloads and the others wait. An interrupted download resumes where it
     stopped. Raises ModelError if no source provides the right file, RequestError if ``folder`` cannot hold it.
     """
+    from filelock import FileLock
+
     folder = folder.absolute()
     target = folder / file.name
     with _disk_errors(file, folder):
