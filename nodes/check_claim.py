@@ -31,7 +31,6 @@ class Evidence:
 
     @property
     def size(self) -> int:
-        """The characters of all passages."""
         return sum(len(one["text"]) for one in (*self.passages, *self.elsewhere))
 
 

@@ -1,7 +1,5 @@
 """Check sentences that somebody wrote against the documents: each by a search of its own, without a draft."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
