@@ -2,23 +2,22 @@
 
 from langchain_core.prompts import ChatPromptTemplate
 
-from prompts.conversation import BOND, CONTEXT, LEASE, MUSEUM, SYSTEM, example
+from prompts.conversation import BOND, LEASE, MUSEUM, PASSAGES, QUESTION, SYSTEM, example
 
 MAX_TOKENS = 400
 
-TASK = "Write the answer."
+TASK = QUESTION + "Write the answer."
 
 GENERATE = ChatPromptTemplate.from_messages(
     [
         SYSTEM,
         *example(
             [BOND, LEASE],
-            "How can the lease be ended early?",
-            TASK,
+            TASK.format(question="How can the lease be ended early?"),
             "Either party may end the lease early by giving six months' notice in writing.",
         ),
-        *example([MUSEUM], "How much does a ticket to the museum cost?", TASK, "I don't know."),
-        ("human", CONTEXT + TASK),
+        *example([MUSEUM], TASK.format(question="How much does a ticket to the museum cost?"), "I don't know."),
+        ("human", PASSAGES + TASK),
     ]
 )
 

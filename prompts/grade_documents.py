@@ -1,11 +1,17 @@
 """Judge whether one passage answers the question, or a part of it (ISREL)."""
 
+from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from prompts.choice import Choice
-from prompts.conversation import BOND, CONTEXT_OF_ONE, LEASE, SOLAR, SYSTEM, example
+from prompts.conversation import BOND, LEASE, PASSAGE_ALONE, SOLAR, SYSTEM, example
 
-TASK = "Does the passage contain the answer?"
+TASK = "Does the passage contain the answer?\nQuestion: {question}"
+
+
+def _example(passage: str, question: str, reply: str) -> list[BaseMessage]:
+    return example([passage], TASK.format(question=question), reply)
+
 
 RELEVANCE = Choice(
     name="relevance",
@@ -17,12 +23,12 @@ RELEVANCE = Choice(
     messages=ChatPromptTemplate.from_messages(
         [
             SYSTEM,
-            *example([LEASE], "How long before leaving must the tenant give notice?", TASK, "yes"),
-            *example([LEASE], "How much is the monthly rent?", TASK, "no"),
-            *example([SOLAR], "What are the causes of poor solar output?", TASK, "yes"),
-            *example([BOND], "When is interest on the bond paid?", TASK, "yes"),
-            *example([BOND], "What rate of interest does the bond pay?", TASK, "no"),
-            ("human", CONTEXT_OF_ONE + TASK),
+            *_example(LEASE, "How long before leaving must the tenant give notice?", "yes"),
+            *_example(LEASE, "How much is the monthly rent?", "no"),
+            *_example(SOLAR, "What are the causes of poor solar output?", "yes"),
+            *_example(BOND, "When is interest on the bond paid?", "yes"),
+            *_example(BOND, "What rate of interest does the bond pay?", "no"),
+            ("human", PASSAGE_ALONE + TASK),
         ]
     ),
 )

@@ -8,13 +8,13 @@ from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 
 from prompts.choice import Choice
-from prompts.conversation import BOND, CONTEXT, LEASE, MUSEUM, SOLAR, SYSTEM, example
+from prompts.conversation import BOND, LEASE, MUSEUM, PASSAGES, SOLAR, SYSTEM, example
 
-TASK = "Answer: {claim}\nDo the passages state that this is the answer?"
+TASK = "Do the passages state that this is the answer?\nQuestion: {question}\nAnswer: {claim}"
 
 
 def _example(passages: list[str], question: str, claim: str, reply: str) -> list[BaseMessage]:
-    return example(passages, question, TASK.format(claim=claim), reply)
+    return example(passages, TASK.format(question=question, claim=claim), reply)
 
 
 SUPPORT = Choice(
@@ -46,7 +46,7 @@ SUPPORT = Choice(
             ),
             *_example([MUSEUM], "Who gave the museum its paintings?", "the Hallett family", "no"),
             *_example([SOLAR, BOND], "When does the bond mature?", "1 April", "no"),
-            ("human", CONTEXT + TASK),
+            ("human", PASSAGES + TASK),
         ]
     ),
 )

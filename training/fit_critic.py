@@ -5,12 +5,17 @@
 Each question is asked with the corrections off, without rewrites or redrafts. Replies are kept by prompt in
 ``--replies``, so that a second run goes on where the first stopped, and after a change only the prompts that it changes
 are asked again. Then two logistic regressions are fitted: whether a passage holds the answer, and whether a draft's
-first claim is the right answer. Printed are the AUCs of the model's own probability and of the regressions, the latter
-on questions left out of the fit (grouped by paragraph), and the thresholds. ``--write`` stores the coefficients with
-the model's description.
+first claim is the right answer. The latter is also fitted on the drafts among the rows that no step of the adapter's
+training saw, of the families trained on (``--drafts`` and ``--scores`` are what `training.prepare` and
+`training.fit_adapter` wrote). Printed are the AUCs of the model's own probability and of the regressions, the latter on
+questions left out of the fit (grouped by paragraph), and the thresholds. ``--write`` stores the coefficients with the
+model's description.
 """
 
 import asyncio
+import json
+import lzma
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -32,14 +37,26 @@ from evaluation.measures.scores import contains, is_gold_source, right_answer
 from evaluation.measures.statistics import auc
 from evaluation.records import Example
 from graph.builder import build_graph
-from models.calibration import EMBEDDED, EMBEDDED_FILE, SUPPORTED, Calibration, Fit, Fits, log_odds, relevance_features
+from models.calibration import (
+    CLIP,
+    EMBEDDED,
+    EMBEDDED_FILE,
+    SUPPORTED,
+    Calibration,
+    Fit,
+    Fits,
+    log_odds,
+    relevance_features,
+)
 from run.context import Context, Limits, Thresholds
+from training.layout import DRAFT
 
 # The rank in the search, and how much of claim and question the quote covers, added nothing.
 RELEVANCE = ("log_odds", "behind_best", "similarity", "coverage")
 SUPPORT = ("log_odds",)
 KEPT = 0.9  # of the right drafts, which the thresholds must let through
 AS_GOOD = 0.01  # below the best abstention F1, which still counts as the same
+WIDEST = math.log((1 - CLIP) / CLIP)  # the engine's verdicts have no wider log-odds
 LENIENT = 0.1  # the least P(relevant) of a passage that is drafted from for the traces: low, so that there are drafts
 
 
@@ -58,6 +75,8 @@ def main() -> None:
     parser = option_parser(__doc__, most=90, out=Path("eval/fit"), replies=FOLDER / "replies.sqlite", write=False)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--paragraphs", default="1-24")
+    parser.add_argument("--drafts", type=Path)
+    parser.add_argument("--scores", type=Path)
     options = parser.parse_args()
     first, last = map(int, options.paragraphs.split("-"))
     dataset = load(options.dataset, options.out / "documents", (first, last))
@@ -66,17 +85,22 @@ def main() -> None:
     passages = passage_rows(examples, traces)
     relevance, relevant, lines = fitted("relevance", passages, RELEVANCE)
     claims = claim_rows(examples, traces)
-    support, supported, more = fitted("support", claims, SUPPORT)
+    unanswerable = {one.id for one in examples if one.answerable is False}
+    rows = decided(claims, unanswerable)
+    if options.scores:
+        add_drafts(rows, options.drafts, options.scores)
+    support, _, more = fitted("support", rows, SUPPORT)
+    supported = [support.probability(one) for one in claims.evidence]
     levels, said = thresholds(examples, best_by_example(passages, relevant), best_by_example(claims, supported), claims)
     print("\n".join([*lines, *more, said]))
     if options.write:
         where = f"{options.dataset.name} --paragraphs {options.paragraphs} --most {options.most}"
         provenance = {
-            "command": f"python -m training.fit_critic {where} --write",
+            "command": f"python -m training.fit_critic {where} --drafts … --scores … --write",
             "fitted": date.today().isoformat(),
             "questions": str(len(traces)),
             "passages": str(len(passages.labels)),
-            "claims": str(len(claims.labels)),
+            "claims": str(len(rows.labels)),
         }
         store(EMBEDDED, EMBEDDED_FILE, {"relevance": relevance, "support": support}, levels, provenance)
 
@@ -135,6 +159,30 @@ def claim_rows(examples: Sequence[Example], traces: dict[str, Any]) -> Rows:
     return rows
 
 
+def decided(claims: Rows, unanswerable: set[str]) -> Rows:
+    """Leave out what differs from the references of an answerable question: it may be right in other words."""
+    kept = [at for at, right in enumerate(claims.labels) if right or claims.examples[at] in unanswerable]
+    return Rows(
+        [claims.evidence[at] for at in kept],
+        [claims.labels[at] for at in kept],
+        [claims.groups[at] for at in kept],
+        [claims.examples[at] for at in kept],
+    )
+
+
+def add_drafts(rows: Rows, drafts: Path, scores: Path) -> None:
+    """Add the scored drafts of the families trained on."""
+    asked = json.loads(lzma.decompress(drafts.read_bytes()))["rows"]
+    trained = {one["family"] for one in asked if one["seen"]}
+    for key, odds in json.loads(scores.read_text(encoding="utf-8")).items():
+        one = asked[int(key.rpartition(" ")[2])]
+        if one["family"] in trained and one["kind"].endswith(f"/{DRAFT}"):
+            rows.evidence.append({"log_odds": min(max(odds, -WIDEST), WIDEST)})
+            rows.labels.append(one["reply"] != "no")
+            rows.groups.append(one["id"])
+            rows.examples.append(one["id"])
+
+
 def paragraph_of(example: Example, passages: Sequence[Passage]) -> str:
     """The file that the example was asked on, or that of the best passage found for it."""
     sources = [gold.source for gold in example.gold if gold.source] + [one["source"] for one in passages[:1]]
@@ -182,7 +230,7 @@ def best_by_example(rows: Rows, scores: Sequence[float]) -> dict[str, float]:
 def thresholds(
     examples: Sequence[Example], relevant: dict[str, float], supported: dict[str, float], claims: Rows
 ) -> tuple[dict[str, float], str]:
-    """The middle of those about as good as the best F1 that keeps ``KEPT`` of the right drafts, by held-out scores."""
+    """Those that keep the most right drafts, of all about as good as the best F1 that keeps ``KEPT`` of them."""
     right = {one for one, label in zip(claims.examples, claims.labels, strict=True) if label}
     found: list[tuple[float, float, dict[str, float]]] = []
     for least_relevant in np.arange(LENIENT, 0.5, 0.01).tolist():
@@ -200,11 +248,10 @@ def thresholds(
                 levels = {"relevant": round(least_relevant, 2), "supported": round(least_supported, 2)}
                 found.append((f1, kept, levels))
     best = max(f1 for f1, _, _ in found)
-    # In the middle of what is about as good: the edges are chance.
+    # Of what is about as good, what keeps the most; of that the middle, as the edges are chance.
     good = [one for one in found if one[0] >= best - AS_GOOD]
-    least = good[len(good) // 2][2]["relevant"]
-    good = [one for one in good if one[2]["relevant"] == least]
-    f1, kept, levels = good[len(good) // 2]
+    most = [one for one in good if one[1] == max(kept for _, kept, _ in good)]
+    f1, kept, levels = most[len(most) // 2]
     return levels, f"thresholds {levels}: abstention F1 {f1:.3f}, kept {kept:.0%} of {len(right)} right drafts"
 
 

@@ -28,8 +28,12 @@ from training.rows import ROWS
 
 HELD_OUT = 15  # of 100 passages of each family, which no step sees
 TESTED = 2000  # examples of the families left out
-# An adapter works from one token before these, which no other task has there: "Does", and the "Answer" of a claim.
-INVOCATIONS = {"relevance": " the passage contain the answer?", "support": ":", DRAFTS: "Write the answer."}
+# An adapter works from one token before these, which no other task has there: "Does" and "Do".
+INVOCATIONS = {
+    "relevance": " the passage contain the answer",
+    "support": " the passages state that this is the answer",
+    DRAFTS: "Write the answer.",
+}
 TURN = "<|im_start|>user"  # the last of which the examples end at: no token reaches over it
 
 

@@ -58,7 +58,7 @@ def test_a_verdict_uses_the_adapter_and_reads_only_the_task_of_a_passage_that_wa
     asked(adapted, DRAFT, max_tokens=1)
     reply = grade(adapted, TOWER["text"], lora=lora("relevance"))
     usage = reply["usage"]
-    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 24
+    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 36
     assert top(reply) != plain
     assert max(top(reply), key=lambda token: top(reply)[token]).casefold() == "yes"
 
@@ -67,7 +67,7 @@ def test_a_passage_is_not_read_again_for_another_question(adapted: EmbeddedServe
     for text in (TOWER["text"], "The harbour of Norhavn froze in the winter of 1942.", "Its fish market opens at six."):
         grade(adapted, text, lora=lora("relevance"))
     usage = grade(adapted, TOWER["text"], "How many steps does it have?", lora=lora("relevance"))["usage"]
-    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 24
+    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 36
 
 
 def test_a_claim_is_checked_by_its_adapter_and_nothing_else_is_read(adapted: EmbeddedServer) -> None:
@@ -75,7 +75,7 @@ def test_a_claim_is_checked_by_its_adapter_and_nothing_else_is_read(adapted: Emb
     asked(adapted, DRAFT, max_tokens=1)
     reply = check(adapted, lora=lora("support"))
     usage = reply["usage"]
-    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 40
+    assert usage["prompt_tokens"] - usage["prompt_tokens_details"]["cached_tokens"] < 52
     assert top(reply) != plain
     assert max(top(reply), key=lambda token: top(reply)[token]).casefold() == "yes"
     assert top(check(adapted, claim="1897", lora=lora("support"))).get("no", -9) > top(reply).get("no", -9)

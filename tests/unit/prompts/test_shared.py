@@ -27,25 +27,24 @@ def asked(prompt: ChatPromptTemplate) -> list[tuple[str, str]]:
     return [(one.type, one.text) for one in messages]
 
 
+READ = f'<passage id="1">\n{PASSAGE}\n</passage>\n'
+
+
 @pytest.mark.parametrize("name", CONVERSATION)
 def test_all_tasks_read_the_same_up_to_the_task(name: str) -> None:
     messages, grade = asked(CONVERSATION[name]), asked(RELEVANCE.messages)
     turn = len(EXAMPLES) + 1
     assert messages[:turn] == grade[:turn]
-    read = f'<passage id="1">\n{PASSAGE}\n</passage>\nQuestion: How tall is it?\n'
-    assert messages[turn][1].startswith(read)
-    assert grade[turn] == ("human", f"{read}Does the passage contain the answer?")
+    assert messages[turn][1].startswith(READ)
+    assert grade[turn] == ("human", f"{READ}Does the passage contain the answer?\nQuestion: How tall is it?")
 
 
 def test_no_other_task_begins_like_one_that_an_adapter_answers() -> None:
     """The engine switches an adapter on at the task's first word, and keeps what it read in the cache."""
     turn = len(EXAMPLES) + 1
-    first = {
-        name: asked(prompt)[turn][1].partition("How tall is it?\n")[2].split()[0]
-        for name, prompt in CONVERSATION.items()
-    }
-    assert first["relevance"] == "Does"
-    assert "Does" not in {word for name, word in first.items() if name != "relevance"}
+    first = {name: asked(prompt)[turn][1].removeprefix(READ).split()[0] for name, prompt in CONVERSATION.items()}
+    assert (first.pop("relevance"), first.pop("support")) == ("Does", "Do")
+    assert not {"Does", "Do"} & set(first.values())
 
 
 def test_each_example_is_there_once_and_a_prompt_of_another_kind_is_left_as_it_is() -> None:
