@@ -68,17 +68,15 @@ def verdict(label: str, probabilities: dict[str, float] | None = None, reason: s
 
 
 def marks_of(prompt: ChatPromptTemplate) -> Marks:
-    """What tells a prompt from others: its first message, the place of its last one, and how that ends."""
+    """What tells a prompt from others: its first message, the place of its last one, and the words that it asks in."""
     messages = prompt.format_messages(**dict.fromkeys(prompt.input_variables, "\0"))
-    return messages[0].text, len(messages) - 1, messages[-1].text.rpartition("\0")[2]
+    return messages[0].text, len(messages) - 1, max(messages[-1].text.split("\0"), key=len)
 
 
 def is_of(messages: Sequence[Message], marks: Marks) -> bool:
     """Whether the messages are this prompt's, or continue it: with a redraft, or the question for a reason."""
-    first, place, ending = marks
-    if len(messages) <= place or _text(messages[0]) != first:
-        return False
-    return IN_WORDS.sub("", _text(messages[place])).endswith(ending)
+    first, place, words = marks
+    return len(messages) > place and _text(messages[0]) == first and words in _text(messages[place])
 
 
 def _text(message: Message) -> str:
