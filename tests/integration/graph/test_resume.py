@@ -34,7 +34,7 @@ WAY = [
     *("generate", "answer_check", "hallucination_check", "select"),
     *("generate", "answer_check", "hallucination_check", "select", "finish"),
 ]
-CALLS = Counter(retrieve=1, relevance=3, query=1, draft=1, support=2, usefulness=2, reason=1, mend=1)
+CALLS = Counter(retrieve=1, relevance=3, query=1, draft=1, support=3, usefulness=2, reason=1, mend=1)
 WHOLE = CALLS + Counter({f"search {QUESTION}": 1, "search air": 1})
 
 
@@ -135,6 +135,7 @@ DEATHS: list[tuple[str, int, dict[str, int], int]] = [
     ("support", 1, {"support": 2, "reason": 1}, 0),
     ("support", 2, {"support": 2}, 0),
     ("reason", 1, {"support": 2, "reason": 1}, 0),
+    ("support", 3, {"support": 3, "reason": 1}, 0),
     ("usefulness", 1, {"usefulness": 1}, 1),
     ("mend", 1, {"mend": 1}, 1),
     ("usefulness", 2, {"usefulness": 1}, 0),

@@ -42,6 +42,20 @@ async def test_every_claim_gets_a_verdict_and_its_quote() -> None:
     assert critic.explained == []
 
 
+async def test_what_a_draft_says_beside_the_answer_is_judged_by_itself() -> None:
+    critic = ScriptedCritic({BLUE: "fully supported", "The sea is salt.": ["no support", "fully supported"]})
+    _, beside = await checked(SKY, critic, question="Why is the sky blue?")
+    assert beside["verdict"]["label"] == "fully supported"
+    assert [one["question"] for one in critic.inputs][2:] == ["Is it true that the sea is salt?"]
+
+
+async def test_beside_no_answer_nothing_is_judged_by_itself() -> None:
+    critic = judging("no support")
+    found = await checked(SKY, critic, question="Why is the sky blue?")
+    assert [one["verdict"]["label"] for one in found] == ["no support", "no support"]
+    assert len(critic.asked) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
